@@ -1,0 +1,70 @@
+package io.undercroft.storage;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/// A run of bytes somewhere, and how to give it back: what PyTorch calls a `DataPtr`.
+///
+/// An allocation is owned by one [Storage] at a time, which frees it when the last reference to the storage goes.
+/// Freeing twice does nothing the second time. Instances are safe for use by several threads; the bytes are as safe as
+/// [MemorySegment] makes them.
+public final class Allocation {
+    private final MemorySegment segment;
+    private final Sharing sharing;
+    private final @Nullable String filename;
+    private final Runnable release;
+    private final AtomicBoolean freed = new AtomicBoolean();
+
+    /// Who else sees what is written here.
+    public enum Sharing {
+        /// Nobody: memory of this process, or a copy-on-write mapping.
+        PRIVATE,
+        /// Every process that maps the same file or segment.
+        SHARED
+    }
+
+    /// An allocation over `segment`.
+    ///
+    /// @param segment the bytes; read-only segments make read-only storages
+    /// @param sharing who else sees the bytes
+    /// @param filename the file or shared memory name behind the bytes, or null when there is none
+    /// @param release run once, when the bytes are given back; must not throw
+    public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, Runnable release) {
+        this.segment = Objects.requireNonNull(segment, "segment");
+        this.sharing = Objects.requireNonNull(sharing, "sharing");
+        this.filename = filename;
+        this.release = Objects.requireNonNull(release, "release");
+    }
+
+    /// A private allocation that the garbage collector gives back with its segment.
+    ///
+    /// @param segment the bytes
+    /// @return the allocation
+    public static Allocation collected(MemorySegment segment) {
+        return new Allocation(segment, Sharing.PRIVATE, null, () -> {});
+    }
+
+    /// {@return the bytes; its size is the allocation's size in bytes}
+    public MemorySegment segment() {
+        return segment;
+    }
+
+    /// {@return who else sees the bytes}
+    public Sharing sharing() {
+        return sharing;
+    }
+
+    /// {@return the file or shared memory name behind the bytes, or null when there is none}
+    public @Nullable String filename() {
+        return filename;
+    }
+
+    /// Gives the bytes back. The second and later calls do nothing.
+    public void free() {
+        if (freed.compareAndSet(false, true)) {
+            release.run();
+        }
+    }
+}

@@ -1,0 +1,252 @@
+package io.undercroft.storage;
+
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/// The type of a tensor's elements: every one of PyTorch's and Torch7's, and opaque ones that are only carried.
+///
+/// Names are PyTorch's without the `torch.` prefix. Torch7's types have the same layouts under other names: `Byte` is
+/// [#UINT8], `Char` is [#INT8], `Double` is [#FLOAT64]; [#of] knows them all. Known types are single objects, so they
+/// may be compared with `==`; [#equals] works for opaque ones too.
+public final class DType {
+    /// What an element is, apart from its width.
+    public enum Kind {
+        /// A floating-point number.
+        FLOATING,
+        /// A signed integer.
+        SIGNED,
+        /// An unsigned integer.
+        UNSIGNED,
+        /// One byte that is 0 (false) or not (true).
+        BOOLEAN,
+        /// Two floating-point numbers: real part, imaginary part.
+        COMPLEX,
+        /// An integer that stands for a real number through a scale and a zero point, which the tensor holds.
+        QUANTIZED,
+        /// Bits without a meaning of their own.
+        BITS
+    }
+
+    /// IEEE binary64.
+    public static final DType FLOAT64 = new DType("float64", 64, Kind.FLOATING, "double", "Double");
+    /// IEEE binary32.
+    public static final DType FLOAT32 = new DType("float32", 32, Kind.FLOATING, "float", "Float");
+    /// IEEE binary16.
+    public static final DType FLOAT16 = new DType("float16", 16, Kind.FLOATING, "half", "Half");
+    /// The upper half of a binary32.
+    public static final DType BFLOAT16 = new DType("bfloat16", 16, Kind.FLOATING, "BFloat16");
+    /// 64-bit signed integer.
+    public static final DType INT64 = new DType("int64", 64, Kind.SIGNED, "long", "Long");
+    /// 32-bit signed integer.
+    public static final DType INT32 = new DType("int32", 32, Kind.SIGNED, "int", "Int");
+    /// 16-bit signed integer.
+    public static final DType INT16 = new DType("int16", 16, Kind.SIGNED, "short", "Short");
+    /// 8-bit signed integer.
+    public static final DType INT8 = new DType("int8", 8, Kind.SIGNED, "char", "Char");
+    /// 8-bit unsigned integer.
+    public static final DType UINT8 = new DType("uint8", 8, Kind.UNSIGNED, "byte", "Byte");
+    /// Truth value in one byte.
+    public static final DType BOOL = new DType("bool", 8, Kind.BOOLEAN, "Bool");
+    /// Two binary64.
+    public static final DType COMPLEX128 = new DType("complex128", 128, Kind.COMPLEX, "cdouble", "ComplexDouble");
+    /// Two binary32.
+    public static final DType COMPLEX64 = new DType("complex64", 64, Kind.COMPLEX, "cfloat", "ComplexFloat");
+    /// Two binary16.
+    public static final DType COMPLEX32 = new DType("complex32", 32, Kind.COMPLEX, "chalf", "ComplexHalf");
+    /// 16-bit unsigned integer.
+    public static final DType UINT16 = new DType("uint16", 16, Kind.UNSIGNED);
+    /// 32-bit unsigned integer.
+    public static final DType UINT32 = new DType("uint32", 32, Kind.UNSIGNED);
+    /// 64-bit unsigned integer.
+    public static final DType UINT64 = new DType("uint64", 64, Kind.UNSIGNED);
+    /// 8-bit float: 4 exponent and 3 mantissa bits, finite values and NaN.
+    public static final DType FLOAT8_E4M3FN = new DType("float8_e4m3fn", 8, Kind.FLOATING);
+    /// 8-bit float: 5 exponent and 2 mantissa bits, with infinities.
+    public static final DType FLOAT8_E5M2 = new DType("float8_e5m2", 8, Kind.FLOATING);
+    /// 8-bit float: as e4m3fn with another bias, one NaN and no negative zero.
+    public static final DType FLOAT8_E4M3FNUZ = new DType("float8_e4m3fnuz", 8, Kind.FLOATING);
+    /// 8-bit float: as e5m2 with another bias, one NaN, no infinities and no negative zero.
+    public static final DType FLOAT8_E5M2FNUZ = new DType("float8_e5m2fnuz", 8, Kind.FLOATING);
+    /// 8-bit power of two: an exponent without sign or mantissa.
+    public static final DType FLOAT8_E8M0FNU = new DType("float8_e8m0fnu", 8, Kind.FLOATING);
+    /// One byte that holds two 4-bit floats.
+    public static final DType FLOAT4_E2M1FN_X2 = new DType("float4_e2m1fn_x2", 8, Kind.BITS);
+    /// Quantized, 8 bits unsigned.
+    public static final DType QUINT8 = new DType("quint8", 8, Kind.QUANTIZED, "QUInt8");
+    /// Quantized, 8 bits signed.
+    public static final DType QINT8 = new DType("qint8", 8, Kind.QUANTIZED, "QInt8");
+    /// Quantized, 32 bits signed.
+    public static final DType QINT32 = new DType("qint32", 32, Kind.QUANTIZED, "QInt32");
+    /// Quantized, 4 bits, two elements in a byte.
+    public static final DType QUINT4X2 = new DType("quint4x2", 4, Kind.QUANTIZED, "QUInt4x2");
+    /// Quantized, 2 bits, four elements in a byte.
+    public static final DType QUINT2X4 = new DType("quint2x4", 2, Kind.QUANTIZED, "QUInt2x4");
+    /// 8 bits.
+    public static final DType BITS8 = new DType("bits8", 8, Kind.BITS);
+    /// 16 bits.
+    public static final DType BITS16 = new DType("bits16", 16, Kind.BITS);
+    /// One byte of eight 1-bit fields.
+    public static final DType BITS1X8 = new DType("bits1x8", 8, Kind.BITS);
+    /// One byte of four 2-bit fields.
+    public static final DType BITS2X4 = new DType("bits2x4", 8, Kind.BITS);
+    /// One byte of two 4-bit fields.
+    public static final DType BITS4X2 = new DType("bits4x2", 8, Kind.BITS);
+
+    /// One byte whose lowest bit PyTorch means as an unsigned integer; PyTorch defines no operations on it, nor on the
+    /// other integers narrower than a byte.
+    public static final DType UINT1 = new DType("uint1", 8, Kind.BITS, "bit");
+    /// One byte for a 2-bit unsigned integer.
+    public static final DType UINT2 = new DType("uint2", 8, Kind.BITS);
+    /// One byte for a 3-bit unsigned integer.
+    public static final DType UINT3 = new DType("uint3", 8, Kind.BITS);
+    /// One byte for a 4-bit unsigned integer.
+    public static final DType UINT4 = new DType("uint4", 8, Kind.BITS);
+    /// One byte for a 5-bit unsigned integer.
+    public static final DType UINT5 = new DType("uint5", 8, Kind.BITS);
+    /// One byte for a 6-bit unsigned integer.
+    public static final DType UINT6 = new DType("uint6", 8, Kind.BITS);
+    /// One byte for a 7-bit unsigned integer.
+    public static final DType UINT7 = new DType("uint7", 8, Kind.BITS);
+    /// One byte for a 1-bit signed integer.
+    public static final DType INT1 = new DType("int1", 8, Kind.BITS);
+    /// One byte for a 2-bit signed integer.
+    public static final DType INT2 = new DType("int2", 8, Kind.BITS);
+    /// One byte for a 3-bit signed integer.
+    public static final DType INT3 = new DType("int3", 8, Kind.BITS);
+    /// One byte for a 4-bit signed integer.
+    public static final DType INT4 = new DType("int4", 8, Kind.BITS);
+    /// One byte for a 5-bit signed integer.
+    public static final DType INT5 = new DType("int5", 8, Kind.BITS);
+    /// One byte for a 6-bit signed integer.
+    public static final DType INT6 = new DType("int6", 8, Kind.BITS);
+    /// One byte for a 7-bit signed integer.
+    public static final DType INT7 = new DType("int7", 8, Kind.BITS);
+
+    private static final List<DType> KNOWN = List.of(FLOAT64, FLOAT32, FLOAT16, BFLOAT16, INT64, INT32, INT16, INT8,
+            UINT8, BOOL, COMPLEX128, COMPLEX64, COMPLEX32, UINT16, UINT32, UINT64, FLOAT8_E4M3FN, FLOAT8_E5M2,
+            FLOAT8_E4M3FNUZ, FLOAT8_E5M2FNUZ, FLOAT8_E8M0FNU, FLOAT4_E2M1FN_X2, QUINT8, QINT8, QINT32, QUINT4X2,
+            QUINT2X4, BITS8, BITS16, BITS1X8, BITS2X4, BITS4X2, UINT1, UINT2, UINT3, UINT4, UINT5, UINT6, UINT7, INT1,
+            INT2, INT3, INT4, INT5, INT6, INT7);
+    private static final Map<String, DType> BY_NAME = byName();
+    private static final int MAX_BITS = 1 << 20;
+
+    private final String name;
+    private final int bits;
+    private final Kind kind;
+    private final List<String> aliases;
+
+    private DType(String name, int bits, Kind kind, String... aliases) {
+        this.name = name;
+        this.bits = bits;
+        this.kind = kind;
+        this.aliases = List.of(aliases);
+    }
+
+    /// {@return all known types, in a fixed order}
+    public static List<DType> values() {
+        return KNOWN;
+    }
+
+    /// Finds a known type by any of its names.
+    ///
+    /// @param name PyTorch's name with or without `torch.`, PyTorch's alias (`half`), or Torch7's (`Half`)
+    /// @return the type, or nothing if no known type has that name
+    public static Optional<DType> find(String name) {
+        return Optional.ofNullable(BY_NAME.get(name.startsWith("torch.") ? name.substring(6) : name));
+    }
+
+    /// A known type by any of its names.
+    ///
+    /// @param name as for [#find]
+    /// @return the type
+    /// @throws IllegalArgumentException if no known type has that name
+    public static DType of(String name) {
+        return find(name).orElseThrow(() -> new IllegalArgumentException("no dtype is called '" + name + "'"));
+    }
+
+    /// A type that this library does not know: its elements can be carried, copied, compared and saved, but not read as
+    /// numbers. The name of a known type with its width gives that type.
+    ///
+    /// @param name its name
+    /// @param bits bits in one element
+    /// @return the type
+    /// @throws IllegalArgumentException if the name is empty or the width is not between 1 bit and 2^20
+    public static DType opaque(String name, int bits) {
+        if (name.isEmpty() || bits < 1 || bits > MAX_BITS) {
+            throw new IllegalArgumentException(
+                    "an opaque dtype needs a name and 1 to " + MAX_BITS + " bits, not '" + name + "' and " + bits);
+        }
+        DType opaque = new DType(name, bits, Kind.BITS);
+        return find(name).filter(opaque::equals).orElse(opaque);
+    }
+
+    /// {@return PyTorch's name without `torch.`}
+    public String name() {
+        return name;
+    }
+
+    /// {@return other names: PyTorch's alias and the prefix that PyTorch's and Torch7's storage classes use}
+    public List<String> aliases() {
+        return aliases;
+    }
+
+    /// {@return what an element is}
+    public Kind kind() {
+        return kind;
+    }
+
+    /// {@return bits in one element}
+    public int bits() {
+        return bits;
+    }
+
+    /// {@return bytes in one element as PyTorch counts: 1 for elements narrower than a byte}
+    public int itemsize() {
+        return (bits + 7) / 8;
+    }
+
+    /// {@return whether an element fills whole bytes}
+    public boolean isByteSized() {
+        return bits % 8 == 0;
+    }
+
+    /// {@return the bytes that a number of adjacent elements takes, rounded up}
+    ///
+    /// @param numel number of elements, 0 or more
+    /// @throws ArithmeticException if that is more than 2^63-1
+    public long nbytes(long numel) {
+        if (isByteSized()) {
+            return Math.multiplyExact(numel, bits / 8);
+        }
+        return Math.ceilDiv(Math.multiplyExact(numel, bits), 8);
+    }
+
+    /// {@return whether both have the same name and width}
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof DType that && bits == that.bits && name.equals(that.name);
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * name.hashCode() + bits;
+    }
+
+    /// {@return the name with PyTorch's prefix, for instance `torch.float32`}
+    @Override
+    public String toString() {
+        return "torch." + name;
+    }
+
+    private static Map<String, DType> byName() {
+        Map<String, DType> names = new HashMap<>();
+        for (DType dtype : KNOWN) {
+            names.put(dtype.name, dtype);
+            dtype.aliases.forEach(alias -> names.put(alias, dtype));
+        }
+        return Collections.unmodifiableMap(names);
+    }
+}

@@ -1,0 +1,83 @@
+package io.undercroft.storage;
+
+import java.util.Objects;
+
+/// Where the bytes of a storage live. Written and parsed as PyTorch does: `cpu`, `meta`, `cuda:0`.
+///
+/// @param type the kind of device in lower case, for instance `cpu` or `cuda`
+/// @param index which of several devices of that kind, or -1 where the kind has only one or none is meant in particular
+public record Device(String type, int index) {
+    /// The memory of this process.
+    public static final Device CPU = new Device("cpu", -1);
+    /// No memory at all: sizes without bytes, as PyTorch's meta device.
+    public static final Device META = new Device("meta", -1);
+
+    private static final int MAX_TYPE_LENGTH = 32;
+
+    /// Checks the parts.
+    ///
+    /// @throws IllegalArgumentException if the type is not a short lower-case word or the index is below -1
+    public Device {
+        Objects.requireNonNull(type, "type");
+        if (!isWord(type)) {
+            throw new IllegalArgumentException(
+                    "a device type is a lower-case word such as cpu or cuda, not '" + type + "'");
+        }
+        if (index < -1) {
+            throw new IllegalArgumentException("a device index is -1 (none) or more, not " + index);
+        }
+    }
+
+    /// {@return CUDA device number `index`}
+    ///
+    /// @param index 0 or more
+    public static Device cuda(int index) {
+        return new Device("cuda", index);
+    }
+
+    /// Parses PyTorch's notation.
+    ///
+    /// @param text for instance `cpu`, `cuda` or `cuda:1`
+    /// @return the device
+    /// @throws IllegalArgumentException if the text is not a device
+    public static Device parse(String text) {
+        int colon = text.indexOf(':');
+        String type = colon < 0 ? text : text.substring(0, colon);
+        if (!isWord(type)) {
+            throw new IllegalArgumentException("'" + text + "' is not a device; write cpu, meta or cuda:0");
+        }
+        if (colon < 0) {
+            return new Device(type, -1);
+        }
+        String digits = text.substring(colon + 1);
+        if (!digits.matches("\\d{1,9}")) {
+            throw new IllegalArgumentException("'" + text + "' has no device index after the colon");
+        }
+        return new Device(type, Integer.parseInt(digits));
+    }
+
+    /// {@return whether this is the memory of this process}
+    public boolean isCpu() {
+        return type.equals("cpu");
+    }
+
+    /// {@return whether this is a CUDA device}
+    public boolean isCuda() {
+        return type.equals("cuda");
+    }
+
+    /// {@return whether this device has sizes but no bytes}
+    public boolean isMeta() {
+        return type.equals("meta");
+    }
+
+    /// {@return PyTorch's notation, for instance `cuda:1`}
+    @Override
+    public String toString() {
+        return index < 0 ? type : type + ":" + index;
+    }
+
+    private static boolean isWord(String type) {
+        return type.matches("[a-z0-9_]{1," + MAX_TYPE_LENGTH + "}");
+    }
+}

@@ -1,0 +1,72 @@
+package io.undercroft.storage.internal;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+
+/// The printed elements of a tensor, padded so that they stand in columns.
+///
+/// @param texts one text for each printed element
+/// @param width the width of a column, in characters; infinities may be wider
+record Cells(List<String> texts, int width) {
+    /// The cells for some elements of one tensor.
+    ///
+    /// @param elements each as a tensor without dimensions; at least one
+    static Cells of(List<Tensor> elements) {
+        DType dtype = elements.getFirst().dtype();
+        return switch (dtype.kind()) {
+            case FLOATING -> floats(elements, Tensor::getDouble);
+            case COMPLEX -> complex(elements);
+            case BOOLEAN -> padded(elements.stream().map(e -> e.getBoolean() ? "True" : "False").toList());
+            case UNSIGNED -> padded(elements.stream().map(e -> Long.toUnsignedString(e.getLong())).toList());
+            case SIGNED, QUANTIZED -> padded(elements.stream().map(e -> Long.toString(e.getLong())).toList());
+            case BITS -> dtype.equals(DType.FLOAT4_E2M1FN_X2)
+                    ? floats(elements, Cells::byteValue)
+                    : padded(elements.stream().map(Cells::hex).toList());
+        };
+    }
+
+    private static Cells floats(List<Tensor> elements, ToDoubleFunction<Tensor> value) {
+        double[] values = elements.stream().mapToDouble(value).toArray();
+        FloatFormat format = FloatFormat.of(values);
+        return new Cells(Arrays.stream(values).mapToObj(format::text).toList(), format.width());
+    }
+
+    private static Cells complex(List<Tensor> elements) {
+        FloatFormat real = FloatFormat.of(elements.stream().mapToDouble(Tensor::getDouble).toArray());
+        FloatFormat imaginary = FloatFormat
+                .of(elements.stream().mapToDouble(e -> e.getComplex().imaginary()).toArray());
+        List<String> texts = elements.stream().map(Tensor::getComplex)
+                .map(value -> real.text(value.real()) + signed(imaginary.text(value.imaginary()).strip()) + "j")
+                .toList();
+        return new Cells(texts, real.width() + imaginary.width() + 1);
+    }
+
+    private static String signed(String number) {
+        return number.startsWith("-") ? number : "+" + number;
+    }
+
+    private static Cells padded(List<String> texts) {
+        int width = texts.stream().mapToInt(String::length).max().orElse(1);
+        return new Cells(texts.stream().map(text -> " ".repeat(width - text.length()) + text).toList(), width);
+    }
+
+    /// PyTorch prints a pair of 4-bit floats as the number that the byte holds.
+    private static double byteValue(Tensor element) {
+        return Byte.toUnsignedInt(element.bytes().get(Layouts.BYTE, 0));
+    }
+
+    /// The bits of an element, the highest first.
+    private static String hex(Tensor element) {
+        MemorySegment bytes = element.copy().bytes();
+        StringBuilder digits = new StringBuilder("0x");
+        for (long i = bytes.byteSize() - 1; i >= 0; i--) {
+            digits.append(HexFormat.of().toHexDigits(bytes.get(Layouts.BYTE, i)));
+        }
+        return digits.toString();
+    }
+}

@@ -1,0 +1,174 @@
+package io.undercroft.storage.internal;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.Tensor.Flag;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+
+/// Prints tensors as PyTorch does with its default options: lines of 80 characters, 4 digits, and of more than 1000
+/// elements only the first and last 3 of each dimension.
+///
+/// Where PyTorch prints more than a tensor of ours knows, or nothing at all: quantized elements are printed as the
+/// integers that are stored, and elements without a numeric value as hexadecimal digits. A NaN among float8_e8m0fnu
+/// does not change how the numbers beside it are printed; PyTorch takes it for a finite number there. A tensor on a
+/// freed storage is printed without elements.
+public final class TensorPrinter {
+    private static final String PREFIX = "tensor(";
+    private static final int LINE_WIDTH = 80;
+    private static final int SUMMARY_THRESHOLD = 1000;
+    private static final int EDGE_ITEMS = 3;
+    private static final long MAX_SHOWN = 100_000;
+
+    private final Tensor tensor;
+    private final boolean summarized;
+    private final boolean freed;
+
+    private TensorPrinter(Tensor tensor) {
+        this.tensor = tensor;
+        this.summarized = tensor.numel() > SUMMARY_THRESHOLD;
+        this.freed = tensor.storage().referenceCount() == 0;
+    }
+
+    /// {@return the tensor as PyTorch prints it}
+    ///
+    /// @param tensor what to print
+    public static String print(Tensor tensor) {
+        return new TensorPrinter(tensor).print();
+    }
+
+    private String print() {
+        StringBuilder text = new StringBuilder(PREFIX).append(body());
+        // PyTorch counts two characters too many here, and the line breaks should be its own.
+        int column = text.length() - text.lastIndexOf("\n") + 1;
+        for (String suffix : suffixes()) {
+            if (column + suffix.length() + 2 > LINE_WIDTH) {
+                text.append(",\n").append(" ".repeat(PREFIX.length()));
+                column = PREFIX.length() + suffix.length();
+            } else {
+                text.append(", ");
+                column += suffix.length() + 2;
+            }
+            text.append(suffix);
+        }
+        return text.append(")").toString();
+    }
+
+    private List<String> suffixes() {
+        List<String> suffixes = new ArrayList<>();
+        boolean unread = isUnread();
+        boolean empty = tensor.numel() == 0;
+        if (!tensor.device().isCpu()) {
+            suffixes.add("device='" + tensor.device() + "'");
+        }
+        if (unread || (empty && tensor.dim() != 1)) {
+            suffixes.add("size=" + tuple());
+        }
+        boolean clear = (unread || empty) ? tensor.dtype().equals(DType.FLOAT32) : speaksForItself(tensor.dtype());
+        if (!clear) {
+            suffixes.add("dtype=" + tensor.dtype());
+        }
+        if (tensor.is(Flag.REQUIRES_GRAD)) {
+            suffixes.add("requires_grad=True");
+        }
+        if (freed) {
+            suffixes.add("storage=freed");
+        }
+        return suffixes;
+    }
+
+    private boolean isUnread() {
+        return freed || tensor.device().isMeta() || showsTooMuch();
+    }
+
+    /// Whether the shape has so many dimensions that even the ends of all of them are too much.
+    private boolean showsTooMuch() {
+        long shown = tensor.numel() == 0 ? 0 : 1;
+        for (int d = 0; d < tensor.dim() && shown <= MAX_SHOWN; d++) {
+            shown *= summarized ? Math.min(tensor.size(d), 2 * EDGE_ITEMS) : tensor.size(d);
+        }
+        return shown > MAX_SHOWN;
+    }
+
+    /// The shape as Python prints a tuple.
+    private String tuple() {
+        return LongStream.of(tensor.shape().toArray()).mapToObj(Long::toString)
+                .collect(Collectors.joining(", ", "(", tensor.dim() == 1 ? ",)" : ")"));
+    }
+
+    private static boolean speaksForItself(DType dtype) {
+        return dtype.equals(DType.FLOAT32) || dtype.equals(DType.COMPLEX64) || dtype.equals(DType.INT64)
+                || dtype.equals(DType.BOOL);
+    }
+
+    private String body() {
+        if (isUnread()) {
+            return "...";
+        }
+        if (tensor.numel() == 0) {
+            return "[]";
+        }
+        List<Tensor> shown = new ArrayList<>();
+        forEachShown(tensor, shown::add);
+        return new Layout(Cells.of(shown)).lay(tensor, PREFIX.length());
+    }
+
+    private boolean hidesMiddle(Tensor part) {
+        return summarized && part.size(0) > 2 * EDGE_ITEMS;
+    }
+
+    /// Calls for every element that is printed, in row-major order, as a tensor without dimensions.
+    private void forEachShown(Tensor part, Consumer<Tensor> action) {
+        if (part.dim() == 0) {
+            action.accept(part);
+            return;
+        }
+        for (long i = 0; i < part.size(0); i++) {
+            if (i == EDGE_ITEMS && hidesMiddle(part)) {
+                i = part.size(0) - EDGE_ITEMS;
+            }
+            forEachShown(part.select(0, i), action);
+        }
+    }
+
+    /// Puts cells between brackets and on lines. A shape has a bounded number of dimensions, which bounds the
+    /// recursion.
+    private final class Layout {
+        private final Cells cells;
+        private int next;
+
+        Layout(Cells cells) {
+            this.cells = cells;
+        }
+
+        String lay(Tensor part, int indent) {
+            if (part.dim() == 0) {
+                return cells.texts().get(next++);
+            }
+            List<String> items = new ArrayList<>();
+            for (long i = 0; i < part.size(0); i++) {
+                if (i == EDGE_ITEMS && hidesMiddle(part)) {
+                    items.add(part.dim() == 1 ? " ..." : "...");
+                    i = part.size(0) - EDGE_ITEMS;
+                }
+                items.add(lay(part.select(0, i), indent + 1));
+            }
+            String margin = " ".repeat(indent + 1);
+            return part.dim() == 1
+                    ? "[" + lines(items, indent, ",\n" + margin) + "]"
+                    : "[" + String.join("," + "\n".repeat(part.dim() - 1) + margin, items) + "]";
+        }
+
+        private String lines(List<String> items, int indent, String separator) {
+            int perLine = Math.max(1, (LINE_WIDTH - indent) / (cells.width() + 2));
+            List<String> lines = new ArrayList<>();
+            for (int i = 0; i < items.size(); i += perLine) {
+                lines.add(String.join(", ", items.subList(i, Math.min(i + perLine, items.size()))));
+            }
+            return String.join(separator, lines);
+        }
+    }
+}
