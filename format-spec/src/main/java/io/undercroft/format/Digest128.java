@@ -1,0 +1,18 @@
+package io.undercroft.format;
+
+/// A 128-bit digest (XXH3-128). In a file it is a little-endian 128-bit number: the low half first.
+///
+/// It finds equal bytes and detects accidents; it does not resist an attacker.
+///
+/// @param high the upper 64 bits
+/// @param low the lower 64 bits
+public record Digest128(long high, long low) {
+    /// The digest of nothing in particular, as stored where there is no digest.
+    public static final Digest128 ZERO = new Digest128(0, 0);
+
+    /// {@return the 32 hexadecimal digits, as other XXH3 tools print them}
+    @Override
+    public String toString() {
+        return String.format("%016x%016x", high, low);
+    }
+}

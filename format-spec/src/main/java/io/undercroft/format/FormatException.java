@@ -1,0 +1,126 @@
+package io.undercroft.format;
+
+import java.io.Serial;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/// Says that the contents of a file are not what its format asks for: what is wrong, where, and what to do about it.
+///
+/// The message is one line, `FILE: WHAT (at byte 0x1A2B) [CODE]. REMEDY`, and safe to print: text taken from the file
+/// goes through [#quote].
+public final class FormatException extends RuntimeException {
+    /// The offset of a fault that has no place in the file.
+    public static final long NO_OFFSET = -1;
+
+    @Serial
+    private static final long serialVersionUID = 1;
+    private static final int LONGEST_QUOTE = 80;
+
+    private final String code;
+    private final String what;
+    private final long offset;
+    private final String remedy;
+    private final @Nullable String file;
+
+    /// A fault without an underlying exception.
+    ///
+    /// @param code a short upper-case word such as `V5-STRIDE-RANGE`
+    /// @param what what is wrong, without a full stop
+    /// @param offset the byte of the file that is at fault, or [#NO_OFFSET]
+    /// @param remedy what to do about it, without a full stop
+    public FormatException(String code, String what, long offset, String remedy) {
+        this(code, what, offset, remedy, null, null);
+    }
+
+    /// A fault that another exception brought to light.
+    ///
+    /// @param code a short upper-case word such as `V5-STRIDE-RANGE`
+    /// @param what what is wrong, without a full stop
+    /// @param offset the byte of the file that is at fault, or [#NO_OFFSET]
+    /// @param remedy what to do about it, without a full stop
+    /// @param cause the other exception
+    public FormatException(String code, String what, long offset, String remedy, Throwable cause) {
+        this(code, what, offset, remedy, null, cause);
+    }
+
+    private FormatException(String code, String what, long offset, String remedy, @Nullable String file,
+            @Nullable Throwable cause) {
+        super(message(code, what, offset, remedy, file), cause);
+        this.code = Objects.requireNonNull(code, "code");
+        this.what = Objects.requireNonNull(what, "what");
+        this.offset = offset;
+        this.remedy = Objects.requireNonNull(remedy, "remedy");
+        this.file = file;
+    }
+
+    /// {@return the short upper-case word that programs may compare}
+    public String code() {
+        return code;
+    }
+
+    /// {@return what is wrong}
+    public String what() {
+        return what;
+    }
+
+    /// {@return the byte of the file that is at fault, or [#NO_OFFSET]}
+    public long offset() {
+        return offset;
+    }
+
+    /// {@return what to do about it}
+    public String remedy() {
+        return remedy;
+    }
+
+    /// {@return the name of the file, or null while nobody has said it}
+    public @Nullable String file() {
+        return file;
+    }
+
+    /// Names the file: those who read bytes do not know it, those who opened it do.
+    ///
+    /// @param name the file's name
+    /// @return a copy of this exception, with its stack trace and cause, that names the file
+    public FormatException withFile(String name) {
+        FormatException named = new FormatException(code, what, offset, remedy, name, getCause());
+        named.setStackTrace(getStackTrace());
+        return named;
+    }
+
+    /// Makes text from a file safe to print on one line: in single quotes, control and invisible characters escaped,
+    /// long texts shortened.
+    ///
+    /// @param text any text
+    /// @return the text for a message
+    public static String quote(String text) {
+        StringBuilder quoted = new StringBuilder("'");
+        boolean whole = text.codePointCount(0, text.length()) <= LONGEST_QUOTE;
+        int end = whole ? text.length() : text.offsetByCodePoints(0, LONGEST_QUOTE);
+        text.substring(0, end).codePoints().forEach(point -> appendPrintable(quoted, point));
+        return quoted.append(whole ? "'" : "…'").toString();
+    }
+
+    private static void appendPrintable(StringBuilder out, int point) {
+        switch (Character.getType(point)) {
+            case Character.CONTROL, Character.FORMAT, Character.SURROGATE, Character.PRIVATE_USE,
+                    Character.UNASSIGNED, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR ->
+                out.append(String.format("\\u{%x}", point));
+            default -> out.appendCodePoint(point);
+        }
+    }
+
+    private static String message(String code, String what, long offset, String remedy, @Nullable String file) {
+        return (file == null ? "" : quoteless(file) + ": ")
+                + what
+                + (offset == NO_OFFSET ? "" : String.format(" (at byte 0x%X)", offset))
+                + " [" + code + "]. " + remedy;
+    }
+
+    /// A file's name needs no quotes, but must not break the line or the terminal either.
+    private static String quoteless(String file) {
+        StringBuilder out = new StringBuilder();
+        file.codePoints().forEach(point -> appendPrintable(out, point));
+        return out.toString();
+    }
+}

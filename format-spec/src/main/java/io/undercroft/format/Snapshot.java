@@ -1,0 +1,307 @@
+package io.undercroft.format;
+
+import io.undercroft.format.internal.Index;
+import io.undercroft.format.internal.IndexRules;
+import io.undercroft.format.internal.SectionType;
+import io.undercroft.format.internal.Utf8;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/// One committed state of a file: its tables, read in place.
+///
+/// Opening takes two reads, one of the first 12 KiB and one of the index, and checks everything but the bytes of the
+/// storages, which [Verifier] reads. Records are decoded when asked for, so what opening costs beside the two reads is
+/// one pass over the index. The file is not kept open. A snapshot is immutable, safe for any thread, and given back by
+/// the garbage collector.
+///
+/// Numbers of storages, extents, tensors, dtypes and names count from 0; a number that is out of range throws
+/// [IndexOutOfBoundsException].
+public final class Snapshot {
+    private static final long SMALL_INDEX = 1 << 20;
+
+    private final Header header;
+    private final CommitRecord commit;
+    private final Index index;
+    private final @Nullable FormatException passedOver;
+
+    private Snapshot(Header header, CommitRecord commit, Index index, @Nullable FormatException passedOver) {
+        this.header = header;
+        this.commit = commit;
+        this.index = index;
+        this.passedOver = passedOver;
+    }
+
+    /// Opens the newest commit of a file; if that one is damaged, as after a crash, the one before it.
+    ///
+    /// Damage means that a checksum or digest does not match or that the file is too short. A commit that is undamaged
+    /// and breaks a rule is refused, not passed over.
+    ///
+    /// @param source the file
+    /// @param limits how much to believe
+    /// @return the snapshot
+    /// @throws FormatException if there is no snapshot that this version can read
+    /// @throws IOException if reading fails
+    public static Snapshot open(ByteSource source, Limits limits) throws IOException {
+        MemorySegment prefix = readPrefix(source);
+        Header header = Header.decode(prefix.asSlice(0, Layout.PAGE));
+        FormatException passedOver = null;
+        for (Slot slot : slots(prefix)) {
+            try {
+                CommitRecord commit = slot.commit();
+                commit.check(header, slot.offset(), source.size());
+                return new Snapshot(header, commit, readIndex(source, header, commit, limits), passedOver);
+            } catch (FormatException e) {
+                if (!Rule.isDamage(e)) {
+                    throw e;
+                }
+                passedOver = passedOver == null ? e : passedOver;
+            }
+        }
+        if (passedOver != null) {
+            throw passedOver;
+        }
+        throw Rule.V17_COMMIT.broken("both commit slots are empty", Layout.PAGE);
+    }
+
+    private record Slot(long offset, @Nullable CommitRecord decoded, @Nullable FormatException fault) {
+        CommitRecord commit() {
+            if (fault != null) {
+                throw fault;
+            }
+            return Objects.requireNonNull(decoded);
+        }
+
+        /// A slot whose write was torn has no number, and may have been about to become the newest.
+        long sequence() {
+            return decoded == null ? Long.MAX_VALUE : decoded.sequence();
+        }
+    }
+
+    /// The slots that were ever written, the newest first.
+    private static List<Slot> slots(MemorySegment prefix) {
+        List<Slot> slots = new ArrayList<>();
+        for (long offset = Layout.PAGE; offset < Layout.PREFIX_BYTES; offset += Layout.PAGE) {
+            MemorySegment page = prefix.asSlice(offset, Layout.PAGE);
+            if (!CommitRecord.isEmpty(page)) {
+                slots.add(slot(page, offset));
+            }
+        }
+        slots.sort(Comparator.comparingLong(Slot::sequence).reversed());
+        return slots;
+    }
+
+    private static Slot slot(MemorySegment page, long offset) {
+        try {
+            return new Slot(offset, CommitRecord.decode(page, offset), null);
+        } catch (FormatException e) {
+            return new Slot(offset, null, e);
+        }
+    }
+
+    private static MemorySegment readPrefix(ByteSource source) throws IOException {
+        MemorySegment prefix = MemorySegment.ofArray(new byte[(int) Math.min(Layout.PREFIX_BYTES, source.size())]);
+        read(source, 0, prefix);
+        Header.checkSignature(prefix);
+        if (prefix.byteSize() < Layout.PREFIX_BYTES) {
+            throw Rule.V11_TRUNCATED.broken("the file ends in its first 12 KiB", prefix.byteSize());
+        }
+        return prefix;
+    }
+
+    private static Index readIndex(ByteSource source, Header header, CommitRecord commit, Limits limits)
+            throws IOException {
+        if (commit.indexLength() > limits.maxIndexBytes()) {
+            throw Rule.V8_LIMIT.broken("the index has " + commit.indexLength() + " bytes, the limit is "
+                    + limits.maxIndexBytes(), commit.indexOffset());
+        }
+        MemorySegment bytes = allocate(commit.indexLength());
+        read(source, commit.indexOffset(), bytes);
+        Index index = Index.parse(bytes.asReadOnly(), commit, limits);
+        IndexRules.check(index, commit, header, limits);
+        return index;
+    }
+
+    /// Small indexes go to the heap, where memory is quick to get and to give back; large ones beside it, where a
+    /// channel can read into them without a second copy.
+    private static MemorySegment allocate(long length) {
+        return length <= SMALL_INDEX
+                ? MemorySegment.ofArray(new byte[(int) length])
+                : Arena.ofAuto().allocate(length, Long.BYTES);
+    }
+
+    private static void read(ByteSource source, long offset, MemorySegment into) throws IOException {
+        try {
+            source.read(offset, into);
+        } catch (EOFException e) {
+            throw Rule.V11_TRUNCATED.broken("the file became shorter while it was read", offset, e);
+        }
+    }
+
+    /// {@return the file's header}
+    public Header header() {
+        return header;
+    }
+
+    /// {@return the record of the commit that this is}
+    public CommitRecord commit() {
+        return commit;
+    }
+
+    /// {@return why a newer commit was passed over, or null if this is the newest}
+    public @Nullable FormatException passedOver() {
+        return passedOver;
+    }
+
+    /// {@return how many storages there are}
+    public int storageCount() {
+        return count(SectionType.STOR);
+    }
+
+    /// {@return a storage}
+    ///
+    /// @param number which one
+    public StorageRecord storage(int number) {
+        return index.storage(check(SectionType.STOR, number));
+    }
+
+    /// {@return how many extents there are}
+    public int extentCount() {
+        return count(SectionType.EXTN);
+    }
+
+    /// {@return an extent}
+    ///
+    /// @param number which one; a storage says which ones are its own
+    public ExtentRecord extent(int number) {
+        return index.extent(check(SectionType.EXTN, number));
+    }
+
+    /// {@return how many tensors there are}
+    public int tensorCount() {
+        return count(SectionType.TENS);
+    }
+
+    /// {@return a tensor}
+    ///
+    /// @param number which one
+    public TensorRecord tensor(int number) {
+        return index.tensor(check(SectionType.TENS, number));
+    }
+
+    /// {@return the number of the name that a tensor is shown by, or -1 if it has none}
+    ///
+    /// @param tensor which tensor
+    public int nameOfTensor(int tensor) {
+        long name = index.nameOfTensor(check(SectionType.TENS, tensor));
+        return name == Index.NONE ? -1 : (int) name;
+    }
+
+    /// {@return how many element types there are}
+    public int dtypeCount() {
+        return count(SectionType.DTYP);
+    }
+
+    /// {@return an element type}
+    ///
+    /// @param number which one
+    public DTypeRecord dtype(int number) {
+        return index.dtype(check(SectionType.DTYP, number));
+    }
+
+    /// {@return how many names there are; a tensor may have none or several}
+    public int nameCount() {
+        return count(SectionType.NAMS);
+    }
+
+    /// {@return a name; names are numbered in the order of their UTF-8 bytes}
+    ///
+    /// @param number which one
+    public String name(int number) {
+        return index.name(check(SectionType.NAMS, number));
+    }
+
+    /// {@return the number of the tensor that has a name}
+    ///
+    /// @param name the number of the name
+    public int tensorOfName(int name) {
+        return index.tensorOfName(check(SectionType.NAMS, name));
+    }
+
+    /// {@return the number of the tensor with this name, or -1 if there is none} A binary search in place.
+    ///
+    /// @param name the whole name
+    public int findTensor(String name) {
+        MemorySegment wanted = MemorySegment.ofArray(Utf8.encode(name));
+        int low = 0;
+        int high = nameCount() - 1;
+        while (low <= high) {
+            int middle = (low + high) >>> 1;
+            int order = index.compareName(middle, wanted);
+            if (order == 0) {
+                return index.tensorOfName(middle);
+            }
+            low = order < 0 ? middle + 1 : low;
+            high = order < 0 ? high : middle - 1;
+        }
+        return -1;
+    }
+
+    /// {@return the CRC32C of a chunk; a RAW extent's chunks are numbered from its `firstChecksum`}
+    ///
+    /// @param number which one
+    public int checksum(long number) {
+        if (number < 0 || number >= index.count(SectionType.CHKS)) {
+            throw new IndexOutOfBoundsException("checksum " + number + " of " + index.count(SectionType.CHKS));
+        }
+        return index.checksum(number);
+    }
+
+    /// {@return a reader at the start of the state tree}
+    public StateTreeReader tree() {
+        return reader(SectionType.TREE);
+    }
+
+    /// {@return the metadata, sorted by key}
+    public Map<String, String> metadata() {
+        StateTreeReader reader = reader(SectionType.META);
+        Map<String, String> metadata = new LinkedHashMap<>();
+        reader.next();
+        while (reader.next() == StateToken.STRING) {
+            String key = reader.text();
+            reader.next();
+            metadata.put(key, reader.text());
+        }
+        return Collections.unmodifiableMap(metadata);
+    }
+
+    Index index() {
+        return index;
+    }
+
+    private StateTreeReader reader(SectionType type) {
+        // What was checked with the caller's limits at opening is not to be refused now.
+        Limits checked = new Limits(0, 0, Integer.MAX_VALUE, 0, Integer.MAX_VALUE, 0, 0);
+        return new StateTreeReader(index.section(type, 0, index.count(type)), checked, index.fileOffset(type, 0));
+    }
+
+    private int count(SectionType type) {
+        return (int) index.count(type);
+    }
+
+    private int check(SectionType type, int number) {
+        if (number < 0 || number >= index.count(type)) {
+            throw new IndexOutOfBoundsException("record " + number + " of " + index.count(type) + " in " + type);
+        }
+        return number;
+    }
+}

@@ -1,0 +1,326 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.DTypeRecord;
+import io.undercroft.format.Digests;
+import io.undercroft.format.ExtentKind;
+import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Layout;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Rule;
+import io.undercroft.format.StorageRecord;
+import io.undercroft.format.TensorFlag;
+import io.undercroft.format.TensorRecord;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.zip.CRC32C;
+
+/// The tables of an index, read in place: nothing is decoded until somebody asks for a record.
+///
+/// [#parse] checks the directory and the checksums; [IndexRules] checks what the records say. Only after both are the
+/// accessors safe.
+public final class Index {
+    /// The size of the directory's head in bytes.
+    public static final int HEAD_BYTES = 32;
+    /// The size of one directory entry in bytes.
+    public static final int ENTRY_BYTES = 48;
+    /// `CIDX`.
+    public static final int SIGNATURE = 0x5844_4943;
+    /// The entry flag of a section without which the index cannot be understood.
+    public static final int CRITICAL = 1;
+    /// The entry flag of a section that may be copied by a writer that does not understand it.
+    public static final int SAFE_TO_COPY = 2;
+    /// Stands for "no name".
+    public static final long NONE = 0xFFFF_FFFFL;
+
+    static final int ALL_TENSOR_FLAGS = 7;
+
+    private static final TensorFlag[] TENSOR_FLAGS = TensorFlag.values();
+
+    private final MemorySegment bytes;
+    private final long fileOffset;
+    private final Map<SectionType, Section> sections = new EnumMap<>(SectionType.class);
+
+    private record Section(long start, long count, int recordSize) {}
+
+    private Index(MemorySegment bytes, long fileOffset) {
+        this.bytes = bytes;
+        this.fileOffset = fileOffset;
+    }
+
+    /// {@return the directory of an index: its first bytes, as long as its own section count says}
+    public static MemorySegment directory(MemorySegment index) {
+        return index.asSlice(0, HEAD_BYTES + ENTRY_BYTES * Fields.u32(index, 4));
+    }
+
+    /// Checks the directory and all checksums.
+    ///
+    /// @param bytes the whole index
+    /// @param commit the record that points to it
+    /// @param limits how much to believe
+    /// @return the index, its records not yet checked
+    /// @throws FormatException by rule V14 if it is not what was committed; otherwise if the directory breaks a rule
+    public static Index parse(MemorySegment bytes, CommitRecord commit, Limits limits) {
+        Index index = new Index(bytes, commit.indexOffset());
+        index.checkDirectory(commit, limits);
+        index.readSections(limits);
+        return index;
+    }
+
+    private void checkDirectory(CommitRecord commit, Limits limits) {
+        if (bytes.byteSize() < HEAD_BYTES || HEAD_BYTES + ENTRY_BYTES * Fields.u32(bytes, 4) > bytes.byteSize()
+                || !Digests.xxh3(directory(bytes)).equals(commit.directoryDigest())) {
+            throw Rule.V14_CHECKSUM.broken("the digest of the index directory does not match", fileOffset);
+        }
+        MemorySegment directory = directory(bytes);
+        if (Fields.i32(directory, 0) != SIGNATURE || Fields.i64(directory, 8) != bytes.byteSize()
+                || Fields.i64(directory, 16) != commit.sequence()
+                || Fields.i32(directory, 24) != directoryChecksum(directory)) {
+            throw Rule.V15_STRUCTURE.broken("the head of the index directory contradicts its commit record",
+                    fileOffset);
+        }
+        Fields.reserved(directory, 28, HEAD_BYTES, fileOffset, "the index directory");
+        if (Fields.u32(directory, 4) > limits.maxSections()) {
+            throw Rule.V8_LIMIT.broken(
+                    "the index has " + Fields.u32(directory, 4) + " sections, the limit is " + limits.maxSections(),
+                    fileOffset + 4);
+        }
+    }
+
+    /// {@return the CRC32C of a directory, in which its own field counts as zero}
+    public static int directoryChecksum(MemorySegment directory) {
+        CRC32C crc = new CRC32C();
+        crc.update(directory.asSlice(0, 24).asByteBuffer());
+        crc.update(new byte[4]);
+        crc.update(directory.asSlice(28).asByteBuffer());
+        return (int) crc.getValue();
+    }
+
+    private void readSections(Limits limits) {
+        long end = directory(bytes).byteSize();
+        long count = Fields.u32(bytes, 4);
+        for (long entry = 0; entry < count; entry++) {
+            end = readSection(HEAD_BYTES + ENTRY_BYTES * entry, end, limits);
+        }
+        Fields.reserved(bytes, end, bytes.byteSize(), fileOffset, "the index's padding");
+        for (SectionType type : SectionType.values()) {
+            if (!sections.containsKey(type)) {
+                throw Rule.V15_STRUCTURE.broken("the index has no " + type + " section", fileOffset);
+            }
+        }
+    }
+
+    /// Reads the entry at `entry`; the section before ended at `end`.
+    private long readSection(long entry, long end, Limits limits) {
+        long start = Fields.u64(bytes, entry + 8, fileOffset);
+        long length = Fields.u64(bytes, entry + 16, fileOffset);
+        if (start < end || start % Layout.SMALL_ALIGNMENT != 0 || start > bytes.byteSize()
+                || length > bytes.byteSize() - start) {
+            throw Rule.V2_RANGE.broken("a section of " + length + " bytes cannot stand at byte " + start
+                    + " of the index", fileOffset + entry + 8);
+        }
+        Fields.reserved(bytes, end, start, fileOffset, "the index's padding");
+        Fields.reserved(bytes, entry + 40, entry + ENTRY_BYTES, fileOffset, "a section's entry");
+        if (Digests.crc32c(bytes.asSlice(start, length)) != Fields.i32(bytes, entry + 36)) {
+            throw Rule.V14_CHECKSUM.broken("the checksum of section " + name(entry) + " does not match",
+                    fileOffset + start);
+        }
+        readKnown(entry, start, length, limits);
+        return start + length;
+    }
+
+    private void readKnown(long entry, long start, long length, Limits limits) {
+        long flags = Fields.u32(bytes, entry + 4);
+        if ((flags & ~(CRITICAL | SAFE_TO_COPY)) != 0) {
+            throw Rule.V9_RESERVED.broken("section " + name(entry) + " has unknown flags", fileOffset + entry + 4);
+        }
+        SectionType type = SectionType.of(Fields.i32(bytes, entry));
+        if (type != null) {
+            long count = Fields.u64(bytes, entry + 24, fileOffset);
+            long recordSize = Fields.u32(bytes, entry + 32);
+            checkTable(type, count, recordSize, length, fileOffset + entry);
+            checkCount(type, count, limits, fileOffset + entry);
+            sections.put(type, new Section(start, count, (int) recordSize));
+        } else if ((flags & CRITICAL) != 0) {
+            throw Rule.V13_UNSUPPORTED.broken("the index has the unknown section " + name(entry),
+                    fileOffset + entry);
+        }
+    }
+
+    private void checkTable(SectionType type, long count, long recordSize, long length, long where) {
+        if (sections.containsKey(type)) {
+            throw Rule.V15_STRUCTURE.broken("the index has two " + type + " sections", where);
+        }
+        boolean rightSize = type.isWidenable() ? recordSize >= type.recordSize() : recordSize == type.recordSize();
+        if (!rightSize || count != length / recordSize
+                || length % recordSize != 0) {
+            throw Rule.V15_STRUCTURE.broken(
+                    "section " + type + " cannot have " + count + " records of " + recordSize + " bytes", where);
+        }
+    }
+
+    private static void checkCount(SectionType type, long count, Limits limits, long where) {
+        long most = switch (type) {
+            case TENS, NAMS -> limits.maxTensors();
+            case EXTN, STOR, STRS, DTYP -> Integer.MAX_VALUE;
+            case DIMS, STRB, CHKS, TREE, META -> Long.MAX_VALUE;
+        };
+        if (count > most) {
+            throw Rule.V8_LIMIT.broken("section " + type + " has " + count + " records, the limit is " + most, where);
+        }
+    }
+
+    private String name(long entry) {
+        StringBuilder name = new StringBuilder();
+        for (int i = 0; i < 4; i++) {
+            name.append((char) Fields.u8(bytes, entry + i));
+        }
+        return FormatException.quote(name.toString());
+    }
+
+    /// {@return all bytes of the index}
+    public MemorySegment bytes() {
+        return bytes;
+    }
+
+    /// {@return how many records a section has}
+    public long count(SectionType type) {
+        return section(type).count();
+    }
+
+    /// {@return where in the index a record starts}
+    public long at(SectionType type, long number) {
+        Section section = section(type);
+        return section.start() + number * section.recordSize();
+    }
+
+    /// {@return where in the file a record starts}
+    public long fileOffset(SectionType type, long number) {
+        return fileOffset + at(type, number);
+    }
+
+    /// {@return where in the file the index starts}
+    public long fileOffset() {
+        return fileOffset;
+    }
+
+    /// {@return all bytes of a section}
+    public MemorySegment section(SectionType type, long from, long length) {
+        return bytes.asSlice(section(type).start() + from, length);
+    }
+
+    /// {@return the extent with this number}
+    public ExtentRecord extent(int number) {
+        long at = at(SectionType.EXTN, number);
+        ExtentKind kind = Fields.u16(bytes, at) == ExtentKind.RAW.code() ? ExtentKind.RAW : ExtentKind.ZERO;
+        return new ExtentRecord(kind, Fields.i64(bytes, at + 8),
+                Fields.i64(bytes, at + 16), Fields.i64(bytes, at + 24), Fields.i64(bytes, at + 32),
+                Fields.digest(bytes, at + 40));
+    }
+
+    /// {@return the storage with this number}
+    public StorageRecord storage(int number) {
+        long at = at(SectionType.STOR, number);
+        return new StorageRecord(Fields.i64(bytes, at), (int) Fields.i64(bytes, at + 8), Fields.i32(bytes, at + 16),
+                string(at(SectionType.STRS, Fields.u32(bytes, at + 24))));
+    }
+
+    /// {@return the size of a storage in bytes}
+    public long nbytes(long storage) {
+        return Fields.i64(bytes, at(SectionType.STOR, storage));
+    }
+
+    /// {@return the tensor with this number}
+    public TensorRecord tensor(int number) {
+        long at = at(SectionType.TENS, number);
+        int rank = Fields.u16(bytes, at + 4);
+        return new TensorRecord(Fields.i32(bytes, at), Fields.i32(bytes, at + 8), Fields.i64(bytes, at + 16),
+                Fields.i32(bytes, at + 12), flags(Fields.u16(bytes, at + 6)), dims(Fields.i64(bytes, at + 24), rank),
+                dims(Fields.i64(bytes, at + 24) + rank, rank));
+    }
+
+    private static Set<TensorFlag> flags(int bits) {
+        Set<TensorFlag> flags = EnumSet.noneOf(TensorFlag.class);
+        for (TensorFlag flag : TENSOR_FLAGS) {
+            if ((bits & flag.bit()) != 0) {
+                flags.add(flag);
+            }
+        }
+        return flags;
+    }
+
+    private long[] dims(long first, int rank) {
+        long[] dims = new long[rank];
+        readDims(first, dims, rank);
+        return dims;
+    }
+
+    /// Copies sizes or strides of a tensor.
+    void readDims(long first, long[] into, int rank) {
+        for (int dim = 0; dim < rank; dim++) {
+            into[dim] = Fields.i64(bytes, at(SectionType.DIMS, first + dim));
+        }
+    }
+
+    /// {@return the number of the name that a tensor is known by, or [#NONE]}
+    public long nameOfTensor(int number) {
+        return Fields.u32(bytes, at(SectionType.TENS, number) + 32);
+    }
+
+    /// {@return the element type with this number}
+    public DTypeRecord dtype(int number) {
+        long at = at(SectionType.DTYP, number);
+        return new DTypeRecord(string(at), Fields.i32(bytes, at + 12));
+    }
+
+    /// {@return the name with this number}
+    public String name(int number) {
+        return string(at(SectionType.NAMS, number));
+    }
+
+    /// Compares two names as they are sorted.
+    int compareName(int left, int right) {
+        return compareName(left, bytes, textStart(right), textStart(right) + textLength(right));
+    }
+
+    /// Compares a name with a text in UTF-8, as names are sorted.
+    public int compareName(int name, MemorySegment text) {
+        return compareName(name, text, 0, text.byteSize());
+    }
+
+    private int compareName(int name, MemorySegment text, long from, long to) {
+        return Utf8.compare(bytes, textStart(name), textStart(name) + textLength(name), text, from, to);
+    }
+
+    private long textStart(int name) {
+        return at(SectionType.STRB, Fields.i64(bytes, at(SectionType.NAMS, name)));
+    }
+
+    private long textLength(int name) {
+        return Fields.u32(bytes, at(SectionType.NAMS, name) + 8);
+    }
+
+    /// {@return the number of the tensor that the name with this number belongs to}
+    public int tensorOfName(int number) {
+        return Fields.i32(bytes, at(SectionType.NAMS, number) + 12);
+    }
+
+    /// {@return the chunk checksum with this number}
+    public int checksum(long number) {
+        return Fields.i32(bytes, at(SectionType.CHKS, number));
+    }
+
+    /// {@return the text that the record at `at` begins with a reference to}
+    private String string(long at) {
+        return Utf8.decode(bytes, at(SectionType.STRB, Fields.i64(bytes, at)), Fields.u32(bytes, at + 8));
+    }
+
+    private Section section(SectionType type) {
+        return Objects.requireNonNull(sections.get(type));
+    }
+}

@@ -1,0 +1,300 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.ExtentKind;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Header;
+import io.undercroft.format.Layout;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Rule;
+import io.undercroft.format.StateTreeReader;
+import java.lang.foreign.MemorySegment;
+
+/// Checks what the records of an index say, each table in one pass, so that the accessors of [Index] need no checks.
+///
+/// Whatever a hostile file says, the work is linear in the size of the index (but for sorting the extents), and nothing
+/// is allocated that is larger than the index.
+public final class IndexRules {
+    private final Index index;
+    private final MemorySegment bytes;
+    private final CommitRecord commit;
+    private final Header header;
+    private final Limits limits;
+
+    private IndexRules(Index index, CommitRecord commit, Header header, Limits limits) {
+        this.index = index;
+        this.bytes = index.bytes();
+        this.commit = commit;
+        this.header = header;
+        this.limits = limits;
+    }
+
+    /// Checks all rules that need no more than the index.
+    ///
+    /// @throws FormatException for the first rule that is broken
+    public static void check(Index index, CommitRecord commit, Header header, Limits limits) {
+        IndexRules rules = new IndexRules(index, commit, header, limits);
+        rules.checkTexts();
+        rules.checkExtents();
+        rules.checkStorages();
+        rules.checkTensors();
+        rules.checkNames();
+        TreeRules.checkState(rules.tree(SectionType.TREE), rules.count(SectionType.TENS), rules.count(SectionType.STOR),
+                rules.count(SectionType.DTYP));
+        TreeRules.checkMetadata(rules.tree(SectionType.META));
+    }
+
+    private StateTreeReader tree(SectionType type) {
+        return new StateTreeReader(index.section(type, 0, index.count(type)), limits, index.fileOffset(type, 0));
+    }
+
+    private void checkTexts() {
+        for (long i = 0; i < count(SectionType.STRS); i++) {
+            checkText(SectionType.STRS, i);
+            reserved(SectionType.STRS, i, 12, 16);
+        }
+        for (long i = 0; i < count(SectionType.DTYP); i++) {
+            checkText(SectionType.DTYP, i);
+            checkDType(i);
+        }
+    }
+
+    private void checkDType(long number) {
+        long at = index.at(SectionType.DTYP, number);
+        if (Fields.i32(bytes, at + 12) <= 0) {
+            throw broken(Rule.V15_STRUCTURE, SectionType.DTYP, number, "has no possible size in bits");
+        }
+        if (Fields.u32(bytes, at + 16) != 1) {
+            throw broken(Rule.V13_UNSUPPORTED, SectionType.DTYP, number, "has blocks of several elements");
+        }
+        reserved(SectionType.DTYP, number, 20, 32);
+    }
+
+    /// A record that begins with the place and length of a text.
+    private void checkText(SectionType type, long number) {
+        long at = index.at(type, number);
+        long from = u64(at);
+        long length = Fields.u32(bytes, at + 8);
+        if (length > limits.maxNameBytes()) {
+            throw broken(Rule.V8_LIMIT, type, number,
+                    "has a text of " + length + " bytes, the limit is " + limits.maxNameBytes());
+        }
+        long pool = count(SectionType.STRB);
+        if (from > pool || length > pool - from) {
+            throw broken(Rule.V10_INDEX, type, number, "has a text outside the string bytes");
+        }
+        if (!Utf8.isValid(bytes, index.at(SectionType.STRB, from), length)) {
+            throw broken(Rule.V6_NAME, type, number, "has a text that is not UTF-8");
+        }
+    }
+
+    private void checkExtents() {
+        long extents = count(SectionType.EXTN);
+        for (long i = 0; i < extents; i++) {
+            checkExtent(i);
+        }
+        Intervals intervals = Intervals.of(index);
+        int overlap = intervals.firstOverlap();
+        if (overlap >= 0) {
+            throw Rule.V2_RANGE.broken("two extents, or an extent and the index, overlap", intervals.start(overlap));
+        }
+    }
+
+    private void checkExtent(long number) {
+        long at = index.at(SectionType.EXTN, number);
+        int kind = Fields.u16(bytes, at);
+        if (kind > ExtentKind.ZERO.code() || Fields.u32(bytes, at + 4) != 0) {
+            throw broken(Rule.V13_UNSUPPORTED, SectionType.EXTN, number,
+                    "has kind " + kind + " and base " + Fields.u32(bytes, at + 4));
+        }
+        reserved(SectionType.EXTN, number, 2, 4);
+        reserved(SectionType.EXTN, number, 56, 64);
+        if (u64(at + 24) == 0) {
+            throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number, "is empty");
+        }
+        if (kind == ExtentKind.RAW.code()) {
+            checkRaw(number, at);
+        } else {
+            reserved(SectionType.EXTN, number, 8, 24);
+            reserved(SectionType.EXTN, number, 32, 56);
+        }
+    }
+
+    private void checkRaw(long number, long at) {
+        long from = u64(at + 8);
+        long length = u64(at + 16);
+        if (from < header.dataStart() || from > commit.committedLength()
+                || length > commit.committedLength() - from) {
+            throw broken(Rule.V2_RANGE, SectionType.EXTN, number,
+                    "has " + length + " bytes from " + from + " on, outside the data");
+        }
+        if (length != Fields.i64(bytes, at + 24)) {
+            throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number,
+                    "stores " + length + " bytes for " + Fields.i64(bytes, at + 24));
+        }
+        long chunks = ((length - 1) >> header.chunkLog2()) + 1;
+        long first = u64(at + 32);
+        long all = count(SectionType.CHKS);
+        if (first > all || chunks > all - first) {
+            throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has checksums that are not there");
+        }
+    }
+
+    /// The storages share out the extents in order, so that each extent belongs to exactly one storage and no list of
+    /// extents is walked twice.
+    private void checkStorages() {
+        long nextExtent = 0;
+        long total = 0;
+        for (long i = 0; i < count(SectionType.STOR); i++) {
+            long at = index.at(SectionType.STOR, i);
+            long extents = Fields.u32(bytes, at + 16);
+            if (u64(at + 8) != nextExtent || extents > count(SectionType.EXTN) - nextExtent) {
+                throw broken(Rule.V10_INDEX, SectionType.STOR, i,
+                        "has extents that are not the next ones: " + extents + " from " + u64(at + 8) + " on");
+            }
+            checkStorage(i, at, nextExtent, extents);
+            nextExtent += extents;
+            total = sum(total, Fields.i64(bytes, at), SectionType.STOR, i);
+        }
+        if (nextExtent != count(SectionType.EXTN)) {
+            throw broken(Rule.V10_INDEX, SectionType.EXTN, nextExtent, "belongs to no storage");
+        }
+        if (total - commit.committedLength() > limits.maxExpansion()) {
+            throw Rule.V7_EXPANSION.broken("the storages have " + total + " bytes, " + limits.maxExpansion()
+                    + " more than the file is the limit", index.fileOffset(SectionType.STOR, 0));
+        }
+    }
+
+    private void checkStorage(long number, long at, long firstExtent, long extents) {
+        long nbytes = u64(at);
+        if (nbytes > Spans.MAX_NBYTES) {
+            throw broken(Rule.V1_ARITHMETIC, SectionType.STOR, number,
+                    "has " + nbytes + " bytes, too many to count bits");
+        }
+        long alignment = Layout.alignment(nbytes);
+        long length = 0;
+        for (long i = firstExtent; i < firstExtent + extents; i++) {
+            long extent = index.at(SectionType.EXTN, i);
+            if (length % alignment != 0 || Fields.i64(bytes, extent + 8) % alignment != 0) {
+                throw broken(Rule.V2_RANGE, SectionType.EXTN, i, "is not aligned to " + alignment + " bytes");
+            }
+            length = sum(length, Fields.i64(bytes, extent + 24), SectionType.EXTN, i);
+        }
+        if (length != nbytes) {
+            throw broken(Rule.V4_EXTENT_SUM, SectionType.STOR, number,
+                    "has " + nbytes + " bytes, but its extents " + length);
+        }
+        if (Fields.u32(bytes, at + 24) >= count(SectionType.STRS)) {
+            throw broken(Rule.V10_INDEX, SectionType.STOR, number, "has a device string that is not there");
+        }
+        reserved(SectionType.STOR, number, 20, 24);
+        reserved(SectionType.STOR, number, 28, 40);
+    }
+
+    private void checkTensors() {
+        long[] shape = new long[limits.maxRank()];
+        long[] stride = new long[limits.maxRank()];
+        for (long i = 0; i < count(SectionType.TENS); i++) {
+            checkTensor(i, shape, stride);
+        }
+    }
+
+    private void checkTensor(long number, long[] shape, long[] stride) {
+        long at = index.at(SectionType.TENS, number);
+        if (Fields.u32(bytes, at) >= count(SectionType.DTYP) || Fields.u32(bytes, at + 8) >= count(SectionType.STOR)) {
+            throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has a dtype or storage that is not there");
+        }
+        if (Fields.u16(bytes, at + 6) > Index.ALL_TENSOR_FLAGS) {
+            throw broken(Rule.V9_RESERVED, SectionType.TENS, number, "has unknown flags");
+        }
+        if (Fields.u32(bytes, at + 12) > 7) {
+            throw broken(Rule.V15_STRUCTURE, SectionType.TENS, number, "has a bit offset over 7");
+        }
+        reserved(SectionType.TENS, number, 36, 64);
+        checkNameOfTensor(number, Fields.u32(bytes, at + 32));
+        int rank = readShape(number, at, shape, stride);
+        checkSpan(number, at, shape, stride, rank);
+    }
+
+    private int readShape(long number, long at, long[] shape, long[] stride) {
+        int rank = Fields.u16(bytes, at + 4);
+        if (rank > limits.maxRank()) {
+            throw broken(Rule.V8_LIMIT, SectionType.TENS, number,
+                    "has " + rank + " dimensions, the limit is " + limits.maxRank());
+        }
+        long first = u64(at + 24);
+        if (first > count(SectionType.DIMS) || 2L * rank > count(SectionType.DIMS) - first) {
+            throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has sizes and strides that are not there");
+        }
+        index.readDims(first, shape, rank);
+        index.readDims(first + rank, stride, rank);
+        return rank;
+    }
+
+    private void checkSpan(long number, long at, long[] shape, long[] stride, int rank) {
+        for (int dim = 0; dim < rank; dim++) {
+            if (shape[dim] < 0 || stride[dim] < 0) {
+                throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
+                        "has size " + shape[dim] + " and stride " + stride[dim] + " in dimension " + dim);
+            }
+        }
+        if (!Spans.isCountable(shape, rank)) {
+            throw broken(Rule.V1_ARITHMETIC, SectionType.TENS, number, "has more than 2^63-1 elements");
+        }
+        long nbytes = index.nbytes(Fields.u32(bytes, at + 8));
+        int bits = Fields.i32(bytes, index.at(SectionType.DTYP, Fields.u32(bytes, at)) + 12);
+        if (!Spans.fits(shape, stride, rank, bits, u64(at + 16), Fields.i32(bytes, at + 12), nbytes)) {
+            throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
+                    "reaches outside its storage of " + nbytes + " bytes");
+        }
+    }
+
+    private void checkNameOfTensor(long number, long name) {
+        if (name == Index.NONE) {
+            return;
+        }
+        if (name >= count(SectionType.NAMS)
+                || Fields.u32(bytes, index.at(SectionType.NAMS, name) + 12) != number) {
+            throw broken(Rule.V10_INDEX, SectionType.TENS, number, "claims a name that is not its own");
+        }
+    }
+
+    private void checkNames() {
+        int names = (int) count(SectionType.NAMS);
+        for (int i = 0; i < names; i++) {
+            checkText(SectionType.NAMS, i);
+            reserved(SectionType.NAMS, i, 16, 24);
+            if (Fields.u32(bytes, index.at(SectionType.NAMS, i) + 12) >= count(SectionType.TENS)) {
+                throw broken(Rule.V10_INDEX, SectionType.NAMS, i, "belongs to a tensor that is not there");
+            }
+            if (i > 0 && index.compareName(i - 1, i) >= 0) {
+                throw broken(Rule.V6_NAME, SectionType.NAMS, i, "is not greater than the name before it");
+            }
+        }
+    }
+
+    private long count(SectionType type) {
+        return index.count(type);
+    }
+
+    private long u64(long at) {
+        return Fields.u64(bytes, at, index.fileOffset());
+    }
+
+    private void reserved(SectionType type, long number, int from, int to) {
+        long at = index.at(type, number);
+        Fields.reserved(bytes, at + from, at + to, index.fileOffset(), "record " + number + " of " + type);
+    }
+
+    private long sum(long left, long right, SectionType type, long number) {
+        try {
+            return Math.addExact(left, right);
+        } catch (ArithmeticException e) {
+            throw broken(Rule.V1_ARITHMETIC, type, number, "takes a sum of sizes past 2^63-1");
+        }
+    }
+
+    private FormatException broken(Rule rule, SectionType type, long number, String what) {
+        return rule.broken("record " + number + " of " + type + " " + what, index.fileOffset(type, number));
+    }
+}

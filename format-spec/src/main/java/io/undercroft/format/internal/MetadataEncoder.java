@@ -1,0 +1,102 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.Digest128;
+import io.undercroft.format.Digests;
+import io.undercroft.format.Header;
+import io.undercroft.format.Layout;
+import java.lang.foreign.MemorySegment;
+import java.util.UUID;
+import java.util.function.ObjIntConsumer;
+import net.openhft.chronicle.bytes.Bytes;
+
+/// Writes the fixed pages with Chronicle Bytes.
+///
+/// Each field has a description, which ordinary `Bytes` ignore and `HexDumpBytes` print: so the annotated dump of the
+/// specification comes from the code that writes files. Chronicle writes in the byte order of the host, which is
+/// little-endian wherever Chronicle runs.
+public final class MetadataEncoder {
+    private static final byte[] SIGNATURE = {(byte) 0x89, 'C', 'R', 'F', '\r', '\n', 0x1A, '\n'};
+    /// `HexDumpBytes` joins what does not fit its line to the field after it.
+    private static final int DUMP_LINE = 16;
+    private static final int CRC_OFFSET = Layout.PAGE - 4;
+
+    private MetadataEncoder() {}
+
+    /// {@return the page of a header}
+    public static byte[] page(Header header) {
+        return page((out, crc) -> write(out, header, crc));
+    }
+
+    /// {@return the page of a commit record}
+    public static byte[] page(CommitRecord commit) {
+        return page((out, crc) -> write(out, commit, crc));
+    }
+
+    /// A page ends in its own checksum, so it is written twice: to sum it, and to keep it.
+    private static byte[] page(ObjIntConsumer<Bytes<?>> writer) {
+        Bytes<?> out = Bytes.allocateElasticOnHeap(Layout.PAGE);
+        writer.accept(out, 0);
+        int crc = Digests.crc32c(MemorySegment.ofArray(out.toByteArray()).asSlice(0, CRC_OFFSET));
+        out.clear();
+        writer.accept(out, crc);
+        return out.toByteArray();
+    }
+
+    /// Writes a header.
+    public static void write(Bytes<?> out, Header header, int crc) {
+        out.writeHexDumpDescription("signature").write(SIGNATURE);
+        out.writeHexDumpDescription("major version").writeUnsignedShort(Header.MAJOR);
+        out.writeHexDumpDescription("minor version").writeUnsignedShort(header.minor());
+        out.writeHexDumpDescription("header length").writeInt(Layout.PAGE);
+        writeUuid(out, header.uuid());
+        out.writeHexDumpDescription("required features").writeLong(header.requiredFeatures());
+        out.writeHexDumpDescription("read-only-compatible features").writeLong(header.readOnlyFeatures());
+        out.writeHexDumpDescription("optional features").writeLong(header.optionalFeatures());
+        out.writeHexDumpDescription("chunk size, log2").writeUnsignedByte(header.chunkLog2());
+        out.writeHexDumpDescription("reserved").write(new byte[7]);
+        out.writeHexDumpDescription("data start").writeLong(header.dataStart());
+        finishPage(out, Header.RECORD_BYTES, crc);
+    }
+
+    /// Writes a commit record.
+    public static void write(Bytes<?> out, CommitRecord commit, int crc) {
+        out.writeHexDumpDescription("signature").write(new byte[]{'C', 'M', 'I', 'T'});
+        out.writeHexDumpDescription("record length").writeInt(CommitRecord.RECORD_BYTES);
+        out.writeHexDumpDescription("sequence").writeLong(commit.sequence());
+        out.writeHexDumpDescription("index offset").writeLong(commit.indexOffset());
+        out.writeHexDumpDescription("index length").writeLong(commit.indexLength());
+        writeDigest(out, "directory digest", commit.directoryDigest());
+        writeUuid(out, commit.uuid());
+        out.writeHexDumpDescription("committed length").writeLong(commit.committedLength());
+        out.writeHexDumpDescription("previous index offset").writeLong(commit.previousIndexOffset());
+        out.writeHexDumpDescription("time in ms").writeLong(commit.timeMillis());
+        out.writeHexDumpDescription("required features").writeLong(commit.requiredFeatures());
+        writeDigest(out, "root digest", commit.rootDigest());
+        finishPage(out, CommitRecord.RECORD_BYTES, crc);
+    }
+
+    private static void finishPage(Bytes<?> out, int written, int crc) {
+        writeRun(out, "reserved", new byte[CRC_OFFSET - written]);
+        out.writeHexDumpDescription("CRC32C of the page before").writeInt(crc);
+    }
+
+    /// Writes bytes of any number; in a dump, each line of them gets the description.
+    public static void writeRun(Bytes<?> out, String description, byte[] bytes) {
+        int step = out.retainedHexDumpDescription() ? DUMP_LINE : Math.max(1, bytes.length);
+        for (int at = 0; at < bytes.length; at += step) {
+            out.writeHexDumpDescription(description).write(bytes, at, Math.min(step, bytes.length - at));
+        }
+    }
+
+    private static void writeUuid(Bytes<?> out, UUID uuid) {
+        out.writeHexDumpDescription("file uuid");
+        out.writeLong(Long.reverseBytes(uuid.getMostSignificantBits()));
+        out.writeLong(Long.reverseBytes(uuid.getLeastSignificantBits()));
+    }
+
+    /// Writes a digest, its low half first.
+    public static void writeDigest(Bytes<?> out, String description, Digest128 digest) {
+        out.writeHexDumpDescription(description).writeLong(digest.low()).writeLong(digest.high());
+    }
+}

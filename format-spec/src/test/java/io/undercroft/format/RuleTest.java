@@ -1,0 +1,375 @@
+package io.undercroft.format;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.undercroft.format.internal.SectionType;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/// Each rule, broken in a file that is otherwise right: every checksum matches, so it takes the rule to refuse it.
+class RuleTest {
+    private static final byte[] GOLDEN = Golden.resource(Golden.FILE);
+    /// In the golden file: extent 0 is ZERO, 1 and 2 and 3 are RAW; storage 3 is empty.
+    private final Forgery forgery = new Forgery(GOLDEN);
+
+    @Test
+    void v1RefusesNumbersPastTheSignedRange() {
+        refused(Rule.V1_ARITHMETIC, forgery.putLong(forgery.at(SectionType.EXTN, 0) + 24, -1).sealed());
+    }
+
+    @Test
+    void v1RefusesStoragesWhoseBitsCannotBeCounted() {
+        refused(Rule.V1_ARITHMETIC, forgery.putLong(forgery.at(SectionType.STOR, 0), 1L << 60).sealed());
+    }
+
+    @Test
+    void v1RefusesExtentsWhoseSumOverflows() {
+        // Extents 0 and 1, both of zeros, make up storage 0.
+        forgery.putLong(forgery.at(SectionType.EXTN, 0) + 24, Long.MAX_VALUE & -65536L);
+        forgery.putShort(forgery.at(SectionType.EXTN, 1), 1);
+        for (int field = 8; field < 56; field += 8) {
+            forgery.putLong(forgery.at(SectionType.EXTN, 1) + field, field == 24 ? 65616 : 0);
+        }
+        refused(Rule.V1_ARITHMETIC, forgery.sealed());
+    }
+
+    @Test
+    void v1RefusesMoreElementsThanALongCounts() {
+        // The transposed view, 3 by 3, becomes 2^32 by 2^32 with strides of 0.
+        long dims = forgery.at(SectionType.DIMS, 4);
+        forgery.putLong(dims, 1L << 32).putLong(dims + 8, 1L << 32).putLong(dims + 16, 0).putLong(dims + 24, 0);
+        refused(Rule.V1_ARITHMETIC, forgery.sealed());
+    }
+
+    @Test
+    void v2RefusesExtentsOutsideTheData() {
+        long offset = forgery.at(SectionType.EXTN, 1) + 8;
+        refused(Rule.V2_RANGE, forgery.putLong(offset, 0).sealed());
+        refused(Rule.V2_RANGE, forgery.putLong(offset, 1L << 40).sealed());
+        refused(Rule.V2_RANGE, forgery.putLong(offset, Long.MAX_VALUE & -65536L).sealed());
+    }
+
+    @Test
+    void v2RefusesExtentsThatOverlapEachOther() {
+        long first = forgery.getLong(forgery.at(SectionType.EXTN, 2) + 8);
+        refused(Rule.V2_RANGE, forgery.putLong(forgery.at(SectionType.EXTN, 3) + 8, first).sealed());
+    }
+
+    @Test
+    void v2RefusesExtentsThatOverlapTheIndex() {
+        long inside = forgery.indexOffset() + 64;
+        refused(Rule.V2_RANGE, forgery.putLong(forgery.at(SectionType.EXTN, 3) + 8, inside).sealed());
+    }
+
+    @Test
+    void v2RefusesExtentsThatAreNotAligned() {
+        refused(Rule.V2_RANGE, forgery.putLong(forgery.at(SectionType.EXTN, 3) + 8, 0x10201).sealed());
+    }
+
+    @Test
+    void v2RefusesSectionsOutsideTheIndexOrOutOfOrder() {
+        refused(Rule.V2_RANGE, new Forgery(GOLDEN).putLong(forgery.entry(SectionType.META) + 16, 1 << 20).sealed());
+        refused(Rule.V2_RANGE, new Forgery(GOLDEN).putLong(forgery.entry(SectionType.STOR) + 8, 0x240).sealed());
+        refused(Rule.V2_RANGE, new Forgery(GOLDEN).putLong(forgery.entry(SectionType.STOR) + 8, 0x341).sealed());
+    }
+
+    @Test
+    void v2RefusesAnIndexOutsideTheCommittedBytes() {
+        refused(Rule.V2_RANGE, forgery.putLong(forgery.slot() + 16, 0x1000).sealedPage(forgery.slot()));
+        refused(Rule.V2_RANGE, forgery.putLong(forgery.slot() + 16, 1L << 50).sealedPage(forgery.slot()));
+    }
+
+    @Test
+    void v2RefusesAPreviousIndexThatComesLater() {
+        refused(Rule.V2_RANGE, forgery.putLong(forgery.slot() + 72, 1L << 40).sealedPage(forgery.slot()));
+    }
+
+    @Test
+    void v2RefusesADataStartInsideThePrefix() {
+        refused(Rule.V2_RANGE, forgery.putLong(64, 4096).sealedPage(0));
+    }
+
+    @Test
+    void v3ReportsBytesThatNothingCovers() throws IOException {
+        for (long at : new long[]{0x3000, 0xFFFF, 0x10050, 0x10FFF}) {
+            assertThat(damages(new Forgery(GOLDEN).putByte(at, 1).sealed())).singleElement()
+                    .isEqualTo(new Damage(Rule.V3_GAP, Damage.NO_STORAGE, at, 1,
+                            "a byte that nothing covers is not zero"));
+        }
+    }
+
+    @Test
+    void v4RefusesExtentsThatDoNotAddUp() {
+        refused(Rule.V4_EXTENT_SUM, forgery.putLong(forgery.at(SectionType.STOR, 1), 49).sealed());
+    }
+
+    @Test
+    void v4RefusesEmptyExtents() {
+        refused(Rule.V4_EXTENT_SUM, forgery.putLong(forgery.at(SectionType.EXTN, 0) + 24, 0).sealed());
+    }
+
+    @Test
+    void v5RefusesTensorsThatReachOutsideTheirStorage() {
+        refused(Rule.V5_STRIDE_RANGE, new Forgery(GOLDEN).putLong(forgery.at(SectionType.TENS, 0) + 16, 4).sealed());
+        refused(Rule.V5_STRIDE_RANGE, new Forgery(GOLDEN).putInt(forgery.at(SectionType.TENS, 0) + 12, 1).sealed());
+        refused(Rule.V5_STRIDE_RANGE, new Forgery(GOLDEN).putLong(forgery.at(SectionType.DIMS, 0), 4).sealed());
+        refused(Rule.V5_STRIDE_RANGE,
+                new Forgery(GOLDEN).putLong(forgery.at(SectionType.DIMS, 2), Long.MAX_VALUE).sealed());
+    }
+
+    @Test
+    void v5RefusesSubByteTensorsThatAreOneElementTooLong() {
+        // 4 elements of 4 bits from bit 4 on need 20 bits; from byte 1 on they still fit into 3 bytes, with 5 they do
+        // not.
+        long size = forgery.at(SectionType.DIMS, 10);
+        assertThat(forgery.getLong(size)).isEqualTo(4);
+        accepted(new Forgery(GOLDEN).putLong(size, 5).sealed());
+        refused(Rule.V5_STRIDE_RANGE, new Forgery(GOLDEN).putLong(size, 6).sealed());
+    }
+
+    @Test
+    void v5RefusesNegativeSizesAndStrides() {
+        refused(Rule.V5_STRIDE_RANGE, new Forgery(GOLDEN).putLong(forgery.at(SectionType.DIMS, 0), -1).sealed());
+        refused(Rule.V5_STRIDE_RANGE, new Forgery(GOLDEN).putLong(forgery.at(SectionType.DIMS, 2), -4).sealed());
+    }
+
+    @Test
+    void v6RefusesNamesThatAreNotUtf8() {
+        long text = forgery.at(SectionType.STRB, 0);
+        refused(Rule.V6_NAME, forgery.putByte(text + 30, 0xFF).sealed());
+    }
+
+    @Test
+    void v6RefusesNamesOutOfOrderAndTwice() {
+        long first = forgery.at(SectionType.NAMS, 1);
+        long second = forgery.at(SectionType.NAMS, 2);
+        refused(Rule.V6_NAME, new Forgery(GOLDEN).putLong(second, forgery.getLong(first))
+                .putInt(second + 8, (int) forgery.getLong(first + 8)).sealed());
+        refused(Rule.V6_NAME, new Forgery(GOLDEN).putLong(first, forgery.getLong(second))
+                .putLong(second, forgery.getLong(first)).sealed());
+    }
+
+    @Test
+    void v7RefusesZerosFarBeyondTheFile() {
+        forgery.putLong(forgery.at(SectionType.EXTN, 0) + 24, 1L << 47);
+        forgery.putLong(forgery.at(SectionType.STOR, 0), (1L << 47) + 80);
+        refused(Rule.V7_EXPANSION, forgery.sealed());
+    }
+
+    @Test
+    void v8RefusesWhatIsOverEachLimit() {
+        Limits all = Limits.DEFAULT;
+        refused(Rule.V8_LIMIT, GOLDEN, new Limits(100, all.maxTensors(), 64, 256, 128, 4096, all.maxExpansion()));
+        refused(Rule.V8_LIMIT, GOLDEN, new Limits(1 << 20, 5, 64, 256, 128, 4096, all.maxExpansion()));
+        refused(Rule.V8_LIMIT, GOLDEN, new Limits(1 << 20, 100, 1, 256, 128, 4096, all.maxExpansion()));
+        refused(Rule.V8_LIMIT, GOLDEN, new Limits(1 << 20, 100, 64, 10, 128, 4096, all.maxExpansion()));
+        refused(Rule.V8_LIMIT, GOLDEN, new Limits(1 << 20, 100, 64, 256, 1, 4096, all.maxExpansion()));
+        refused(Rule.V8_LIMIT, GOLDEN, new Limits(1 << 20, 100, 64, 256, 128, 8, all.maxExpansion()));
+        refused(Rule.V7_EXPANSION, GOLDEN, new Limits(1 << 20, 100, 64, 256, 128, 4096, -10_000));
+    }
+
+    @Test
+    void v9RefusesReservedBytesThatAreNotZero() {
+        long[] reserved = {forgery.at(SectionType.EXTN, 1) + 2, forgery.at(SectionType.EXTN, 1) + 56,
+                forgery.at(SectionType.EXTN, 0) + 8, forgery.at(SectionType.EXTN, 0) + 40,
+                forgery.at(SectionType.STOR, 0) + 20, forgery.at(SectionType.STOR, 0) + 39,
+                forgery.at(SectionType.TENS, 0) + 36, forgery.at(SectionType.TENS, 0) + 63,
+                forgery.at(SectionType.NAMS, 0) + 16, forgery.at(SectionType.STRS, 0) + 12,
+                forgery.at(SectionType.DTYP, 0) + 20, forgery.entry(SectionType.TREE) + 40,
+                forgery.entry(SectionType.TREE) + 4, forgery.indexOffset() + 28, forgery.at(SectionType.EXTN, 0) - 1,
+                forgery.indexOffset() + forgery.getLong(forgery.slot() + 24) - 1};
+        for (long at : reserved) {
+            refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putByte(at, 0x80).sealed());
+        }
+        refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putShort(forgery.at(SectionType.TENS, 0) + 6, 8).sealed());
+        refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putByte(57, 1).sealedPage(0));
+        refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putByte(72, 1).sealedPage(0));
+        refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putByte(forgery.slot() + 112, 1).sealedPage(forgery.slot()));
+    }
+
+    @Test
+    void v10RefusesIndexesThatPointNowhere() {
+        long[] numbers = {forgery.at(SectionType.TENS, 0), forgery.at(SectionType.TENS, 0) + 8,
+                forgery.at(SectionType.TENS, 0) + 32, forgery.at(SectionType.STOR, 0) + 8,
+                forgery.at(SectionType.STOR, 0) + 16, forgery.at(SectionType.STOR, 0) + 24,
+                forgery.at(SectionType.NAMS, 0) + 12, forgery.at(SectionType.NAMS, 0),
+                forgery.at(SectionType.EXTN, 1) + 32, forgery.at(SectionType.TENS, 0) + 24};
+        for (long at : numbers) {
+            refused(Rule.V10_INDEX, new Forgery(GOLDEN).putInt(at, 1000).sealed());
+        }
+    }
+
+    @Test
+    void v10RefusesATensorThatClaimsTheNameOfAnother() {
+        refused(Rule.V10_INDEX, forgery.putInt(forgery.at(SectionType.TENS, 5) + 32, 1).sealed());
+    }
+
+    @Test
+    void v10RefusesExtentsThatBelongToNoStorageOrToTwo() {
+        refused(Rule.V10_INDEX, new Forgery(GOLDEN).putInt(forgery.at(SectionType.STOR, 2) + 16, 0)
+                .putLong(forgery.at(SectionType.STOR, 2), 0).putLong(forgery.at(SectionType.STOR, 3) + 8, 3).sealed());
+        refused(Rule.V10_INDEX, new Forgery(GOLDEN).putLong(forgery.at(SectionType.STOR, 1) + 8, 1).sealed());
+    }
+
+    @Test
+    void v10RefusesATreeThatNamesWhatIsNotThere() {
+        long tree = forgery.at(SectionType.TREE, 0);
+        for (byte tag : new byte[]{0x20, 0x21, 0x22, 0x15}) {
+            int at = indexOf(tree, tag);
+            refused(Rule.V10_INDEX, new Forgery(GOLDEN).putByte(at + 1, 0x77).sealed());
+        }
+    }
+
+    @Test
+    void v11RefusesAFileThatEndsTooSoon() {
+        refused(Rule.V11_TRUNCATED, Arrays.copyOf(GOLDEN, GOLDEN.length - 1));
+        refused(Rule.V11_TRUNCATED, Arrays.copyOf(GOLDEN, 100));
+    }
+
+    @Test
+    void v12RefusesOtherFiles() {
+        refused(Rule.V12_SIGNATURE, new byte[0]);
+        refused(Rule.V12_SIGNATURE, new byte[100_000]);
+        refused(Rule.V12_SIGNATURE, "PK".getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void v12TellsAFileThatWasTransferredAsText() {
+        byte[] text = forgery.putByte(4, '\n').sealed();
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> open(text))
+                .withMessageContaining("text mode");
+    }
+
+    @Test
+    void v13RefusesVersionsFeaturesAndKindsOfTheFuture() {
+        refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putShort(8, 2).sealedPage(0));
+        refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putLong(32, 4).sealedPage(0));
+        refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putLong(forgery.slot() + 88, 4).sealedPage(forgery.slot()));
+        refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putShort(forgery.at(SectionType.EXTN, 1), 2).sealed());
+        refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putInt(forgery.at(SectionType.EXTN, 1) + 4, 1).sealed());
+        refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putInt(forgery.at(SectionType.DTYP, 0) + 16, 32).sealed());
+        refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putInt(forgery.entry(SectionType.META), 0x58585858).sealed());
+    }
+
+    @Test
+    void featuresThatMayBeIgnoredAreIgnored() {
+        accepted(new Forgery(GOLDEN).putShort(10, 7).sealedPage(0));
+        accepted(new Forgery(GOLDEN).putLong(40, 1).sealedPage(0));
+        accepted(new Forgery(GOLDEN).putLong(48, 1).sealedPage(0));
+    }
+
+    @Test
+    void v14RefusesBytesThatDoNotMatchTheirChecksum() {
+        refused(Rule.V14_CHECKSUM, new Forgery(GOLDEN).putByte(16, 0).sealed());
+        refused(Rule.V14_CHECKSUM, new Forgery(GOLDEN).putByte(forgery.at(SectionType.TENS, 1), 1).sealedDirectory());
+        refused(Rule.V14_CHECKSUM, new Forgery(GOLDEN).putByte(forgery.entry(SectionType.TENS), 1).sealedPage(0));
+        refused(Rule.V14_CHECKSUM, new Forgery(GOLDEN).putInt(forgery.indexOffset() + 4, -1).sealedPage(0));
+    }
+
+    @Test
+    void v14ReportsTheChunkThatWasHit() throws IOException {
+        assertThat(damages(new Forgery(GOLDEN).putByte(0x10080, 0).sealed())).singleElement()
+                .isEqualTo(new Damage(Rule.V14_CHECKSUM, 1, 0x10080, 48, "the checksum of a chunk does not match"));
+    }
+
+    @Test
+    void v14ReportsADigestWhenOnlyTheChecksumWasForged() throws IOException {
+        byte[] forged = new Forgery(GOLDEN).putByte(0x10080, 0).sealed();
+        MemorySegment extent = MemorySegment.ofArray(forged).asSlice(0x10080, 48);
+        byte[] twice = new Forgery(forged).putInt(forgery.at(SectionType.CHKS, 1), Digests.crc32c(extent)).sealed();
+        assertThat(damages(twice)).singleElement().isEqualTo(
+                new Damage(Rule.V14_CHECKSUM, 1, 0x10080, 48, "the digest of an extent does not match"));
+    }
+
+    @Test
+    void v15RefusesMalformedTables() {
+        long tens = forgery.entry(SectionType.TENS);
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putLong(tens + 24, 5).sealed());
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(tens + 32, 32).putLong(tens + 24, 12).sealed());
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(tens + 32, 0).sealed());
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(tens, SectionType.STOR.code()).sealed());
+        refused(Rule.V15_STRUCTURE,
+                new Forgery(GOLDEN).putInt(tens, 0x58585858).putInt(tens + 4, 0).sealed());
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putLong(forgery.indexOffset() + 16, 9).sealed());
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(forgery.at(SectionType.DTYP, 0) + 12, 0).sealed());
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(forgery.at(SectionType.TENS, 0) + 12, 8).sealed());
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putByte(56, 31).sealedPage(0));
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(12, 8192).sealedPage(0));
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(forgery.slot() + 4, 8).sealedPage(forgery.slot()));
+    }
+
+    @Test
+    void v15AcceptsWiderRecordsOfANewerMinorVersion() throws IOException {
+        // The two 16-byte records of STRS become one of 32, of which a reader of this version knows the first half.
+        long strs = forgery.entry(SectionType.STRS);
+        long storage = forgery.at(SectionType.STOR, 0);
+        Forgery wider = new Forgery(GOLDEN).putInt(strs + 32, 32).putLong(strs + 24, 1);
+        for (int i = 1; i < 4; i++) {
+            wider.putInt(storage + 40L * i + 24, 0);
+        }
+        assertThat(open(wider.sealed()).storage(3).device()).isEqualTo("cuda:0");
+    }
+
+    @Test
+    void v16RefusesMalformedTrees() {
+        long tree = forgery.at(SectionType.TREE, 0);
+        refused(Rule.V16_TREE, new Forgery(GOLDEN).putByte(tree, 0).sealed());
+        refused(Rule.V16_TREE, new Forgery(GOLDEN).putByte(tree, 0x01).sealed());
+        refused(Rule.V16_TREE, new Forgery(GOLDEN).putByte(tree + 1, 6).sealed());
+        refused(Rule.V16_TREE, new Forgery(GOLDEN).putByte(tree + 3, 0x7F).sealed());
+    }
+
+    @Test
+    void v16RefusesMetadataThatIsNotASortedMapOfStrings() {
+        long metadata = forgery.at(SectionType.META, 0);
+        refused(Rule.V16_TREE, new Forgery(GOLDEN).putByte(metadata, 0x10).sealed());
+        refused(Rule.V16_TREE, new Forgery(GOLDEN).putByte(metadata + 2, 0x0A).sealed());
+        refused(Rule.V16_TREE, new Forgery(GOLDEN).putByte(metadata + 4, 'z').sealed());
+    }
+
+    @Test
+    void v17RefusesAFileWithoutACommitOfItsOwn() {
+        byte[] uncommitted = GOLDEN.clone();
+        Arrays.fill(uncommitted, 0x2000, 0x3000, (byte) 0);
+        refused(Rule.V17_COMMIT, uncommitted);
+        refused(Rule.V17_COMMIT, new Forgery(GOLDEN).putByte(16, 0).sealedPage(0));
+        refused(Rule.V17_COMMIT, new Forgery(GOLDEN).putLong(forgery.slot() + 8, 2).sealedPage(forgery.slot()));
+    }
+
+    private int indexOf(long from, byte tag) {
+        // The tree is small, and each of these tags is a byte that occurs in it nowhere before.
+        for (int at = (int) from;; at++) {
+            if (GOLDEN[at] == tag && GOLDEN[at + 1] <= 5) {
+                return at;
+            }
+        }
+    }
+
+    private static List<Damage> damages(byte[] file) throws IOException {
+        return Verifier.verify(ByteSource.of(MemorySegment.ofArray(file)), open(file));
+    }
+
+    private static Snapshot open(byte[] file) throws IOException {
+        return Snapshot.open(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT);
+    }
+
+    private static void accepted(byte[] file) {
+        assertThatCode(() -> open(file)).doesNotThrowAnyException();
+    }
+
+    private static void refused(Rule rule, byte[] file) {
+        refused(rule, file, Limits.DEFAULT);
+    }
+
+    private static void refused(Rule rule, byte[] file, Limits limits) {
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> Snapshot.open(ByteSource.of(MemorySegment.ofArray(file)), limits))
+                .extracting(FormatException::code).isEqualTo(rule.code());
+    }
+}
