@@ -1,0 +1,392 @@
+package io.undercroft.mmap;
+
+import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.HostFile;
+import io.undercroft.mmap.internal.Libc;
+import io.undercroft.mmap.internal.Lifetime;
+import io.undercroft.storage.Allocation;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/// An open file whose bytes are mapped on demand, all with one lifetime.
+///
+/// **Lifetime.** The file starts with one holder, who opened it. [#retain] adds one, and so does every [#allocation]
+/// until it is freed; [#close] lets one go. With the last one all mappings go and the descriptor is closed; from then
+/// on reading, mapping and every access to a mapped segment throw [IllegalStateException]. Closing while other
+/// threads read is safe. While a native call holds a mapped segment (a write to a socket, a copy to a device) the
+/// mappings stay until it ends; closing does not wait for it. A file that nobody closes is given back by the garbage
+/// collector once neither it nor any of its segments can be reached.
+///
+/// **Truncation.** What is mapped lies inside the file at that moment. When somebody cuts the file later, touching a
+/// page that is gone throws [InternalError]; [#guard] turns that into [TruncatedMappingException]. Native code that
+/// touches such a page kills the JVM, so hand it bytes only from files that are replaced by renaming.
+///
+/// **Threads.** All methods are safe for any thread, interrupted ones included.
+public final class MappedFile implements AutoCloseable {
+    private final Path path;
+    private final MapMode mode;
+    private final HostFile file;
+    private final long size;
+    private final Lifetime lifetime;
+    /// The end of the furthest byte that was ever mapped.
+    private final AtomicLong mappedEnd = new AtomicLong();
+    private final Object wholeLock = new Object();
+    private volatile @Nullable MemorySegment whole;
+
+    private MappedFile(Path path, MapMode mode, HostFile file) throws IOException {
+        this.path = path;
+        this.mode = mode;
+        this.file = file;
+        this.size = file.size();
+        this.lifetime = new Lifetime("the file " + path, file::close);
+    }
+
+    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED].
+    ///
+    /// @param path which file
+    /// @param mode what its mappings allow
+    /// @return the file, with one holder
+    /// @throws IOException if it is not there, not a regular file, or may not be opened; the message is one line
+    public static MappedFile open(Path path, MapMode mode) throws IOException {
+        return open(path, mode, Libc.find());
+    }
+
+    /// As [#open(Path, MapMode)], with or without the C library.
+    static MappedFile open(Path path, MapMode mode, Optional<Libc> libc) throws IOException {
+        if (Files.notExists(path)) {
+            throw new NoSuchFileException(path.toString(), null, "there is no such file");
+        }
+        // Asked before opening: opening a pipe would wait for its other end.
+        if (Files.isDirectory(path)) {
+            throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");
+        }
+        if (Files.exists(path) && !Files.isRegularFile(path)) {
+            throw new FileSystemException(path.toString(), null, "only regular files can be mapped; copy it into one");
+        }
+        HostFile file = HostFile.open(libc, path, mode);
+        try {
+            return new MappedFile(path, mode, file);
+        } catch (IOException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    /// {@return the path it was opened by}
+    public Path path() {
+        return path;
+    }
+
+    /// {@return what its mappings allow}
+    public MapMode mode() {
+        return mode;
+    }
+
+    /// {@return the size of the file when it was opened, in bytes}
+    public long size() {
+        return size;
+    }
+
+    /// Reads bytes into memory, without mapping them.
+    ///
+    /// @param offset from which byte of the file
+    /// @param into where to, on or off the heap; filled completely
+    /// @throws EOFException if the file ends before
+    /// @throws IOException if reading failed
+    /// @throws IllegalArgumentException if the offset is negative
+    /// @throws IllegalStateException if the file is closed
+    public void read(long offset, MemorySegment into) throws IOException {
+        if (offset < 0) {
+            throw new IllegalArgumentException("there is no byte " + offset + " in a file");
+        }
+        lifetime.retain();
+        try {
+            long count = file.read(offset, into);
+            if (count < into.byteSize()) {
+                throw new EOFException(path + ": it ends at byte " + (offset + count) + ", before the "
+                        + into.byteSize() + " bytes at byte " + offset + " are read; is it complete?");
+            }
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /// Maps a run of bytes.
+    ///
+    /// @param offset from which byte of the file; any, not only page boundaries
+    /// @param length how many bytes, 0 or more
+    /// @return exactly these bytes, valid until the last holder lets go
+    /// @throws MappingException if the file does not have these bytes or the system refuses
+    /// @throws IllegalArgumentException if a number is negative
+    /// @throws IllegalStateException if the file is closed
+    public MemorySegment map(long offset, long length) {
+        return map(List.of(new FilePiece(offset, length)));
+    }
+
+    /// Maps pieces of the file, and zeros, one after the other into one contiguous range of addresses (stitched).
+    ///
+    /// Whole pages are mapped where a piece's place in the file and in the range allow it; short pieces (below 16
+    /// KiB), edges and pieces that are out of step are copied. Adjacent pieces count as one. A [MapMode#SHARED] file
+    /// cannot be stitched, as copies would not be shared: its pieces have to be adjacent.
+    ///
+    /// @param pieces what to map, in order
+    /// @return a segment as long as all pieces together, valid until the last holder lets go. It starts on a 64-byte
+    ///     boundary if the offsets and lengths of all pieces are multiples of 64.
+    /// @throws MappingException if the file does not have these bytes or the system refuses
+    /// @throws UnsupportedOperationException if the file is shared and the pieces are not adjacent
+    /// @throws IllegalStateException if the file is closed
+    public MemorySegment map(List<Piece> pieces) {
+        lifetime.retain();
+        try {
+            long length = Pieces.length(pieces);
+            long end = Pieces.end(pieces);
+            checkInside(end);
+            MemorySegment segment = map(Pieces.merge(pieces), length);
+            // Asked again: had the file been cut in between, its last pages would not be there.
+            checkInside(end);
+            mappedEnd.accumulateAndGet(end, Math::max);
+            return segment;
+        } catch (ArithmeticException e) {
+            throw refused(pieces, new EOFException("the pieces add up to more than 2^63 - 1 bytes"));
+        } catch (IOException e) {
+            throw refused(pieces, e);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /// Maps a run of bytes as an allocation that holds the file until it is freed.
+    ///
+    /// @param offset from which byte of the file
+    /// @param length how many bytes
+    /// @return the allocation; [Allocation.Sharing#SHARED] only in [MapMode#SHARED], its file name the path
+    /// @throws MappingException as [#map(long, long)]
+    /// @throws IllegalStateException if the file is closed
+    public Allocation allocation(long offset, long length) {
+        return allocation(List.of(new FilePiece(offset, length)));
+    }
+
+    /// Maps pieces as an allocation that holds the file until it is freed.
+    ///
+    /// @param pieces what to map, in order
+    /// @return the allocation; [Allocation.Sharing#SHARED] only in [MapMode#SHARED], its file name the path
+    /// @throws MappingException as [#map(List)]
+    /// @throws IllegalStateException if the file is closed
+    public Allocation allocation(List<Piece> pieces) {
+        return held(map(pieces));
+    }
+
+    private Allocation held(MemorySegment segment) {
+        lifetime.retain();
+        Allocation.Sharing sharing = mode == MapMode.SHARED ? Allocation.Sharing.SHARED : Allocation.Sharing.PRIVATE;
+        return new Allocation(segment, sharing, path.toString(), lifetime::release);
+    }
+
+    /// A part of the one mapping of the whole file that all windows share, as an allocation that holds the file until it
+    /// is freed. For files with many storages: a mapping each would be slow, and the system allows a process only some tens
+    /// of thousands.
+    ///
+    /// Where windows overlap, what is written through one shows in the others, also in a private file; [#allocation] gives
+    /// each its own copy. (Without native access a private file cannot be mapped lazily: windows are separate copies then.)
+    ///
+    /// @param offset from which byte of the file
+    /// @param length how many bytes
+    /// @return the allocation, as of [#allocation(long, long)]
+    /// @throws MappingException if the file does not have these bytes, became shorter, or the system refuses
+    /// @throws IllegalStateException if the file is closed
+    public Allocation window(long offset, long length) {
+        boolean outside = offset < 0 || length <= 0 || offset > size - length;
+        if (outside || !file.mapsLazily()) {
+            return allocation(offset, length);
+        }
+        lifetime.retain();
+        try {
+            MemorySegment window = whole().asSlice(offset, length);
+            checkNotTruncated();
+            return held(window);
+        } catch (IOException e) {
+            throw refused(List.of(new FilePiece(offset, length)), e);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /// Says how a part of a mapping is going to be used. A hint: what cannot be had is ignored.
+    ///
+    /// @param segment a part of what this file mapped
+    /// @param advice how it is going to be used
+    /// @throws IllegalArgumentException if the segment is not of this file
+    /// @throws IllegalStateException if the file is closed
+    public void advise(MemorySegment segment, ReadAdvice advice) {
+        checkOurs(segment);
+        lifetime.retain();
+        try {
+            file.advise(segment, advice);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /// Writes what was changed in a part of a shared mapping to the disk, and waits until it is there.
+    ///
+    /// @param segment a part of what this file mapped
+    /// @throws IOException if writing failed
+    /// @throws UnsupportedOperationException if the file is not [MapMode#SHARED]: its changes stay in memory
+    /// @throws IllegalArgumentException if the segment is not of this file
+    /// @throws IllegalStateException if the file is closed
+    public void force(MemorySegment segment) throws IOException {
+        if (mode != MapMode.SHARED) {
+            throw new UnsupportedOperationException(path + " is mapped " + mode + ": nothing is to be written to it");
+        }
+        checkOurs(segment);
+        lifetime.retain();
+        try {
+            file.force(segment);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /// Runs something that reads mapped bytes, and says clearly when they were not there. Meant for work on many
+    /// bytes: it costs one system call, which also finds a file that was cut within a page, where reading gives zeros
+    /// and no error.
+    ///
+    /// @param <T> what comes of it
+    /// @param access reads mapped bytes of this file
+    /// @return what came of it
+    /// @throws TruncatedMappingException if the file is shorter now than what is mapped of it
+    /// @throws MappingException if the bytes could not be read from the disk
+    /// @throws IllegalStateException if the file is closed
+    public <T extends @Nullable Object> T guard(Supplier<T> access) {
+        lifetime.retain();
+        try {
+            return watched(access);
+        } catch (IOException e) {
+            throw new MappingException(path.toString(), "its size cannot be asked", 0, size, "Open it again", e);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /// Adds a holder, who has to [#close] too.
+    ///
+    /// @return this file
+    /// @throws IllegalStateException if the last holder has let go
+    public MappedFile retain() {
+        lifetime.retain();
+        return this;
+    }
+
+    /// Lets one holder go; with the last one, all mappings and the descriptor. Does nothing when there is none left.
+    @Override
+    public void close() {
+        lifetime.release();
+    }
+
+    /// {@return the path and the mode, for messages}
+    @Override
+    public String toString() {
+        return path + " (" + mode + ", " + size + " bytes)";
+    }
+
+    /// The mapping that all windows share, made with the first of them.
+    private MemorySegment whole() {
+        MemorySegment there = whole;
+        if (there != null) {
+            return there;
+        }
+        synchronized (wholeLock) {
+            if (whole == null) {
+                whole = map(0, size);
+            }
+            return whole;
+        }
+    }
+
+    private MemorySegment map(List<Piece> merged, long length) throws IOException {
+        if (merged.isEmpty()) {
+            MemorySegment nothing = lifetime.arena().allocate(0);
+            return mode == MapMode.READ_ONLY ? nothing.asReadOnly() : nothing;
+        }
+        if (merged.size() == 1 && merged.getFirst() instanceof FilePiece(long offset, long size)) {
+            return file.map(offset, size, lifetime.arena());
+        }
+        if (mode == MapMode.SHARED) {
+            throw new UnsupportedOperationException(
+                    path + " is mapped shared: only adjacent pieces make one range; map them one by one, or privately");
+        }
+        return file.stitch(merged, length, lifetime.arena());
+    }
+
+    private void checkInside(long end) throws IOException {
+        long now = file.size();
+        if (end > now) {
+            throw new EOFException("the file ends at byte " + now);
+        }
+    }
+
+    private MappingException refused(List<Piece> pieces, IOException cause) {
+        long offset = pieces.stream()
+                .mapToLong(p -> p instanceof FilePiece(long start, long _) ? start : Long.MAX_VALUE)
+                .min().orElse(0);
+        long length = pieces.stream().mapToLong(Piece::length).reduce(0,
+                (a, b) -> Long.MAX_VALUE - a < b ? Long.MAX_VALUE : a + b);
+        return new MappingException(path.toString(), "cannot be mapped: " + cause.getMessage(), offset, length,
+                remedy(cause), cause);
+    }
+
+    private static String remedy(IOException cause) {
+        if (cause instanceof EOFException) {
+            return "Check that the file is complete and that these are its offsets";
+        }
+        if (cause instanceof ErrnoException errno && errno.errno() == ErrnoException.ENOMEM) {
+            return "Close other mapped files, or raise the limits (sysctl vm.max_map_count, ulimit -v)";
+        }
+        return "Copy the file to a local disk and map it there";
+    }
+
+    private <T extends @Nullable Object> T watched(Supplier<T> access) throws IOException {
+        try {
+            T result = access.get();
+            checkNotTruncated();
+            return result;
+        } catch (InternalError fault) {
+            throw faulted(fault);
+        }
+    }
+
+    private void checkNotTruncated() throws IOException {
+        long now = file.size();
+        long mapped = mappedEnd.get();
+        if (now < mapped) {
+            throw new TruncatedMappingException(path.toString(), mapped, now);
+        }
+    }
+
+    /// The JVM reports a page that could not be read as an error without a type of its own, and says no more than this.
+    private RuntimeException faulted(InternalError fault) throws IOException {
+        if (!String.valueOf(fault.getMessage()).contains("unsafe memory access")) {
+            throw fault;
+        }
+        checkNotTruncated();
+        return new MappingException(path.toString(), "mapped bytes could not be read", 0, mappedEnd.get(),
+                "Check the disk, then open the file again", new IOException(fault));
+    }
+
+    private void checkOurs(MemorySegment segment) {
+        if (!segment.scope().equals(lifetime.arena().scope())) {
+            throw new IllegalArgumentException("the segment is not a part of what was mapped from " + path);
+        }
+    }
+}

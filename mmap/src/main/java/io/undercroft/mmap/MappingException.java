@@ -1,0 +1,55 @@
+package io.undercroft.mmap;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Locale;
+
+/// Bytes of a file could not be mapped, or not be reached through a mapping. The message is one line: what, which
+/// file, where, and what to do.
+///
+/// Unchecked, since storages map at first touch, deep inside code that knows nothing of files.
+public sealed class MappingException extends UncheckedIOException permits TruncatedMappingException {
+    private static final long serialVersionUID = 1L;
+
+    private final String file;
+    private final long offset;
+    private final long length;
+    private final String remedy;
+
+    /// Describes a failure.
+    ///
+    /// @param file the file
+    /// @param what what went wrong, without a full stop
+    /// @param offset where in the file the bytes start, in bytes
+    /// @param length how many bytes were meant
+    /// @param remedy what to do about it, without a full stop
+    /// @param cause what the system said
+    MappingException(String file, String what, long offset, long length, String remedy, IOException cause) {
+        super(String.format(Locale.ROOT, "%s: %s (%d bytes at byte 0x%X). %s.", file, what, length, offset, remedy),
+                cause);
+        this.file = file;
+        this.offset = offset;
+        this.length = length;
+        this.remedy = remedy;
+    }
+
+    /// {@return the file}
+    public String file() {
+        return file;
+    }
+
+    /// {@return where in the file the bytes start, in bytes}
+    public long offset() {
+        return offset;
+    }
+
+    /// {@return how many bytes were meant}
+    public long length() {
+        return length;
+    }
+
+    /// {@return what to do about it}
+    public String remedy() {
+        return remedy;
+    }
+}

@@ -1,0 +1,130 @@
+package io.undercroft.mmap.internal;
+
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.Piece;
+import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.mmap.ReadAdvice;
+import io.undercroft.storage.Storage;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+
+/// A file behind a channel of the JDK: what is left where libc cannot be called. Advice does nothing, and where the JDK
+/// cannot map, bytes are copied: stitched ranges, and copy-on-write maps, for which it would need the file open for
+/// writing.
+public final class ChannelFile implements HostFile {
+    private static final System.Logger LOG = System.getLogger(ChannelFile.class.getName());
+    private static final long COPY_CHUNK = 1 << 20;
+
+    private final FileChannel channel;
+    private final MapMode mode;
+
+    private ChannelFile(FileChannel channel, MapMode mode) {
+        this.channel = channel;
+        this.mode = mode;
+    }
+
+    static ChannelFile open(Path path, MapMode mode) throws IOException {
+        FileChannel channel = mode == MapMode.SHARED
+                ? FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)
+                : FileChannel.open(path, StandardOpenOption.READ);
+        return new ChannelFile(channel, mode);
+    }
+
+    @Override
+    public long size() throws IOException {
+        return uninterrupted(channel::size);
+    }
+
+    @Override
+    public long read(long offset, MemorySegment into) throws IOException {
+        long done = 0;
+        while (done < into.byteSize()) {
+            ByteBuffer chunk = into.asSlice(done, Math.min(COPY_CHUNK, into.byteSize() - done)).asByteBuffer();
+            long at = offset + done;
+            int count = uninterrupted(() -> channel.read(chunk, at));
+            if (count < 0) {
+                break;
+            }
+            done += count;
+        }
+        return done;
+    }
+
+    /// A private map of a channel asks for one that may write; a copy stands in for it.
+    @Override
+    public boolean mapsLazily() {
+        return mode != MapMode.PRIVATE;
+    }
+
+    @Override
+    public MemorySegment map(long offset, long length, Arena arena) throws IOException {
+        return switch (mode) {
+            case READ_ONLY -> uninterrupted(() -> channel.map(FileChannel.MapMode.READ_ONLY, offset, length, arena));
+            case SHARED -> uninterrupted(() -> channel.map(FileChannel.MapMode.READ_WRITE, offset, length, arena));
+            case PRIVATE -> stitch(List.of(new FilePiece(offset, length)), length, arena);
+        };
+    }
+
+    @Override
+    public MemorySegment stitch(List<Piece> pieces, long length, Arena arena) throws IOException {
+        MemorySegment range = arena.allocate(length, Storage.ALIGNMENT);
+        long at = 0;
+        for (Piece piece : pieces) {
+            if (piece instanceof FilePiece(long offset, long size)
+                    && read(offset, range.asSlice(at, size)) < size) {
+                throw new EOFException("the file became shorter while it was copied");
+            }
+            at += piece.length();
+        }
+        return mode == MapMode.READ_ONLY ? range.asReadOnly() : range;
+    }
+
+    @Override
+    public void advise(MemorySegment segment, ReadAdvice advice) {
+        // A hint, and the JDK has no way to pass it on.
+    }
+
+    @Override
+    public void force(MemorySegment segment) throws IOException {
+        try {
+            segment.force();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            channel.close();
+        } catch (IOException e) {
+            LOG.log(Level.WARNING, "closing a mapped file failed", e);
+        }
+    }
+
+    @FunctionalInterface
+    private interface IoCall<T> {
+        T run() throws IOException;
+    }
+
+    /// A channel that is used by an interrupted thread closes itself for all others too, so the interrupt has to wait.
+    private static <T> T uninterrupted(IoCall<T> call) throws IOException {
+        boolean interrupted = Thread.interrupted();
+        try {
+            return call.run();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

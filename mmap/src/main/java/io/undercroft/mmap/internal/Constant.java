@@ -1,0 +1,89 @@
+package io.undercroft.mmap.internal;
+
+import java.util.Locale;
+
+/// The numbers behind the names in the C headers of the systems that are supported: the only place that knows them.
+public enum Constant {
+    // @formatter:off
+    //                        Linux     macOS
+    /// Opens for reading.
+    O_RDONLY(                 0,        0),
+    /// Opens for reading and writing.
+    O_RDWR(                   0x2,      0x2),
+    /// Creates what is not there.
+    O_CREAT(                  0x40,     0x200),
+    /// With [#O_CREAT]: fails if it is there.
+    O_EXCL(                   0x80,     0x800),
+    /// Not handed on to child processes.
+    O_CLOEXEC(                0x80000,  0x1000000),
+
+    /// Pages may be read.
+    PROT_READ(                0x1,      0x1),
+    /// Pages may be written.
+    PROT_WRITE(               0x2,      0x2),
+
+    /// Writes reach the file.
+    MAP_SHARED(               0x1,      0x1),
+    /// Writes are copied.
+    MAP_PRIVATE(              0x2,      0x2),
+    /// Maps at exactly the given address, over what was there.
+    MAP_FIXED(                0x10,     0x10),
+    /// Maps zeros, not a file.
+    MAP_ANONYMOUS(            0x20,     0x1000),
+    /// Reserves no memory for pages that may never be written.
+    MAP_NORESERVE(            0x4000,   0x40),
+
+    /// Writes back and waits.
+    MS_SYNC(                  0x4,      0x10),
+
+    /// Advice, for `madvise`.
+    MADV_NORMAL(              0,        0),
+    /// Advice, for `madvise`.
+    MADV_RANDOM(              1,        1),
+    /// Advice, for `madvise`.
+    MADV_SEQUENTIAL(          2,        2),
+    /// Advice, for `madvise`.
+    MADV_WILLNEED(            3,        3),
+    /// Gives memory up without losing bytes: `MADV_PAGEOUT`, since Linux 5.4; on macOS `MADV_DONTNEED` has that
+    /// meaning.
+    MADV_RELEASE(             21,       4),
+    /// Huge pages; unknown to macOS.
+    MADV_HUGEPAGE(            14,       -1),
+    /// Since Linux 5.14; unknown to macOS.
+    MADV_POPULATE_READ(       22,       -1),
+    /// Since Linux 5.14; unknown to macOS.
+    MADV_POPULATE_WRITE(      23,       -1),
+
+    /// Where `struct stat` has the size of the file, a 64-bit number: the same on all 64-bit processors.
+    STAT_SIZE_OFFSET(         48,       96),
+
+    /// The longest name of shared memory in bytes, without its slash.
+    SHM_NAME_MAX(             255,      30);
+    // @formatter:on
+
+    private static final boolean MAC = System.getProperty("os.name").toLowerCase(Locale.ROOT).startsWith("mac");
+
+    private final int linux;
+    private final int mac;
+
+    Constant(int linux, int mac) {
+        this.linux = linux;
+        this.mac = mac;
+    }
+
+    /// {@return the number on this system, or -1 where the system does not have it}
+    public int value() {
+        return MAC ? mac : linux;
+    }
+
+    /// {@return several flags in one number}
+    ///
+    /// @param flags which
+    public static int flags(Constant... flags) {
+        int all = 0;
+        for (Constant flag : flags) {
+            all |= flag.value();
+        }
+        return all;
+    }
+}

@@ -1,0 +1,77 @@
+package io.undercroft.mmap.internal;
+
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.Piece;
+import io.undercroft.mmap.ReadAdvice;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/// An open file that can be mapped: through libc where it can be called, else through the JDK's channels.
+///
+/// Callers check all ranges against [#size], and call nothing during or after [#close].
+public sealed interface HostFile permits PosixFile, ChannelFile {
+    /// Opens a regular file: for reading, and for writing where the mode is [MapMode#SHARED] only. (A channel that is
+    /// open for writing would grow the file when a map reaches past its end.)
+    ///
+    /// @param libc the library, if there is one
+    /// @param path which file
+    /// @param mode how it is going to be mapped
+    /// @return the file
+    /// @throws IOException if it cannot be opened
+    static HostFile open(Optional<Libc> libc, Path path, MapMode mode) throws IOException {
+        return libc.isPresent() ? PosixFile.open(libc.get(), path, mode) : ChannelFile.open(path, mode);
+    }
+
+    /// {@return its size now, in bytes}
+    ///
+    /// @throws IOException if the system does not say
+    long size() throws IOException;
+
+    /// Reads bytes at a position.
+    ///
+    /// @param offset from which byte of the file
+    /// @param into where to, on or off the heap
+    /// @return how many bytes were read; less than asked at the end of the file only
+    /// @throws IOException if reading failed
+    long read(long offset, MemorySegment into) throws IOException;
+
+    /// {@return whether a map costs nothing for bytes that are not touched}
+    boolean mapsLazily();
+
+    /// Maps bytes.
+    ///
+    /// @param offset from which byte of the file; any
+    /// @param length how many bytes, more than 0
+    /// @param arena how long the mapping lives
+    /// @return exactly these bytes
+    /// @throws IOException if mapping failed
+    MemorySegment map(long offset, long length, Arena arena) throws IOException;
+
+    /// Maps or copies pieces into one range of addresses, private or read-only.
+    ///
+    /// @param pieces which, none of them empty
+    /// @param length the sum of their lengths
+    /// @param arena how long the mapping lives
+    /// @return exactly these bytes
+    /// @throws IOException if mapping or reading failed
+    MemorySegment stitch(List<Piece> pieces, long length, Arena arena) throws IOException;
+
+    /// Gives advice on a part of a mapping, where that can be done.
+    ///
+    /// @param segment the part
+    /// @param advice which
+    void advise(MemorySegment segment, ReadAdvice advice);
+
+    /// Writes a part of a shared mapping to the disk and waits until it is there.
+    ///
+    /// @param segment the part
+    /// @throws IOException if writing failed
+    void force(MemorySegment segment) throws IOException;
+
+    /// Closes the file; mappings stay. Does nothing the second time.
+    void close();
+}

@@ -1,0 +1,303 @@
+package io.undercroft.mmap.internal;
+
+import static io.undercroft.mmap.internal.Constant.STAT_SIZE_OFFSET;
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemoryLayout.PathElement;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// The calls of the C library that this room makes, one handle each.
+///
+/// Every call captures `errno` in an arena of its own, is made again when a signal interrupted it, and throws
+/// [ErrnoException] when it failed. Addresses are plain numbers, since they are rounded to pages; buffers are
+/// segments, so that they stay alive during the call.
+///
+/// Where the library cannot be bound (Windows, or a JVM that denies native access) [#find] is empty and [#failure] says
+/// why.
+@SuppressWarnings("ArrayRecordComponent")
+public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHandle fstatHandle,
+        MethodHandle preadHandle, MethodHandle mmapHandle, MethodHandle munmapHandle, MethodHandle madviseHandle,
+        MethodHandle msyncHandle, MethodHandle shmOpenHandle, MethodHandle shmUnlinkHandle,
+        MethodHandle ftruncateHandle, Optional<MethodHandle> fallocateHandle, long pageSize) {
+
+    private static final MemoryLayout STATE = Linker.Option.captureStateLayout();
+    private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
+    private static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
+    /// More than any system's `struct stat`.
+    private static final long STAT_BYTES = 512;
+
+    private static final Binding BINDING = bind();
+
+    private record Binding(@Nullable Libc libc, @Nullable Throwable failure) {}
+
+    @FunctionalInterface
+    private interface Call {
+        long apply(MemorySegment state) throws Throwable;
+    }
+
+    /// {@return the library, or nothing where it cannot be called}
+    public static Optional<Libc> find() {
+        return Optional.ofNullable(BINDING.libc);
+    }
+
+    /// {@return why [#find] is empty}
+    public static Optional<Throwable> failure() {
+        return Optional.ofNullable(BINDING.failure);
+    }
+
+    /// Opens a file (`open`).
+    ///
+    /// @param path the path in the system's encoding, ending in a zero byte
+    /// @param flags how
+    /// @return the descriptor
+    /// @throws ErrnoException if it failed
+    public int open(byte[] path, int flags) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment name = arena.allocateFrom(JAVA_BYTE, path);
+            return (int) call("open", state -> (int) openHandle.invokeExact(state, name, flags, 0));
+        }
+    }
+
+    /// Closes a descriptor (`close`). Nothing is to be done when it fails, least of all again.
+    ///
+    /// @param fd the descriptor
+    public void close(int fd) {
+        try {
+            once("close", state -> (int) closeHandle.invokeExact(state, fd));
+        } catch (ErrnoException ignored) {
+            // The descriptor is gone whatever close says; it was opened for reading or its data was forced before.
+        }
+    }
+
+    /// {@return the size of an open file in bytes (`fstat`)}
+    ///
+    /// @param fd the descriptor
+    /// @throws ErrnoException if it failed
+    public long size(int fd) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
+            call("fstat", state -> (int) fstatHandle.invokeExact(state, fd, stat));
+            return stat.get(JAVA_LONG, STAT_SIZE_OFFSET.value());
+        }
+    }
+
+    /// Reads bytes at a position (`pread`).
+    ///
+    /// @param fd the descriptor
+    /// @param into where to; off the heap
+    /// @param offset from which byte of the file
+    /// @return how many bytes were read; 0 at the end of the file
+    /// @throws ErrnoException if it failed
+    public long pread(int fd, MemorySegment into, long offset) throws ErrnoException {
+        return call("pread", state -> (long) preadHandle.invokeExact(state, fd, into, into.byteSize(), offset));
+    }
+
+    /// Maps a file or anonymous memory (`mmap`).
+    ///
+    /// @param address where to, or 0
+    /// @param length how many bytes
+    /// @param protection what is allowed
+    /// @param flags how
+    /// @param fd the descriptor, or -1
+    /// @param offset from which byte of the file, on a page boundary
+    /// @return the address
+    /// @throws ErrnoException if it failed
+    public long mmap(long address, long length, int protection, int flags, int fd, long offset) throws ErrnoException {
+        return call("mmap",
+                state -> (long) mmapHandle.invokeExact(state, address, length, protection, flags, fd, offset));
+    }
+
+    /// Takes a mapping away (`munmap`).
+    ///
+    /// @param address where it starts, on a page boundary
+    /// @param length how many bytes
+    /// @throws ErrnoException if it failed
+    public void munmap(long address, long length) throws ErrnoException {
+        call("munmap", state -> (int) munmapHandle.invokeExact(state, address, length));
+    }
+
+    /// Gives advice (`madvise`).
+    ///
+    /// @param address where, on a page boundary
+    /// @param length how many bytes
+    /// @param advice which
+    /// @throws ErrnoException if it failed
+    public void madvise(long address, long length, int advice) throws ErrnoException {
+        call("madvise", state -> (int) madviseHandle.invokeExact(state, address, length, advice));
+    }
+
+    /// Writes a shared mapping back (`msync`).
+    ///
+    /// @param address where, on a page boundary
+    /// @param length how many bytes
+    /// @param flags how
+    /// @throws ErrnoException if it failed
+    public void msync(long address, long length, int flags) throws ErrnoException {
+        call("msync", state -> (int) msyncHandle.invokeExact(state, address, length, flags));
+    }
+
+    /// Opens or creates shared memory (`shm_open`).
+    ///
+    /// @param name with its slash
+    /// @param flags how
+    /// @param mode who may use it, when created
+    /// @return the descriptor
+    /// @throws ErrnoException if it failed
+    public int shmOpen(String name, int flags, int mode) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocateFrom(name);
+            return (int) call("shm_open", state -> (int) shmOpenHandle.invokeExact(state, text, flags, mode));
+        }
+    }
+
+    /// Removes the name of shared memory (`shm_unlink`).
+    ///
+    /// @param name with its slash
+    /// @throws ErrnoException if it failed
+    public void shmUnlink(String name) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocateFrom(name);
+            call("shm_unlink", state -> (int) shmUnlinkHandle.invokeExact(state, text));
+        }
+    }
+
+    /// Gives an empty file a size and, where the system can, the space for it: `posix_fallocate`, else `ftruncate`.
+    ///
+    /// @param fd the descriptor
+    /// @param nbytes the size in bytes, more than 0
+    /// @throws ErrnoException if it failed
+    public void allocate(int fd, long nbytes) throws ErrnoException {
+        if (fallocateHandle.isEmpty()) {
+            call("ftruncate", state -> (int) ftruncateHandle.invokeExact(state, fd, nbytes));
+            return;
+        }
+        MethodHandle fallocate = fallocateHandle.get();
+        int errno;
+        do {
+            // The one call that returns the error number instead of setting it.
+            errno = (int) once("posix_fallocate", state -> (int) fallocate.invokeExact(state, fd, 0L, nbytes));
+        } while (errno == ErrnoException.EINTR);
+        if (errno != 0) {
+            throw new ErrnoException("posix_fallocate", errno);
+        }
+    }
+
+    /// {@return the number rounded down to a whole page}
+    ///
+    /// @param bytes an address, offset or size
+    public long pageFloor(long bytes) {
+        return bytes & -pageSize;
+    }
+
+    /// {@return the number rounded up to a whole page}
+    ///
+    /// @param bytes an address, offset or size
+    public long pageCeil(long bytes) {
+        return pageFloor(Math.addExact(bytes, pageSize - 1));
+    }
+
+    private static long call(String name, Call call) throws ErrnoException {
+        while (true) {
+            try {
+                return once(name, call);
+            } catch (ErrnoException e) {
+                if (e.errno() != ErrnoException.EINTR) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /// All calls here, `mmap` included, return -1 when they failed.
+    private static long once(String name, Call call) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment state = arena.allocate(STATE);
+            long result = call.apply(state);
+            if (result == -1) {
+                throw new ErrnoException(name, (int) ERRNO.get(state, 0L));
+            }
+            return result;
+        } catch (ErrnoException | RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("a downcall throws nothing of its own", e);
+        }
+    }
+
+    private static Binding bind() {
+        String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+        if (!system.startsWith("linux") && !system.startsWith("mac")) {
+            return new Binding(null,
+                    new UnsatisfiedLinkError("the C library is bound on Linux and macOS only, not on " + system));
+        }
+        try {
+            return new Binding(load(), null);
+        } catch (LinkageError | RuntimeException | ErrnoException e) {
+            // IllegalCallerException where the JVM denies native access; the others where libc lacks a call.
+            return new Binding(null, e);
+        }
+    }
+
+    private static Libc load() throws ErrnoException {
+        // Variadic in C, which matters to the calling convention of macOS on ARM and to no other.
+        Linker.Option variadic = Linker.Option.firstVariadicArg(2);
+        return new Libc(
+                handle(find("open"), FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), CAPTURE, variadic),
+                handle(find("close"), FunctionDescriptor.of(JAVA_INT, JAVA_INT), CAPTURE),
+                // macOS on Intel keeps the 64-bit one under another name.
+                handle(find("fstat$INODE64", "fstat"), FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS), CAPTURE),
+                handle(find("pread"), FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG),
+                        CAPTURE),
+                handle(find("mmap"),
+                        FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG),
+                        CAPTURE),
+                handle(find("munmap"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG), CAPTURE),
+                handle(find("madvise"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), CAPTURE),
+                handle(find("msync"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), CAPTURE),
+                handle(find("shm_open"), FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), CAPTURE,
+                        variadic),
+                handle(find("shm_unlink"), FunctionDescriptor.of(JAVA_INT, ADDRESS), CAPTURE),
+                handle(find("ftruncate"), FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG), CAPTURE),
+                lookup("posix_fallocate").map(symbol -> handle(symbol,
+                        FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG), CAPTURE)),
+                pageSize(handle(find("getpagesize"), FunctionDescriptor.of(JAVA_INT), CAPTURE)));
+    }
+
+    private static long pageSize(MethodHandle getpagesize) throws ErrnoException {
+        return once("getpagesize", state -> (int) getpagesize.invokeExact(state));
+    }
+
+    @SuppressWarnings("restricted")
+    private static MethodHandle handle(MemorySegment symbol, FunctionDescriptor type, Linker.Option... options) {
+        return Linker.nativeLinker().downcallHandle(symbol, type, options);
+    }
+
+    private static MemorySegment find(String... names) {
+        return Stream.of(names).flatMap(name -> lookup(name).stream()).findFirst()
+                .orElseThrow(() -> new UnsatisfiedLinkError("the C library has no " + String.join(" or ", names)));
+    }
+
+    /// Looks in libc, then in librt, where `shm_open` lived before glibc 2.34.
+    @SuppressWarnings("restricted")
+    private static Optional<MemorySegment> lookup(String name) {
+        Optional<MemorySegment> symbol = Linker.nativeLinker().defaultLookup().find(name);
+        if (symbol.isPresent() || !name.startsWith("shm_")) {
+            return symbol;
+        }
+        return SymbolLookup.libraryLookup("librt.so.1", Arena.global()).find(name);
+    }
+}

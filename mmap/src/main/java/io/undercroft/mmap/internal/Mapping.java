@@ -1,0 +1,102 @@
+package io.undercroft.mmap.internal;
+
+import static io.undercroft.mmap.internal.Constant.MAP_ANONYMOUS;
+import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
+import static io.undercroft.mmap.internal.Constant.PROT_READ;
+import static io.undercroft.mmap.internal.Constant.PROT_WRITE;
+
+import io.undercroft.mmap.ReadAdvice;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Cleaner;
+
+/// A range of addresses that `mmap` gave, and that `munmap` takes back once: when the arena of its segment is closed,
+/// or, should nobody close that, when neither the arena nor any segment of it can be reached any more.
+public final class Mapping {
+    static final int READ_WRITE = Constant.flags(PROT_READ, PROT_WRITE);
+
+    /// The one thread of this room.
+    static final Cleaner CLEANER = Cleaner.create();
+
+    private static final System.Logger LOG = System.getLogger(Mapping.class.getName());
+
+    /// Known to nobody but the arena, so that it becomes unreachable together with it.
+    private final Cleaner.Cleanable unmap;
+
+    private Mapping(Libc libc, long address, long length) {
+        unmap = CLEANER.register(this, () -> unmap(libc, address, length));
+    }
+
+    /// A segment over mapped addresses, which are unmapped when the arena is closed; at once if it is closed already.
+    ///
+    /// @param libc the library
+    /// @param address where the mapping starts, on a page boundary
+    /// @param length its size in bytes
+    /// @param arena how long it lives
+    /// @return the segment
+    /// @throws IllegalStateException if the arena is closed
+    @SuppressWarnings("restricted")
+    public static MemorySegment segment(Libc libc, long address, long length, Arena arena) {
+        Mapping mapping = new Mapping(libc, address, length);
+        try {
+            return MemorySegment.ofAddress(address).reinterpret(length, arena, ignored -> mapping.unmap.clean());
+        } catch (IllegalStateException closed) {
+            mapping.unmap.clean();
+            throw closed;
+        }
+    }
+
+    /// Maps zeroed memory that no file stands behind.
+    ///
+    /// @param libc the library
+    /// @param length its size in bytes, more than 0
+    /// @param arena how long it lives
+    /// @return the segment, on a page boundary
+    /// @throws ErrnoException if there is no such memory
+    public static MemorySegment anonymous(Libc libc, long length, Arena arena) throws ErrnoException {
+        long address = libc.mmap(0, length, READ_WRITE, Constant.flags(MAP_PRIVATE, MAP_ANONYMOUS), -1, 0);
+        return segment(libc, address, length, arena);
+    }
+
+    /// Gives advice on the pages that a segment touches. A hint: that it cannot be had is no failure.
+    ///
+    /// @param libc the library
+    /// @param segment which bytes, of a mapping that stays alive during the call
+    /// @param advice which
+    public static void advise(Libc libc, MemorySegment segment, ReadAdvice advice) {
+        int number = number(advice).value();
+        if (number < 0 || segment.byteSize() == 0) {
+            return;
+        }
+        long start = libc.pageFloor(segment.address());
+        try {
+            libc.madvise(start, segment.address() + segment.byteSize() - start, number);
+        } catch (ErrnoException ignored) {
+            // An older kernel, or memory it does not apply to.
+        }
+    }
+
+    static void unmap(Libc libc, long address, long length) {
+        try {
+            libc.munmap(address, length);
+        } catch (ErrnoException e) {
+            // Possible: taking a piece out of a mapping that the kernel merged with its neighbours needs one mapping
+            // more.
+            LOG.log(Level.WARNING, () -> length + " bytes stay mapped: " + e.getMessage());
+        }
+    }
+
+    private static Constant number(ReadAdvice advice) {
+        return switch (advice) {
+            case NORMAL -> Constant.MADV_NORMAL;
+            case SEQUENTIAL -> Constant.MADV_SEQUENTIAL;
+            case RANDOM -> Constant.MADV_RANDOM;
+            case WILL_NEED -> Constant.MADV_WILLNEED;
+            case DONT_NEED -> Constant.MADV_RELEASE;
+            case HUGE_PAGES -> Constant.MADV_HUGEPAGE;
+            case POPULATE_READ -> Constant.MADV_POPULATE_READ;
+            case POPULATE_WRITE -> Constant.MADV_POPULATE_WRITE;
+        };
+    }
+}

@@ -1,0 +1,245 @@
+package io.undercroft.mmap.internal;
+
+import static io.undercroft.mmap.internal.Constant.MAP_ANONYMOUS;
+import static io.undercroft.mmap.internal.Constant.MAP_FIXED;
+import static io.undercroft.mmap.internal.Constant.MAP_NORESERVE;
+import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
+import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
+import static io.undercroft.mmap.internal.Constant.MS_SYNC;
+import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
+import static io.undercroft.mmap.internal.Constant.O_RDONLY;
+import static io.undercroft.mmap.internal.Constant.O_RDWR;
+import static io.undercroft.mmap.internal.Constant.PROT_READ;
+
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.Piece;
+import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.mmap.ReadAdvice;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Cleaner;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.FileSystems;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HexFormat;
+import java.util.List;
+
+/// A file behind a descriptor of our own, mapped by `mmap`. Unlike the JDK's channels it does not care for interrupts.
+public final class PosixFile implements HostFile {
+    /// Shorter runs are copied into a stitched mapping: a mapping of their own would cost more than the copy, and the
+    /// system allows a process only some tens of thousands.
+    static final long MIN_STITCHED = 16 << 10;
+
+    private static final long COPY_CHUNK = 1 << 20;
+
+    private final Libc libc;
+    private final int fd;
+    private final MapMode mode;
+    private final Cleaner.Cleanable closer;
+
+    private PosixFile(Libc libc, int fd, MapMode mode) {
+        this.libc = libc;
+        this.fd = fd;
+        this.mode = mode;
+        this.closer = Mapping.CLEANER.register(this, () -> libc.close(fd));
+    }
+
+    static PosixFile open(Libc libc, Path path, MapMode mode) throws IOException {
+        if (!path.getFileSystem().equals(FileSystems.getDefault())) {
+            throw new FileSystemException(path.toString(), null,
+                    "only files of the host can be mapped; copy it out of its archive first");
+        }
+        try {
+            int fd = libc.open(hostName(path),
+                    Constant.flags(mode == MapMode.SHARED ? O_RDWR : O_RDONLY, O_CLOEXEC));
+            return new PosixFile(libc, fd, mode);
+        } catch (ErrnoException e) {
+            throw described(path.toString(), e);
+        }
+    }
+
+    @Override
+    public long size() throws IOException {
+        return libc.size(fd);
+    }
+
+    @Override
+    public long read(long offset, MemorySegment into) throws IOException {
+        return into.isNative() ? readNative(offset, into) : readHeap(offset, into);
+    }
+
+    @Override
+    public boolean mapsLazily() {
+        return true;
+    }
+
+    @Override
+    public MemorySegment map(long offset, long length, Arena arena) throws IOException {
+        long start = libc.pageFloor(offset);
+        long lead = offset - start;
+        long address = libc.mmap(0, lead + length, protection(), flags(), fd, start);
+        return protect(Mapping.segment(libc, address, lead + length, arena).asSlice(lead, length));
+    }
+
+    /// Reserves zeroed addresses for all pieces and lays the file over them.
+    ///
+    /// A page of the file can only be mapped at a page of the range. So the range starts as far into its first page
+    /// as makes that true for the longest piece, and for all others whose distance to it in the file equals that in
+    /// the range, give or take whole pages. Their full pages are mapped; what remains is copied.
+    @Override
+    public MemorySegment stitch(List<Piece> pieces, long length, Arena arena) throws IOException {
+        long lead = lead(pieces);
+        long reserved = Math.addExact(lead, length);
+        long base = libc.mmap(0, reserved, Mapping.READ_WRITE,
+                Constant.flags(MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE), -1, 0);
+        try {
+            long at = lead;
+            for (Piece piece : pieces) {
+                if (piece instanceof FilePiece(long offset, long size)) {
+                    place(offset, size, base, at, at == lead, at + size == reserved);
+                }
+                at += piece.length();
+            }
+        } catch (IOException | RuntimeException | Error e) {
+            Mapping.unmap(libc, base, reserved);
+            throw e;
+        }
+        return protect(Mapping.segment(libc, base, reserved, arena).asSlice(lead, length));
+    }
+
+    @Override
+    public void advise(MemorySegment segment, ReadAdvice advice) {
+        Mapping.advise(libc, segment, advice);
+    }
+
+    @Override
+    public void force(MemorySegment segment) throws IOException {
+        long start = libc.pageFloor(segment.address());
+        libc.msync(start, segment.address() + segment.byteSize() - start, MS_SYNC.value());
+    }
+
+    @Override
+    public void close() {
+        closer.clean();
+    }
+
+    private long lead(List<Piece> pieces) {
+        long at = 0;
+        long longest = 0;
+        long lead = 0;
+        for (Piece piece : pieces) {
+            if (piece instanceof FilePiece(long offset, long size) && size > longest) {
+                longest = size;
+                lead = Math.floorMod(offset - at, libc.pageSize());
+            }
+            at += piece.length();
+        }
+        return lead;
+    }
+
+    /// Lays one run of the file over `base + at`. Bytes before the first piece and after the last are not part of the
+    /// segment, so there the mapping may run to the end of the page.
+    private void place(long offset, long size, long base, long at, boolean first, boolean last) throws IOException {
+        long end = at + size;
+        long from = first ? libc.pageFloor(at) : libc.pageCeil(at);
+        long to = last ? end : libc.pageFloor(end);
+        boolean inStep = Math.floorMod(offset - at, libc.pageSize()) == 0;
+        if (!inStep || to - from < MIN_STITCHED) {
+            copy(offset, base + at, size);
+            return;
+        }
+        libc.mmap(base + from, to - from, protection(), flags() | MAP_FIXED.value(), fd, offset + (from - at));
+        if (from > at) {
+            copy(offset, base + at, from - at);
+        }
+        if (to < end) {
+            copy(offset + (to - at), base + to, end - to);
+        }
+    }
+
+    @SuppressWarnings("restricted")
+    private void copy(long offset, long address, long size) throws IOException {
+        long copied = readNative(offset, MemorySegment.ofAddress(address).reinterpret(size));
+        if (copied < size) {
+            throw new EOFException("the file ends " + (size - copied) + " bytes early");
+        }
+    }
+
+    private long readNative(long offset, MemorySegment into) throws IOException {
+        long done = 0;
+        while (done < into.byteSize()) {
+            long count = libc.pread(fd, into.asSlice(done), offset + done);
+            if (count == 0) {
+                break;
+            }
+            done += count;
+        }
+        return done;
+    }
+
+    private long readHeap(long offset, MemorySegment into) throws IOException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment chunk = arena.allocate(Math.min(COPY_CHUNK, into.byteSize()));
+            long done = 0;
+            while (done < into.byteSize()) {
+                long wanted = Math.min(chunk.byteSize(), into.byteSize() - done);
+                long count = readNative(offset + done, chunk.asSlice(0, wanted));
+                MemorySegment.copy(chunk, 0, into, done, count);
+                done += count;
+                if (count < wanted) {
+                    break;
+                }
+            }
+            return done;
+        }
+    }
+
+    private MemorySegment protect(MemorySegment segment) {
+        return mode == MapMode.READ_ONLY ? segment.asReadOnly() : segment;
+    }
+
+    private int protection() {
+        return mode == MapMode.READ_ONLY ? PROT_READ.value() : Mapping.READ_WRITE;
+    }
+
+    /// A private map of a file larger than the memory must not be refused for the pages that may be written: hence no
+    /// reservation.
+    private int flags() {
+        return mode == MapMode.PRIVATE ? Constant.flags(MAP_PRIVATE, MAP_NORESERVE) : MAP_SHARED.value();
+    }
+
+    /// The bytes of a path, whatever they are. A `String` loses those that the locale cannot express; the URI does not.
+    private static byte[] hostName(Path path) {
+        byte[] uri = path.toAbsolutePath().toUri().getRawPath().getBytes(StandardCharsets.US_ASCII);
+        ByteArrayOutputStream name = new ByteArrayOutputStream(uri.length + 1);
+        for (int i = 0; i < uri.length; i++) {
+            if (uri[i] == '%') {
+                name.write((HexFormat.fromHexDigit(uri[i + 1]) << 4) | HexFormat.fromHexDigit(uri[i + 2]));
+                i += 2;
+            } else {
+                name.write(uri[i]);
+            }
+        }
+        name.write(0);
+        return name.toByteArray();
+    }
+
+    private static FileSystemException described(String path, ErrnoException e) {
+        FileSystemException described = switch (e.errno()) {
+            case ErrnoException.ENOENT -> new NoSuchFileException(path, null, "there is no such file");
+            case ErrnoException.EACCES, ErrnoException.EPERM -> new AccessDeniedException(path, null,
+                    "no permission to open it; see its owner and mode");
+            case ErrnoException.EMFILE, ErrnoException.ENFILE -> new FileSystemException(path, null,
+                    "too many files are open; close some, or raise the limit (ulimit -n)");
+            default -> new FileSystemException(path, null, e.getMessage());
+        };
+        described.initCause(e);
+        return described;
+    }
+}

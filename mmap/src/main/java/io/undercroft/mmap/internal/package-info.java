@@ -1,0 +1,5 @@
+/// How this room calls the operating system. Not for use outside it.
+@NullMarked
+package io.undercroft.mmap.internal;
+
+import org.jspecify.annotations.NullMarked;

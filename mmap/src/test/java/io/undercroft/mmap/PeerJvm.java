@@ -1,0 +1,44 @@
+package io.undercroft.mmap;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/// A second JVM with the same class path, to talk to line by line.
+final class PeerJvm implements AutoCloseable {
+    private final Process process;
+    private final BufferedReader answers;
+
+    PeerJvm(Class<?> main, List<String> options, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(options);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(List.of(arguments));
+        process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        answers = process.inputReader();
+    }
+
+    String answer() throws IOException {
+        return String.valueOf(answers.readLine());
+    }
+
+    void say(String line) throws IOException {
+        process.outputWriter().append(line).append('\n').flush();
+    }
+
+    void endsWell() throws InterruptedException {
+        assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue()).isZero();
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+    }
+}

@@ -1,0 +1,184 @@
+package io.undercroft.mmap;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.mmap.Piece.ZeroPiece;
+import io.undercroft.mmap.internal.Libc;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.Pipe;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+
+/// Mapped files through libc.
+@DisabledOnOs(OS.WINDOWS)
+class PosixMappedFileTest extends MappedFileContract {
+    private static final long GIB = 1L << 30;
+
+    @Override
+    Optional<Libc> libc() {
+        return Optional.of(Libc.find().orElseThrow());
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void openingMappingAndClosingLeavesNothingBehind() throws IOException {
+        Path path = write(randomBytes(100_000));
+        openMapClose(path, 100);
+        long mappings = Proc.mappings("");
+        long descriptors = Proc.descriptors();
+        openMapClose(path, 10_000);
+
+        assertThat(Proc.mappings(path.toString())).isZero();
+        // The JVM maps and opens a few things of its own meanwhile.
+        assertThat(Proc.mappings("")).isLessThan(mappings + 50);
+        assertThat(Proc.descriptors()).isLessThan(descriptors + 50);
+    }
+
+    @Test
+    void aFileLargerThanTheMemoryMapsPrivatelyAtOnce() throws IOException {
+        Path path = folder.resolve("sparse.bin");
+        try (RandomAccessFile sparse = new RandomAccessFile(path.toFile(), "rw")) {
+            sparse.setLength(70 * GIB);
+            sparse.seek(69 * GIB);
+            sparse.write(11);
+        }
+        try (MappedFile file = open(path, MapMode.PRIVATE)) {
+            file.map(0, 1);
+            long start = System.nanoTime();
+            MemorySegment segment = file.map(0, 70 * GIB);
+            Duration took = Duration.ofNanos(System.nanoTime() - start);
+
+            // Microseconds in truth; the bound only has to tell mapping from reading.
+            assertThat(took).isLessThan(Duration.ofMillis(100));
+            assertThat(segment.get(JAVA_BYTE, 69 * GIB)).isEqualTo((byte) 11);
+            segment.set(JAVA_BYTE, 70 * GIB - 1, (byte) 12);
+            assertThat(segment.get(JAVA_BYTE, 70 * GIB - 1)).isEqualTo((byte) 12);
+        }
+    }
+
+    @Test
+    void aStitchedRangeMayBeLargerThanTheMemory() throws IOException {
+        byte[] bytes = randomBytes(100_000);
+        try (MappedFile file = open(write(bytes), MapMode.PRIVATE)) {
+            MemorySegment segment = file.map(List.of(new ZeroPiece(70 * GIB), new FilePiece(0, 100_000)));
+
+            assertThat(segment.get(JAVA_BYTE, 35 * GIB)).isZero();
+            assertThat(segment.asSlice(70 * GIB).toArray(JAVA_BYTE)).isEqualTo(bytes);
+        }
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void piecesInStepAreMappedNotCopied() throws IOException {
+        Path path = write(randomBytes(1 << 20));
+        try (MappedFile file = open(path, MapMode.PRIVATE)) {
+            file.map(List.of(new FilePiece(64, 65_536), new ZeroPiece(65_536), new FilePiece(131_136, 65_536)));
+            assertThat(Proc.mappings(path.toString())).isEqualTo(2);
+
+            file.map(List.of(new FilePiece(0, 65_536), new ZeroPiece(1), new FilePiece(131_072, 60_000)));
+            assertThat(Proc.mappings(path.toString())).as("the second is out of step").isEqualTo(3);
+        }
+        assertThat(Proc.mappings(path.toString())).isZero();
+    }
+
+    @Test
+    void aStitchedRangeIsAlignedAsItsPiecesAre() throws IOException {
+        try (MappedFile file = open(write(randomBytes(1 << 20)), MapMode.PRIVATE)) {
+            MemorySegment segment = file
+                    .map(List.of(new FilePiece(64 * 77, 64 * 3), new ZeroPiece(64), new FilePiece(64 * 1111, 100_032)));
+            assertThat(segment.address() % 64).isZero();
+        }
+    }
+
+    @Test
+    void moreAddressesThanThereAreSaysWhichLimitsToRaise() throws IOException {
+        try (MappedFile file = open(write(new byte[1]), MapMode.PRIVATE)) {
+            assertThatThrownBy(() -> file.map(List.of(new ZeroPiece(1L << 60)))).isInstanceOf(MappingException.class)
+                    .hasMessageContaining("ENOMEM").hasMessageContaining("vm.max_map_count");
+        }
+    }
+
+    @Test
+    void closingDoesNotWaitForANativeCallAndUnmapsAfterIt() throws Exception {
+        Pipe pipe = Pipe.open();
+        try (Pipe.SourceChannel source = pipe.source(); Pipe.SinkChannel sink = pipe.sink()) {
+            MappedFile file = open(write(new byte[1 << 20]), MapMode.PRIVATE);
+            MemorySegment segment = file.map(0, 1 << 20);
+            CompletableFuture<Integer> writing = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return sink.write(segment.asByteBuffer());
+                } catch (IOException e) {
+                    throw new java.io.UncheckedIOException(e);
+                }
+            });
+            ByteBuffer drained = ByteBuffer.allocate(1 << 20);
+            // A pipe holds 64 KiB, so once something has come through, the write is under way and blocked.
+            source.read(drained.limit(1));
+            file.close();
+            assertThatThrownBy(() -> file.map(0, 1)).isInstanceOf(IllegalStateException.class);
+            assertThat(writing).isNotDone();
+            assertThat(segment.get(JAVA_BYTE, 0)).isZero();
+
+            drained.limit(1 << 20);
+            while (drained.hasRemaining()) {
+                source.read(drained);
+            }
+            assertThat(writing.get(10, TimeUnit.SECONDS)).isEqualTo(1 << 20);
+            assertThat(becomesTrue(() -> !segment.scope().isAlive())).isTrue();
+        }
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aFileThatNobodyClosesIsCollected() throws Exception {
+        Path path = write(randomBytes(100_000));
+        long descriptors = Proc.descriptors();
+        MemorySegment segment = open(path, MapMode.PRIVATE).map(0, 100_000);
+        System.gc();
+        assertThat(segment.get(JAVA_BYTE, 0)).isEqualTo(randomBytes(100_000)[0]);
+        segment = null;
+
+        assertThat(becomesTrue(() -> {
+            System.gc();
+            return Proc.mappings(path.toString()) == 0 && Proc.descriptors() <= descriptors;
+        })).isTrue();
+    }
+
+    private static void openMapClose(Path path, int times) throws IOException {
+        for (int i = 0; i < times; i++) {
+            try (MappedFile file = MappedFile.open(path, MapMode.PRIVATE)) {
+                file.map(5, 50_000).set(JAVA_BYTE, i, (byte) i);
+                file.map(List.of(new FilePiece(0, 40_000), new ZeroPiece(10_000), new FilePiece(50_000, 40_000)));
+            }
+        }
+    }
+
+    interface Condition {
+        boolean holds() throws IOException;
+    }
+
+    static boolean becomesTrue(Condition condition) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (!condition.holds()) {
+            if (System.nanoTime() > deadline) {
+                return false;
+            }
+            Thread.sleep(5);
+        }
+        return true;
+    }
+}
