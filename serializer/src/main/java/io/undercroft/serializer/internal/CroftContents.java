@@ -1,0 +1,242 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.DTypeRecord;
+import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Rule;
+import io.undercroft.format.Snapshot;
+import io.undercroft.format.StorageRecord;
+import io.undercroft.format.TensorRecord;
+import io.undercroft.format.Verifier;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Piece;
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SequencedCollection;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/// The contents of a `.croft` file. Tensors and storages are made when they are asked for, the state tree likewise; a tensor
+/// is found by name without the tree.
+final class CroftContents implements Contents, StateDecoder.Tables {
+    private final MappedFile file;
+    private final ByteSource source;
+    private final Snapshot snapshot;
+    private final OpenOptions options;
+    private final Map<Integer, Storage> storages = new ConcurrentHashMap<>();
+    private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
+    private final Object treeLock = new Object();
+    private volatile @Nullable Tree tree;
+
+    /// The decoded state with its names. (A record, since the state itself may be null.)
+    private record Tree(@Nullable Object state, StateIndex names) {}
+
+    CroftContents(MappedFile file, ByteSource source, Snapshot snapshot, OpenOptions options) {
+        this.file = file;
+        this.source = source;
+        this.snapshot = snapshot;
+        this.options = options;
+    }
+
+    @Override
+    public @Nullable Object state() {
+        return tree().state;
+    }
+
+    @Override
+    public Map<String, String> metadata() {
+        return snapshot.metadata();
+    }
+
+    @Override
+    public SequencedCollection<String> names() {
+        return tree().names.tensors().sequencedKeySet();
+    }
+
+    @Override
+    public Optional<Tensor> tensor(String name) {
+        int number = snapshot.findTensor(name);
+        return number < 0 ? Optional.empty() : Optional.of(tensor(number));
+    }
+
+    @Override
+    public List<Storage> storages() {
+        return IntStream.range(0, snapshot.storageCount()).mapToObj(this::storage).toList();
+    }
+
+    @Override
+    public List<Damage> verify() throws IOException {
+        List<Damage> damages = new ArrayList<>();
+        for (io.undercroft.format.Damage damage : Verifier.verify(source, snapshot)) {
+            damages.add(new Damage(place(damage.storage()), damage.offset(), damage.length(),
+                    damage.what() + " [" + damage.rule().code() + "]"));
+        }
+        tree();
+        return damages;
+    }
+
+    /// Only the storages that were asked for exist.
+    @Override
+    public void release() {
+        storages.values().forEach(Contents::release);
+    }
+
+    @Override
+    public Tensor tensor(int number) {
+        return tensors.computeIfAbsent(checkNumber(number, snapshot.tensorCount(), "tensor"), this::makeTensor);
+    }
+
+    @Override
+    public Storage storage(int number) {
+        return storages.computeIfAbsent(checkNumber(number, snapshot.storageCount(), "storage"), this::makeStorage);
+    }
+
+    @Override
+    public DType dtype(int number) {
+        DTypeRecord record = snapshot.dtype(checkNumber(number, snapshot.dtypeCount(), "dtype"));
+        return DType.opaque(record.name(), record.bits());
+    }
+
+    private Tensor makeTensor(int number) {
+        TensorRecord record = snapshot.tensor(number);
+        DType dtype = dtype(record.dtype());
+        try {
+            return Tensor
+                    .of(storage(record.storage()), dtype, elementOffset(record, dtype), Shape.of(record.shape()),
+                            record.stride())
+                    .withFlags(TensorFlags.fromFile(record.flags()));
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            throw Rule.V5_STRIDE_RANGE.broken("tensor " + number + " cannot be made: " + e.getMessage(),
+                    FormatException.NO_OFFSET);
+        }
+    }
+
+    /// The storage offset in elements; the file has it in bytes and bits, so that any dtype can be laid over a storage.
+    private static long elementOffset(TensorRecord record, DType dtype) {
+        long bits = Math.addExact(Math.multiplyExact(record.byteOffset(), 8), record.bitOffset());
+        if (bits % dtype.bits() != 0) {
+            throw new IllegalArgumentException(
+                    "it starts at byte " + record.byteOffset() + ", which is not a multiple of the size of "
+                            + dtype.name());
+        }
+        return bits / dtype.bits();
+    }
+
+    private Storage makeStorage(int number) {
+        StorageRecord record = snapshot.storage(number);
+        Device device = options.deviceFor(savedDevice(record));
+        if (device.isMeta()) {
+            return Storage.meta(record.nbytes());
+        }
+        if (!device.isCpu()) {
+            throw new FormatException("CROFT-DEVICE",
+                    "storage " + number + " belongs on " + device + ", which is not there",
+                    FormatException.NO_OFFSET, "Map devices when opening: OpenOptions.devices(d -> Device.CPU)");
+        }
+        return Storage.deferred(record.nbytes(), () -> allocate(record));
+    }
+
+    private static Device savedDevice(StorageRecord record) {
+        try {
+            return Device.parse(record.device());
+        } catch (IllegalArgumentException _) {
+            throw Rule.V15_STRUCTURE.broken("a storage has the device '" + FormatException.quote(record.device()) + "'",
+                    FormatException.NO_OFFSET);
+        }
+    }
+
+    /// One extent is a window on the mapping that all share, since no two storages have bytes of the file in common. Several
+    /// are stitched.
+    private Allocation allocate(StorageRecord record) {
+        List<Piece> pieces = pieces(record);
+        return pieces.size() == 1 && pieces.getFirst() instanceof Piece.FilePiece(long offset, long length)
+                ? file.window(offset, length)
+                : file.allocation(pieces);
+    }
+
+    private List<Piece> pieces(StorageRecord record) {
+        return IntStream.range(record.firstExtent(), record.firstExtent() + record.extentCount())
+                .mapToObj(snapshot::extent)
+                .map(CroftContents::piece)
+                .toList();
+    }
+
+    private static Piece piece(ExtentRecord extent) {
+        return switch (extent.kind()) {
+            case RAW -> new Piece.FilePiece(extent.fileOffset(), extent.storedLength());
+            case ZERO -> new Piece.ZeroPiece(extent.logicalLength());
+        };
+    }
+
+    private Tree tree() {
+        Tree there = tree;
+        if (there != null) {
+            return there;
+        }
+        synchronized (treeLock) {
+            if (tree == null) {
+                tree = readTree();
+            }
+            return tree;
+        }
+    }
+
+    private Tree readTree() {
+        Object state = StateDecoder.decode(snapshot.tree(), this);
+        StateIndex names = StateIndex.of(state);
+        checkNames(names);
+        return new Tree(state, names);
+    }
+
+    /// The names in the index must be those of the tree, so that both ways to a tensor lead to the same.
+    private void checkNames(StateIndex names) {
+        if (names.tensors().size() != snapshot.nameCount()) {
+            throw Rule.V6_NAME.broken(
+                    "the state tree names " + names.tensors().size() + " tensors, the index " + snapshot.nameCount(),
+                    FormatException.NO_OFFSET);
+        }
+        names.tensors().forEach((name, tensor) -> {
+            int number = snapshot.findTensor(name);
+            if (number < 0 || tensor(number) != tensor) {
+                throw Rule.V6_NAME.broken(
+                        "the name '" + FormatException.quote(name)
+                                + "' means another tensor in the index than in the state tree",
+                        FormatException.NO_OFFSET);
+            }
+        });
+    }
+
+    private String place(int storage) {
+        if (storage == io.undercroft.format.Damage.NO_STORAGE) {
+            return "the file";
+        }
+        return IntStream.range(0, snapshot.nameCount())
+                .filter(name -> snapshot.tensor(snapshot.tensorOfName(name)).storage() == storage)
+                .mapToObj(name -> "tensor " + snapshot.name(name))
+                .findFirst()
+                .orElse("storage " + storage);
+    }
+
+    private static int checkNumber(int number, int count, String what) {
+        if (number >= count) {
+            throw Rule.V10_INDEX.broken("the state tree means " + what + " " + number + " of " + count,
+                    FormatException.NO_OFFSET);
+        }
+        return number;
+    }
+}

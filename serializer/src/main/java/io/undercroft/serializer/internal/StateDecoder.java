@@ -1,0 +1,326 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Rule;
+import io.undercroft.format.StateToken;
+import io.undercroft.format.StateTreeReader;
+import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Makes the objects of a state out of its tree.
+///
+/// A container is made when it opens, so that what lies in it may refer to it, and handed to its parent when it is complete,
+/// so that a tuple can be a key. Open containers stand on a stack of [Frame]s; nothing recurses.
+final class StateDecoder {
+    /// What the numbers in a tree stand for; each method throws [FormatException] for a number that the file does not have.
+    interface Tables {
+        Tensor tensor(int number);
+
+        Storage storage(int number);
+
+        DType dtype(int number);
+    }
+
+    /// An open container.
+    private interface Frame {
+        /// The container, to be handed to its parent.
+        @Nullable
+        Object object();
+
+        /// Takes the next value in it.
+        void add(@Nullable Object value);
+    }
+
+    private final StateTreeReader in;
+    private final Tables tables;
+    private final List<@Nullable Object> containers = new ArrayList<>();
+    private final Deque<Frame> open = new ArrayDeque<>();
+
+    private StateDecoder(StateTreeReader in, Tables tables) {
+        this.in = in;
+        this.tables = tables;
+    }
+
+    /// Decodes a tree.
+    ///
+    /// @param in at its start
+    /// @param tables what its numbers stand for
+    /// @return the state
+    /// @throws FormatException if the tree breaks a rule
+    static @Nullable Object decode(StateTreeReader in, Tables tables) {
+        return new StateDecoder(in, tables).decode();
+    }
+
+    private @Nullable Object decode() {
+        RootFrame root = new RootFrame();
+        open.push(root);
+        for (StateToken token = in.next(); token != StateToken.DONE; token = in.next()) {
+            switch (token) {
+                case LIST, TUPLE, SET, MAP, OBJECT -> open(token);
+                case END -> {
+                    Object complete = open.pop().object();
+                    open.element().add(complete);
+                }
+                default -> {
+                    if (open.element() instanceof ObjectFrame frame) {
+                        frame.expectPlainValue();
+                    }
+                    open.element().add(plainValue(token));
+                }
+            }
+        }
+        return root.value;
+    }
+
+    private void open(StateToken token) {
+        Frame parent = open.element();
+        int number = containers.size();
+        containers.add(null);
+        Frame frame = switch (token) {
+            case LIST -> new ListFrame(new ArrayList<>(in.count()));
+            case TUPLE -> new TupleFrame();
+            case SET -> new SetFrame();
+            case MAP -> parent instanceof ObjectFrame object ? object.openMap() : new MapFrame(new LinkedHashMap<>());
+            default -> new ObjectFrame(number, in.text());
+        };
+        if (parent instanceof ObjectFrame object && token != StateToken.MAP) {
+            object.expectPlainValue();
+        }
+        containers.set(number, frame.object());
+        open.push(frame);
+    }
+
+    private @Nullable Object plainValue(StateToken token) {
+        return switch (token) {
+            case NULL -> null;
+            case BOOLEAN -> in.booleanValue();
+            case INTEGER -> in.longValue();
+            case BIG_INTEGER -> in.bigIntegerValue();
+            case FLOAT -> in.doubleValue();
+            case COMPLEX -> new Complex(in.doubleValue(), in.imaginaryValue());
+            case STRING -> in.text();
+            case BYTES -> in.bytes().toArray(ValueLayout.JAVA_BYTE);
+            case TENSOR -> tables.tensor(in.index());
+            case STORAGE -> storage();
+            case DTYPE -> tables.dtype(in.index());
+            case DEVICE -> device();
+            case SHAPE -> shape();
+            case SYMBOL -> new Symbol(in.text());
+            case REFERENCE -> containers.get(in.index());
+            case LIST, TUPLE, SET, MAP, OBJECT, END, DONE ->
+                throw new IllegalStateException(token + " is no plain value");
+        };
+    }
+
+    private Object storage() {
+        Storage storage = tables.storage(in.index());
+        if (in.storageDType() < 0) {
+            return storage;
+        }
+        DType dtype = tables.dtype(in.storageDType());
+        try {
+            return new TypedStorage(storage, dtype);
+        } catch (IllegalArgumentException e) {
+            throw malformed("has a typed storage of which " + e.getMessage());
+        }
+    }
+
+    private Device device() {
+        try {
+            return Device.parse(in.text());
+        } catch (IllegalArgumentException _) {
+            throw malformed("has the device '" + FormatException.quote(in.text()) + "'");
+        }
+    }
+
+    private Shape shape() {
+        try {
+            return Shape.of(in.shape());
+        } catch (IllegalArgumentException e) {
+            throw malformed("has a shape of which " + e.getMessage());
+        }
+    }
+
+    private FormatException malformed(String what) {
+        return Rule.V16_TREE.broken("the state tree " + what, in.offset());
+    }
+
+    /// Takes the tree's one value.
+    private static final class RootFrame implements Frame {
+        private @Nullable Object value;
+
+        @Override
+        public @Nullable Object object() {
+            return value;
+        }
+
+        @Override
+        public void add(@Nullable Object root) {
+            value = root;
+        }
+    }
+
+    private record ListFrame(List<@Nullable Object> object) implements Frame {
+        @Override
+        public void add(@Nullable Object value) {
+            object.add(value);
+        }
+    }
+
+    private static final class TupleFrame implements Frame {
+        private final Tuple.Builder builder = new Tuple.Builder();
+
+        @Override
+        public Object object() {
+            return builder.tuple();
+        }
+
+        @Override
+        public void add(@Nullable Object value) {
+            builder.add(value);
+        }
+    }
+
+    private final class SetFrame implements Frame {
+        private final Set<@Nullable Object> set = new LinkedHashSet<>();
+
+        @Override
+        public Object object() {
+            return set;
+        }
+
+        @Override
+        public void add(@Nullable Object value) {
+            if (!StateKeys.isKey(value)) {
+                throw malformed("has a set with an element that cannot be one");
+            }
+            if (!set.add(value)) {
+                throw malformed("has a set with an element twice");
+            }
+        }
+    }
+
+    private class MapFrame implements Frame {
+        private final Map<@Nullable Object, @Nullable Object> map;
+        private @Nullable Object key;
+        private boolean keyRead;
+
+        MapFrame(Map<@Nullable Object, @Nullable Object> map) {
+            this.map = map;
+        }
+
+        @Override
+        public Object object() {
+            return map;
+        }
+
+        @Override
+        public void add(@Nullable Object value) {
+            if (!keyRead) {
+                key = checkKey(value);
+            } else {
+                map.put(key, value);
+            }
+            keyRead = !keyRead;
+        }
+
+        @Nullable
+        Object checkKey(@Nullable Object candidate) {
+            if (!StateKeys.isKey(candidate)) {
+                throw malformed("has a map with a key that cannot be one");
+            }
+            if (map.containsKey(candidate)) {
+                throw malformed("has a map with a key twice");
+            }
+            return candidate;
+        }
+    }
+
+    /// Attributes have names, so their keys are strings.
+    private final class AttributesFrame extends MapFrame {
+        @SuppressWarnings("unchecked")
+        AttributesFrame(Map<String, @Nullable Object> attributes) {
+            super((Map<@Nullable Object, @Nullable Object>) (Map<?, ?>) attributes);
+        }
+
+        @Override
+        @Nullable
+        Object checkKey(@Nullable Object candidate) {
+            if (!(candidate instanceof String)) {
+                throw malformed("has an attribute whose name is no string");
+            }
+            return super.checkKey(candidate);
+        }
+    }
+
+    /// An object: first its value, then its attributes. If the value is a map, the object is a [TypedMap] and both are one;
+    /// else it is a [Typed].
+    private final class ObjectFrame implements Frame {
+        private final int number;
+        private final String type;
+        private @Nullable TypedMap typedMap;
+        private @Nullable Typed typed;
+        private boolean valueRead;
+
+        ObjectFrame(int number, String type) {
+            this.number = number;
+            this.type = type;
+        }
+
+        @Override
+        public @Nullable Object object() {
+            return typedMap != null ? typedMap : typed;
+        }
+
+        /// A map comes: the value's entries go straight into the object, and the attributes into its attributes.
+        MapFrame openMap() {
+            if (valueRead) {
+                return new AttributesFrame(
+                        typedMap != null ? typedMap.attributes() : Objects.requireNonNull(typed).attributes());
+            }
+            typedMap = new TypedMap(type);
+            containers.set(number, typedMap);
+            return new MapFrame(typedMap);
+        }
+
+        /// Something else comes: the object must be there before it, in case it refers to the object.
+        void expectPlainValue() {
+            if (!valueRead) {
+                typed = new Typed(type, null);
+                containers.set(number, typed);
+            }
+        }
+
+        @Override
+        public void add(@Nullable Object value) {
+            if (!valueRead && typed != null) {
+                if (value instanceof Map) {
+                    throw malformed("has an object whose value is a map of another object");
+                }
+                typed.value(value);
+            }
+            valueRead = true;
+        }
+    }
+}

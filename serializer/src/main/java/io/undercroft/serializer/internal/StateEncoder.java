@@ -1,0 +1,194 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.StateTreeWriter;
+import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.lang.foreign.MemorySegment;
+import java.math.BigInteger;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Writes a state as the tree that the format defines.
+///
+/// It recurses on containers; their depth was checked before, by [io.undercroft.serializer.state.StateIndex].
+final class StateEncoder {
+    /// The numbers that the tables of the file give to what the tree refers to.
+    interface Numbers {
+        int of(Tensor tensor);
+
+        int of(Storage storage);
+
+        int of(DType dtype);
+    }
+
+    private final StateTreeWriter out = new StateTreeWriter();
+    private final IdentityHashMap<Object, Integer> containers = new IdentityHashMap<>();
+    /// Where the encoder is, for messages: keys and indices from the innermost outwards.
+    private final Deque<String> path = new ArrayDeque<>();
+    private final Numbers numbers;
+
+    private StateEncoder(Numbers numbers) {
+        this.numbers = numbers;
+    }
+
+    /// Encodes a state.
+    ///
+    /// @param state the root of the tree
+    /// @param numbers the numbers of its tensors, storages and dtypes
+    /// @return the bytes of the tree
+    /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
+    static byte[] encode(@Nullable Object state, Numbers numbers) {
+        StateEncoder encoder = new StateEncoder(numbers);
+        try {
+            encoder.write(state);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("cannot save " + encoder.where() + ": " + e.getMessage(), e);
+        }
+        return encoder.out.toByteArray();
+    }
+
+    private void write(@Nullable Object value) {
+        Integer known = value == null ? null : containers.get(value);
+        if (known != null) {
+            out.writeReference(known);
+            return;
+        }
+        switch (value) {
+            case null -> out.writeNull();
+            case Boolean truth -> out.writeBoolean(truth);
+            case Number number -> writeNumber(number);
+            case String text -> out.writeString(text);
+            case byte[] bytes -> out.writeBytes(MemorySegment.ofArray(bytes));
+            case Complex complex -> out.writeComplex(complex.real(), complex.imaginary());
+            case Tensor tensor -> out.writeTensor(numbers.of(tensor));
+            case Storage storage -> out.writeStorage(numbers.of(storage));
+            case TypedStorage typed -> out.writeTypedStorage(numbers.of(typed.untyped()), numbers.of(typed.dtype()));
+            case DType dtype -> out.writeDType(numbers.of(dtype));
+            case Device device -> out.writeDevice(device.toString());
+            case Shape shape -> out.writeShape(shape.toArray());
+            case Symbol symbol -> out.writeSymbol(symbol.name());
+            case Typed typed -> writeTyped(typed);
+            case TypedMap map -> writeTypedMap(map);
+            case Map<?, ?> map -> writeMap(map, map);
+            case Tuple tuple -> writeElements(tuple, tuple, out.openTuple(tuple.size()));
+            case List<?> list -> writeElements(list, list, out.openList(list.size()));
+            case Set<?> set -> {
+                set.forEach(StateEncoder::checkKey);
+                checkDistinct(set);
+                writeElements(set, set, out.openSet(set.size()));
+            }
+            default -> throw new IllegalArgumentException("a " + value.getClass().getName()
+                    + " is not part of a state; use maps, lists, plain values and tensors");
+        }
+    }
+
+    private void writeNumber(Number number) {
+        switch (number) {
+            case Double real -> out.writeFloat(real);
+            case Float real -> out.writeFloat(real);
+            case BigInteger big -> out.writeInteger(big);
+            case Long _,Integer _,Short _,Byte _ -> out.writeInteger(number.longValue());
+            default -> throw new IllegalArgumentException("a " + number.getClass().getName()
+                    + " is not part of a state; use a long, a double or a BigInteger");
+        }
+    }
+
+    /// An object whose value is a map comes back as a [TypedMap]; that is why [Typed] holds none.
+    private void writeTypedMap(TypedMap map) {
+        containers.put(map, out.openObject(map.type()));
+        writeMap(map, new Object());
+        writeAttributes(map.attributes());
+    }
+
+    private void writeTyped(Typed typed) {
+        containers.put(typed, out.openObject(typed.type()));
+        write(typed.value());
+        writeAttributes(typed.attributes());
+    }
+
+    private void writeAttributes(Map<String, @Nullable Object> attributes) {
+        if (attributes.isEmpty()) {
+            out.writeNull();
+        } else {
+            writeMap(attributes, new Object());
+        }
+    }
+
+    /// @param identity what later references to the map will be to
+    private void writeMap(Map<?, ?> map, Object identity) {
+        checkDistinct(map.keySet());
+        containers.put(identity, out.openMap(map.size()));
+        for (Map.Entry<?, ?> entry : map.entrySet()) {
+            path.push(String.valueOf(entry.getKey()));
+            checkKey(entry.getKey());
+            write(entry.getKey());
+            write(entry.getValue());
+            path.pop();
+        }
+    }
+
+    private void writeElements(Collection<?> elements, Object identity, int number) {
+        containers.put(identity, number);
+        int index = 0;
+        for (Object element : elements) {
+            path.push(Integer.toString(index++));
+            write(element);
+            path.pop();
+        }
+    }
+
+    private static void checkKey(@Nullable Object key) {
+        if (!StateKeys.isKey(key)) {
+            throw new IllegalArgumentException(
+                    "a key of a map or an element of a set is a plain value or a tuple of at most "
+                            + StateKeys.MAX_PARTS + " of them");
+        }
+    }
+
+    /// Keys that differ in Java but not in a file, such as an `Integer` and an equal `Long`, would make a file that no reader
+    /// accepts.
+    private static void checkDistinct(Collection<?> keys) {
+        Set<@Nullable Object> saved = new HashSet<>();
+        for (Object key : keys) {
+            if (StateKeys.isKey(key) && !saved.add(asSaved(key))) {
+                throw new IllegalArgumentException("the key " + FormatException.quote(String.valueOf(key))
+                        + " comes twice, as numbers of different classes; use Long and Double");
+            }
+        }
+    }
+
+    /// {@return a key as it will be read} Bounded by [StateKeys#isKey].
+    private static @Nullable Object asSaved(@Nullable Object key) {
+        return switch (key) {
+            case Integer number -> number.longValue();
+            case Short number -> number.longValue();
+            case Byte number -> number.longValue();
+            case BigInteger big when big.bitLength() < Long.SIZE -> big.longValue();
+            case Float real -> real.doubleValue();
+            case Tuple tuple -> tuple.stream().map(StateEncoder::asSaved).toList();
+            case null, default -> key;
+        };
+    }
+
+    private String where() {
+        return path.isEmpty() ? "the state" : "state/" + String.join("/", path.reversed());
+    }
+}

@@ -1,0 +1,35 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.TensorFlag;
+import io.undercroft.storage.Tensor;
+import java.util.EnumSet;
+import java.util.Set;
+
+/// The flags of a tensor in memory and in a file: the same three, in two rooms that do not know each other.
+final class TensorFlags {
+    private TensorFlags() {}
+
+    static Set<TensorFlag> toFile(Set<Tensor.Flag> flags) {
+        Set<TensorFlag> result = EnumSet.noneOf(TensorFlag.class);
+        for (Tensor.Flag flag : flags) {
+            result.add(switch (flag) {
+                case REQUIRES_GRAD -> TensorFlag.REQUIRES_GRAD;
+                case CONJ -> TensorFlag.CONJUGATE;
+                case NEG -> TensorFlag.NEGATIVE;
+            });
+        }
+        return result;
+    }
+
+    static Set<Tensor.Flag> fromFile(Set<TensorFlag> flags) {
+        Set<Tensor.Flag> result = EnumSet.noneOf(Tensor.Flag.class);
+        for (TensorFlag flag : flags) {
+            result.add(switch (flag) {
+                case REQUIRES_GRAD -> Tensor.Flag.REQUIRES_GRAD;
+                case CONJUGATE -> Tensor.Flag.CONJ;
+                case NEGATIVE -> Tensor.Flag.NEG;
+            });
+        }
+        return result;
+    }
+}

@@ -1,0 +1,229 @@
+package io.undercroft.serializer.state;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// The names of everything in a state tree.
+///
+/// A name is the path to a value: the keys and indices on the way, each escaped as a JSON Pointer segment (`~` as `~0`, `/`
+/// as `~1`), joined by `/`. A state that is itself a tensor gives it the empty name. Integers, truth
+/// values and null are keys as they print; any other key is named by its kind, for instance `float` or `tuple`. Should two values come to the same name (the keys `1` and `"1"` in one map), the later one gets `#2`
+/// appended. The value of a [Typed] has the path of the [Typed] itself; its attributes lie below.
+///
+/// Every container is walked once: a list that is referenced twice names its tensors from its first place. Only a [Typed]
+/// that holds a tensor, a parameter for instance, names it at every place. So the work is bounded by the size of the state
+/// in memory, whatever shares what, and cycles end.
+public final class StateIndex {
+    /// How deep containers may nest, as the `.croft` format limits it.
+    public static final int MAX_DEPTH = 128;
+    /// How long a path may be, in bytes of UTF-8, as the `.croft` format limits it. Without a limit a short file could ask for
+    /// very many long names.
+    public static final int MAX_NAME = 4096;
+
+    /// How much of a path that is too long a message shows.
+    private static final int SHOWN = 80;
+
+    private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
+    private final Map<Tensor, String> firstNames = new HashMap<>();
+    private final IdentityHashMap<Object, String> containers = new IdentityHashMap<>();
+    /// For each name that was asked for again, the last number appended, so that many equal names take no longer.
+    private final Map<String, Integer> suffixes = new HashMap<>();
+    private final Set<Storage> storages = new LinkedHashSet<>();
+
+    private StateIndex() {}
+
+    /// Walks a state.
+    ///
+    /// @param state the root of the tree
+    /// @return its names
+    /// @throws IllegalArgumentException if containers nest deeper than [#MAX_DEPTH] or a path is longer than [#MAX_NAME]
+    public static StateIndex of(@Nullable Object state) {
+        StateIndex index = new StateIndex();
+        index.walk(state);
+        return index;
+    }
+
+    /// {@return every tensor by name, in the order of the state; a tensor that stands in two places has two names}
+    public SequencedMap<String, Tensor> tensors() {
+        return Collections.unmodifiableSequencedMap(tensors);
+    }
+
+    /// {@return every storage once, in order of first use}
+    public List<Storage> storages() {
+        return List.copyOf(storages);
+    }
+
+    /// {@return the first name of a tensor, or null if the state does not hold it}
+    ///
+    /// @param tensor the tensor, by identity
+    public @Nullable String nameOf(Tensor tensor) {
+        return firstNames.get(tensor);
+    }
+
+    /// {@return the path of the first place of a container, or null if the state does not hold it}
+    ///
+    /// @param container a map, list, set or typed value, by identity
+    public @Nullable String pathOf(Object container) {
+        return containers.get(container);
+    }
+
+    private record Child(String path, @Nullable Object value) {}
+
+    private void walk(@Nullable Object root) {
+        Deque<Iterator<Child>> open = new ArrayDeque<>();
+        open.push(List.of(new Child("", root)).iterator());
+        while (!open.isEmpty()) {
+            if (!open.element().hasNext()) {
+                open.pop();
+                continue;
+            }
+            Iterator<Child> children = visit(open.element().next());
+            if (children != null) {
+                if (open.size() > MAX_DEPTH) {
+                    throw new IllegalArgumentException("the state nests containers more than " + MAX_DEPTH + " deep");
+                }
+                open.push(children);
+            }
+        }
+    }
+
+    /// Takes note of a value and returns its children if it is a container seen for the first time.
+    private @Nullable Iterator<Child> visit(Child child) {
+        switch (child.value) {
+            case Tensor tensor -> addTensor(child.path, tensor);
+            case Storage storage -> storages.add(storage);
+            case TypedStorage typed -> storages.add(typed.untyped());
+            case null, default -> {
+                Iterator<Child> children = children(child);
+                if (children != null && containers.putIfAbsent(child.value, child.path) == null) {
+                    return children;
+                }
+                addParameter(child);
+            }
+        }
+        return null;
+    }
+
+    /// A parameter that stands in two places has two names, as a plain tensor would.
+    private void addParameter(Child seenBefore) {
+        if (seenBefore.value instanceof Typed typed && typed.value() instanceof Tensor tensor) {
+            addTensor(seenBefore.path, tensor);
+        }
+    }
+
+    private static @Nullable Iterator<Child> children(Child parent) {
+        return switch (parent.value) {
+            case TypedMap map -> chain(entries(parent.path, map), entries(parent.path, map.attributes()));
+            case Map<?, ?> map -> entries(parent.path, map);
+            case List<?> list -> elements(parent.path, list);
+            case Set<?> set -> elements(parent.path, new ArrayList<>(set));
+            case Typed typed -> chain(List.of(new Child(parent.path, typed.value())).iterator(),
+                    entries(parent.path, typed.attributes()));
+            case null, default -> null;
+        };
+    }
+
+    private static Iterator<Child> entries(String path, Map<?, ?> map) {
+        return map.entrySet().stream().flatMap(entry -> children(path, entry)).iterator();
+    }
+
+    /// The value of an entry and, before it, a key that is or may hold a tensor.
+    private static Stream<Child> children(String path, Map.Entry<?, ?> entry) {
+        String place = join(path, segment(entry.getKey()));
+        Child value = new Child(place, entry.getValue());
+        return switch (entry.getKey()) {
+            case Tensor _,Storage _,TypedStorage _,Tuple _ -> Stream.of(new Child(place, entry.getKey()), value);
+            case null, default -> Stream.of(value);
+        };
+    }
+
+    private static Iterator<Child> elements(String path, List<?> list) {
+        return IntStream.range(0, list.size()).mapToObj(i -> new Child(join(path, Integer.toString(i)), list.get(i)))
+                .iterator();
+    }
+
+    private static Iterator<Child> chain(Iterator<Child> first, Iterator<Child> second) {
+        return new Iterator<>() {
+            @Override
+            public boolean hasNext() {
+                return first.hasNext() || second.hasNext();
+            }
+
+            @Override
+            public Child next() {
+                return first.hasNext() ? first.next() : second.next();
+            }
+        };
+    }
+
+    private void addTensor(String path, Tensor tensor) {
+        String name = path;
+        while (tensors.containsKey(name)) {
+            name = path + "#" + suffixes.merge(path, 2, (last, _) -> last + 1);
+        }
+        tensors.put(name, tensor);
+        firstNames.putIfAbsent(tensor, name);
+        storages.add(tensor.storage());
+    }
+
+    /// Names are part of the file format, so they must not hang on how Java prints a float or a tuple.
+    private static String segment(@Nullable Object key) {
+        return switch (key) {
+            case null -> "null";
+            case String text -> text;
+            case Boolean truth -> truth.toString();
+            case Double _,Float _ -> "float";
+            case Number integer -> integer.toString();
+            case byte[] _ -> "bytes";
+            case Complex _ -> "complex";
+            case Tuple _ -> "tuple";
+            case Tensor _ -> "tensor";
+            case Storage _,TypedStorage _ -> "storage";
+            case DType _ -> "dtype";
+            case Device _ -> "device";
+            case Shape _ -> "shape";
+            case Symbol _ -> "symbol";
+            default -> "object";
+        };
+    }
+
+    /// The root adds no segment, so a name has no slash in front; JSON Pointer would have one.
+    private static String join(String path, String segment) {
+        String escaped = segment.replace("~", "~0").replace("/", "~1");
+        if (isTooLong(path, escaped)) {
+            throw new IllegalArgumentException("a path in the state is longer than " + MAX_NAME + " bytes: "
+                    + (path + "/" + escaped).substring(0, SHOWN) + "… Use shorter keys");
+        }
+        return path.isEmpty() ? escaped : path + "/" + escaped;
+    }
+
+    private static boolean isTooLong(String path, String escaped) {
+        long characters = path.length() + 1L + escaped.length();
+        // Three bytes are the most that a character of Java takes, so short paths need no counting.
+        return 3 * characters > MAX_NAME
+                && path.getBytes(UTF_8).length + 1L + escaped.getBytes(UTF_8).length > MAX_NAME;
+    }
+}
