@@ -1,0 +1,423 @@
+package io.undercroft.interop.internal;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MappedFile;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.SequencedCollection;
+import java.util.SequencedMap;
+
+/// The table of contents of a zip archive, with the place of every record's bytes.
+///
+/// The JDK's reader does not tell where a record's bytes lie, and others refuse the local Zip64 fields that PyTorch
+/// writes. This one believes the central directory only: of a local header it takes nothing but the lengths that lead
+/// to the data. An archive that two readers could understand in two ways is refused: records that overlap, two records
+/// of one name, a local header of another name, sizes that disagree.
+///
+/// Immutable and safe for any thread.
+public final class ZipDirectory {
+    /// The first bytes of an archive that has a record.
+    private static final int LOCAL_HEADER = 0x04034b50;
+    private static final int ENTRY = 0x02014b50;
+    private static final int END = 0x06054b50;
+    private static final int ZIP64_LOCATOR = 0x07064b50;
+    private static final int ZIP64_END = 0x06064b50;
+
+    private static final int LOCAL_HEADER_SIZE = 30;
+    private static final int ENTRY_SIZE = 46;
+    private static final int END_SIZE = 22;
+    private static final int ZIP64_LOCATOR_SIZE = 20;
+    private static final int ZIP64_END_SIZE = 56;
+    private static final int LONGEST_COMMENT = 0xFFFF;
+    private static final long LARGEST_DIRECTORY = 1L << 30;
+    private static final long ALIGNMENT = 64;
+
+    private static final int FLAG_ENCRYPTED = 0x0001;
+    private static final int FLAG_PATCH = 0x0020;
+    private static final int FLAG_STRONG_ENCRYPTION = 0x0040;
+    private static final int FLAG_HIDDEN_HEADERS = 0x2000;
+    private static final int ZIP64_FIELD = 0x0001;
+    /// Deflate cannot do better than 258 bytes in 2 bits.
+    private static final long BEST_RATIO = 1032;
+
+    private static final String DAMAGED = "The archive is incomplete, damaged or made to mislead; get it again from its source";
+
+    private final MappedFile file;
+    private final SequencedMap<String, ZipRecord> records;
+
+    private ZipDirectory(MappedFile file, SequencedMap<String, ZipRecord> records) {
+        this.file = file;
+        this.records = records;
+    }
+
+    /// {@return the name of the record that an archive starts with, from its local header; nothing if the file does not
+    /// start as a zip archive does}
+    ///
+    /// @param file any file
+    /// @throws IOException if reading fails
+    public static Optional<String> firstName(MappedFile file) throws IOException {
+        if (file.size() < LOCAL_HEADER_SIZE) {
+            return Optional.empty();
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            Bytes header = Bytes.read(file, 0, LOCAL_HEADER_SIZE, arena);
+            int length = header.u16(26);
+            if (header.i32(0) != LOCAL_HEADER || length > file.size() - LOCAL_HEADER_SIZE) {
+                return Optional.empty();
+            }
+            return Optional.of(Bytes.read(file, LOCAL_HEADER_SIZE, length, arena).text(0, length));
+        }
+    }
+
+    /// Reads the directory of an archive that starts at the first byte of a file.
+    ///
+    /// @param file the file; the directory keeps using it
+    /// @return its directory
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the file is no zip archive, damaged, or uses what this reader does not support
+    public static ZipDirectory read(MappedFile file) throws IOException {
+        try (Arena arena = Arena.ofConfined()) {
+            End end = End.find(file, arena);
+            Bytes directory = Bytes.read(file, end.directory, end.directorySize, arena);
+            return new ZipDirectory(file, byName(bounded(entries(directory, end), end), end));
+        }
+    }
+
+    /// {@return all records, in the order of the directory}
+    public SequencedCollection<ZipRecord> records() {
+        return records.sequencedValues();
+    }
+
+    /// {@return the record of that name, or nothing}
+    ///
+    /// @param name its path in the archive
+    public Optional<ZipRecord> find(String name) {
+        return Optional.ofNullable(records.get(name));
+    }
+
+    /// Finds where the bytes of a record start, from its local header.
+    ///
+    /// @param record a record of this directory
+    /// @return the offset in the file of the first byte; all `compressedSize` bytes lie inside the archive
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the local header is damaged or contradicts the directory
+    public long dataOffset(ZipRecord record) throws IOException {
+        byte[] name = record.name().getBytes(UTF_8);
+        if (name.length > record.limit() - LOCAL_HEADER_SIZE - record.header()) {
+            throw overlapping(record);
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            Bytes header = Bytes.read(file, record.header(), LOCAL_HEADER_SIZE + name.length, arena);
+            if (header.i32(0) != LOCAL_HEADER || header.u16(8) != record.method() || header.u16(26) != name.length
+                    || !header.text(LOCAL_HEADER_SIZE, name.length).equals(record.name())) {
+                throw damaged("ZIP-HEADER", "the header of record " + quote(record) + " contradicts the directory",
+                        record.header());
+            }
+            long data = record.header() + LOCAL_HEADER_SIZE + name.length + header.u16(28);
+            if (data > record.limit() - record.compressedSize()) {
+                throw overlapping(record);
+            }
+            return data;
+        }
+    }
+
+    /// Reads a record into memory, inflating it if it is compressed, and compares its checksum.
+    ///
+    /// @param record a record of this directory
+    /// @param arena owns the memory
+    /// @return the `size` uncompressed bytes
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the record is damaged
+    public MemorySegment read(ZipRecord record, Arena arena) throws IOException {
+        long data = dataOffset(record);
+        MemorySegment bytes = arena.allocate(record.size(), ALIGNMENT);
+        new ZipStream(file, record, data).readInto(bytes);
+        return bytes;
+    }
+
+    /// Reads a whole record and compares its checksum (if it has one), in pieces, so that a record of any size needs
+    /// little memory.
+    ///
+    /// @param record a record of this directory
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the record is damaged
+    public void check(ZipRecord record) throws IOException {
+        new ZipStream(file, record, dataOffset(record)).check();
+    }
+
+    private static List<ZipRecord> entries(Bytes directory, End end) {
+        List<ZipRecord> entries = new ArrayList<>();
+        long position = 0;
+        while (position < directory.size()) {
+            if (directory.size() - position < ENTRY_SIZE || directory.i32(position) != ENTRY) {
+                throw damaged("ZIP-DIRECTORY", "no directory entry where one is due", end.directory + position);
+            }
+            Entry entry = new Entry(directory, position, end.directory + position);
+            entries.add(entry.toRecord());
+            position += entry.length();
+        }
+        if (entries.size() != end.count) {
+            throw damaged("ZIP-DIRECTORY",
+                    "the directory has " + entries.size() + " entries and not " + end.count + " as it says",
+                    end.directory);
+        }
+        return entries;
+    }
+
+    /// Gives every record the place where the next one starts, and refuses those that overlap.
+    private static List<ZipRecord> bounded(List<ZipRecord> entries, End end) {
+        List<ZipRecord> sorted = new ArrayList<>(entries);
+        sorted.sort(Comparator.comparingLong(ZipRecord::header));
+        LinkedHashMap<Long, Long> next = new LinkedHashMap<>();
+        for (int i = 0; i < sorted.size(); i++) {
+            ZipRecord record = sorted.get(i);
+            long limit = i + 1 < sorted.size() ? sorted.get(i + 1).header() : end.directory;
+            if (record.header() > limit - LOCAL_HEADER_SIZE
+                    || record.compressedSize() > limit - LOCAL_HEADER_SIZE - record.header()) {
+                throw overlapping(record);
+            }
+            next.put(record.header(), limit);
+        }
+        return entries.stream().map(record -> record.endingAt(next.getOrDefault(record.header(), end.directory)))
+                .toList();
+    }
+
+    private static SequencedMap<String, ZipRecord> byName(List<ZipRecord> entries, End end) {
+        LinkedHashMap<String, ZipRecord> records = LinkedHashMap.newLinkedHashMap(entries.size());
+        for (ZipRecord record : entries) {
+            if (records.put(record.name(), record) != null) {
+                throw damaged("ZIP-DUPLICATE", "there are two records named " + quote(record), end.directory);
+            }
+        }
+        return Collections.unmodifiableSequencedMap(records);
+    }
+
+    private static FormatException overlapping(ZipRecord record) {
+        return damaged("ZIP-OVERLAP", "record " + quote(record) + " reaches into what follows it", record.header());
+    }
+
+    private static String quote(ZipRecord record) {
+        return FormatException.quote(record.name());
+    }
+
+    static FormatException damaged(String code, String what, long offset) {
+        return new FormatException(code, what, offset, DAMAGED);
+    }
+
+    /// The end of the directory: where it lies and how much is in it.
+    ///
+    /// @param directory offset of the directory in the file
+    /// @param directorySize bytes in it
+    /// @param count entries in it
+    private record End(long directory, long directorySize, long count) {
+        static End find(MappedFile file, Arena arena) throws IOException {
+            long tailSize = Math.min(file.size(), END_SIZE + LONGEST_COMMENT);
+            long tailStart = file.size() - tailSize;
+            Bytes tail = Bytes.read(file, tailStart, tailSize, arena);
+            for (long at = tailSize - END_SIZE; at >= 0; at--) {
+                // The comment has to reach exactly to the end of the file, or these four bytes only happen to be here.
+                if (tail.i32(at) == END && at + END_SIZE + tail.u16(at + 20) == tailSize) {
+                    return read(file, tail, at, tailStart + at, arena);
+                }
+            }
+            throw damaged("ZIP-END", "the end of the zip directory is missing", FormatException.NO_OFFSET);
+        }
+
+        private static End read(MappedFile file, Bytes tail, long at, long position, Arena arena) throws IOException {
+            End plain = new End(tail.u32(at + 16), tail.u32(at + 12), tail.u16(at + 10));
+            if (tail.u16(at + 4) != 0 && tail.u16(at + 4) != 0xFFFF) {
+                throw damaged("ZIP-DISKS", "the archive is one part of several", position);
+            }
+            long locator = position - ZIP64_LOCATOR_SIZE;
+            if (locator >= 0) {
+                Bytes bytes = Bytes.read(file, locator, ZIP64_LOCATOR_SIZE, arena);
+                if (bytes.i32(0) == ZIP64_LOCATOR) {
+                    return zip64(file, plain, bytes.i64(8), locator, arena);
+                }
+            }
+            return plain.checkedBefore(position);
+        }
+
+        private static End zip64(MappedFile file, End plain, long at, long locator, Arena arena) throws IOException {
+            if (at < 0 || at > locator - ZIP64_END_SIZE) {
+                throw damaged("ZIP-END", "the Zip64 end record lies outside the archive", locator);
+            }
+            Bytes bytes = Bytes.read(file, at, ZIP64_END_SIZE, arena);
+            End wide = new End(bytes.i64(48), bytes.i64(40), bytes.i64(32));
+            if (bytes.i32(0) != ZIP64_END || !wide.agreesWith(plain)) {
+                throw damaged("ZIP-END", "the two end records of the zip directory contradict each other", at);
+            }
+            return wide.checkedBefore(at);
+        }
+
+        private boolean agreesWith(End plain) {
+            return (plain.count == 0xFFFF || plain.count == count)
+                    && (plain.directorySize == 0xFFFFFFFFL || plain.directorySize == directorySize)
+                    && (plain.directory == 0xFFFFFFFFL || plain.directory == directory);
+        }
+
+        private End checkedBefore(long end) {
+            if (directory < 0 || directorySize < 0 || directory > end || directorySize > end - directory) {
+                throw damaged("ZIP-END", "the zip directory lies outside the archive", end);
+            }
+            if (directorySize > LARGEST_DIRECTORY) {
+                throw new FormatException("ZIP-DIRECTORY", "the zip directory takes " + directorySize + " bytes", end,
+                        "Directories up to " + LARGEST_DIRECTORY + " bytes can be read; split the archive");
+            }
+            return this;
+        }
+    }
+
+    /// One entry of the directory, being read.
+    private static final class Entry {
+        private final Bytes bytes;
+        private final long at;
+        private final long position;
+
+        Entry(Bytes bytes, long at, long position) {
+            this.bytes = bytes;
+            this.at = at;
+            this.position = position;
+            if (length() > bytes.size() - at) {
+                throw damaged("ZIP-DIRECTORY", "the last directory entry is cut off", position);
+            }
+        }
+
+        long length() {
+            return (long) ENTRY_SIZE + nameLength() + extraLength() + bytes.u16(at + 32);
+        }
+
+        ZipRecord toRecord() {
+            String name = bytes.text(at + ENTRY_SIZE, nameLength());
+            checkSupported(name);
+            long size = bytes.u32(at + 24);
+            long compressedSize = bytes.u32(at + 20);
+            long header = bytes.u32(at + 42);
+            Zip64 wide = new Zip64();
+            size = size == 0xFFFFFFFFL ? wide.next() : size;
+            compressedSize = compressedSize == 0xFFFFFFFFL ? wide.next() : compressedSize;
+            header = header == 0xFFFFFFFFL ? wide.next() : header;
+            checkSizes(name, compressedSize, size);
+            return new ZipRecord(name, method(), bytes.i32(at + 16), compressedSize, size, header, header);
+        }
+
+        private void checkSupported(String name) {
+            int flags = bytes.u16(at + 8);
+            if ((flags & (FLAG_ENCRYPTED | FLAG_PATCH | FLAG_STRONG_ENCRYPTION | FLAG_HIDDEN_HEADERS)) != 0) {
+                throw new FormatException("ZIP-ENCRYPTED", "record " + FormatException.quote(name) + " is encrypted",
+                        position,
+                        "Decrypt the archive first");
+            }
+            if (method() != ZipRecord.STORED && method() != ZipRecord.DEFLATED) {
+                throw new FormatException("ZIP-METHOD",
+                        "record " + FormatException.quote(name) + " is compressed by method " + method(), position,
+                        "Only stored and deflated records can be read; make the archive again without compression");
+            }
+        }
+
+        private void checkSizes(String name, long compressedSize, long size) {
+            boolean possible = compressedSize >= 0 && (method() == ZipRecord.STORED
+                    ? size == compressedSize
+                    : size >= 0 && size / BEST_RATIO <= compressedSize);
+            if (!possible) {
+                throw damaged("ZIP-SIZE", "record " + FormatException.quote(name) + " of " + compressedSize
+                        + " bytes cannot hold " + size + " bytes", position);
+            }
+        }
+
+        private int method() {
+            return bytes.u16(at + 10);
+        }
+
+        private int nameLength() {
+            return bytes.u16(at + 28);
+        }
+
+        private int extraLength() {
+            return bytes.u16(at + 30);
+        }
+
+        /// The numbers that need more than 32 bits, in the order in which they are missing from the entry.
+        private final class Zip64 {
+            private long next;
+            private long end;
+
+            /// Finds the field at first need; most entries have none.
+            long next() {
+                if (end == 0) {
+                    find();
+                }
+                if (end - next < Long.BYTES) {
+                    throw damaged("ZIP-DIRECTORY", "a directory entry lacks its 64-bit sizes", position);
+                }
+                next += Long.BYTES;
+                return bytes.i64(next - Long.BYTES);
+            }
+
+            private void find() {
+                long field = at + ENTRY_SIZE + nameLength();
+                long last = field + extraLength();
+                while (last - field >= 4) {
+                    long fieldEnd = field + 4 + bytes.u16(field + 2);
+                    if (bytes.u16(field) == ZIP64_FIELD && fieldEnd <= last) {
+                        next = field + 4;
+                        end = fieldEnd;
+                        return;
+                    }
+                    field = fieldEnd;
+                }
+            }
+        }
+    }
+
+    /// Little-endian numbers in a piece of the file.
+    private record Bytes(MemorySegment segment) {
+        private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED
+                .withOrder(ByteOrder.LITTLE_ENDIAN);
+        private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED
+                .withOrder(ByteOrder.LITTLE_ENDIAN);
+        private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED
+                .withOrder(ByteOrder.LITTLE_ENDIAN);
+
+        static Bytes read(MappedFile file, long offset, long size, Arena arena) throws IOException {
+            MemorySegment segment = arena.allocate(size, Long.BYTES);
+            file.read(offset, segment);
+            return new Bytes(segment);
+        }
+
+        long size() {
+            return segment.byteSize();
+        }
+
+        int u16(long at) {
+            return Short.toUnsignedInt(segment.get(SHORT, at));
+        }
+
+        int i32(long at) {
+            return segment.get(INT, at);
+        }
+
+        long u32(long at) {
+            return Integer.toUnsignedLong(segment.get(INT, at));
+        }
+
+        long i64(long at) {
+            return segment.get(LONG, at);
+        }
+
+        String text(long at, int length) {
+            return new String(segment.asSlice(at, length).toArray(ValueLayout.JAVA_BYTE), UTF_8);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+package io.undercroft.interop.internal;
+
+/// One file in a zip archive, as the central directory describes it. All numbers are checked against the archive.
+///
+/// @param name its path in the archive
+/// @param method how it is compressed: [#STORED] or [#DEFLATED]
+/// @param crc CRC-32 of the uncompressed bytes; 0 where the writer did not compute it
+/// @param compressedSize bytes that it takes in the archive
+/// @param size bytes when uncompressed
+/// @param header where its local header starts, in bytes from the start of the archive
+/// @param limit where the next record or the directory starts
+public record ZipRecord(String name, int method, int crc, long compressedSize, long size, long header, long limit) {
+    /// Not compressed: the record can be mapped where it lies.
+    public static final int STORED = 0;
+    /// Compressed as RFC 1951 describes.
+    public static final int DEFLATED = 8;
+
+    /// {@return whether the bytes lie in the archive as they are}
+    public boolean isStored() {
+        return method == STORED;
+    }
+
+    /// {@return whether the writer computed a checksum} PyTorch can be told not to, and then writes 0.
+    public boolean hasCrc() {
+        return crc != 0;
+    }
+
+    ZipRecord endingAt(long next) {
+        return new ZipRecord(name, method, crc, compressedSize, size, header, next);
+    }
+}

@@ -1,0 +1,122 @@
+package io.undercroft.interop.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MappedFile;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.zip.CRC32;
+import java.util.zip.DataFormatException;
+import java.util.zip.Inflater;
+
+/// The bytes of one record, passed through a small buffer. They are read from the file and not from a mapping, since a
+/// mapping may have been written to.
+final class ZipStream {
+    private static final int CHUNK = 1 << 18;
+
+    private final MappedFile file;
+    private final ZipRecord record;
+    private final long data;
+
+    ZipStream(MappedFile file, ZipRecord record, long data) {
+        this.file = file;
+        this.record = record;
+        this.data = data;
+    }
+
+    /// Takes uncompressed bytes, in order.
+    private interface Sink {
+        void accept(ByteBuffer bytes);
+    }
+
+    /// Reads the record into memory and compares its checksum.
+    ///
+    /// @param target memory of exactly the record's size
+    void readInto(MemorySegment target) throws IOException {
+        CRC32 crc = new CRC32();
+        long[] filled = {0};
+        read(bytes -> {
+            MemorySegment piece = MemorySegment.ofBuffer(bytes);
+            MemorySegment.copy(piece, 0, target, filled[0], piece.byteSize());
+            filled[0] += piece.byteSize();
+            crc.update(bytes);
+        });
+        compare(crc);
+    }
+
+    /// Reads the record and compares its checksum.
+    void check() throws IOException {
+        CRC32 crc = new CRC32();
+        read(crc::update);
+        compare(crc);
+    }
+
+    private void compare(CRC32 crc) {
+        int found = (int) crc.getValue();
+        if (record.hasCrc() && found != record.crc()) {
+            throw ZipDirectory.damaged("ZIP-CRC", String.format("record %s has the checksum %08x and not %08x",
+                    FormatException.quote(record.name()), found, record.crc()), data);
+        }
+    }
+
+    private void read(Sink sink) throws IOException {
+        if (record.isStored()) {
+            copy(sink);
+        } else {
+            inflate(sink);
+        }
+    }
+
+    private void copy(Sink sink) throws IOException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment buffer = arena.allocate(Math.min(CHUNK, record.size()));
+            for (long done = 0; done < record.size();) {
+                MemorySegment piece = buffer.asSlice(0, Math.min(CHUNK, record.size() - done));
+                file.read(data + done, piece);
+                sink.accept(piece.asByteBuffer());
+                done += piece.byteSize();
+            }
+        }
+    }
+
+    /// Inflates exactly `size` bytes from exactly `compressedSize`, so that a record that lies about either is found
+    /// out before it fills memory.
+    private void inflate(Sink sink) throws IOException {
+        try (Arena arena = Arena.ofConfined(); Inflater inflater = new Inflater(true)) {
+            ByteBuffer input = arena.allocate(CHUNK).asByteBuffer().limit(0);
+            ByteBuffer output = arena.allocate(CHUNK).asByteBuffer();
+            while (!inflater.finished()) {
+                if (inflater.needsInput()) {
+                    refill(input, inflater);
+                }
+                int count = inflater.inflate(output.clear());
+                if (inflater.getBytesWritten() > record.size() || (count == 0 && inflater.needsDictionary())) {
+                    throw corrupt();
+                }
+                sink.accept(output.flip());
+            }
+            if (inflater.getBytesWritten() != record.size() || inflater.getBytesRead() != record.compressedSize()) {
+                throw corrupt();
+            }
+        } catch (DataFormatException e) {
+            throw corrupt();
+        }
+    }
+
+    private void refill(ByteBuffer input, Inflater inflater) throws IOException {
+        long left = record.compressedSize() - inflater.getBytesRead();
+        if (left == 0) {
+            throw corrupt();
+        }
+        input.clear().limit((int) Math.min(CHUNK, left));
+        file.read(data + inflater.getBytesRead(), MemorySegment.ofBuffer(input));
+        inflater.setInput(input);
+    }
+
+    private FormatException corrupt() {
+        return ZipDirectory.damaged("ZIP-DEFLATE",
+                "the compressed record " + FormatException.quote(record.name()) + " is corrupt",
+                data);
+    }
+}

@@ -1,0 +1,165 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Fills maps and sets as Python does, for one pickle, and sees to it that this costs no more than the pickle's size
+/// justifies.
+///
+/// Two things could cost more. A function can be called with one big value again and again, and copy it each time; what
+/// real pickles copy is written out before, so all copies together may not exceed the pickle. And keys can be made to
+/// have equal hashes, so that each insertion visits all the others; that work is counted.
+final class Containers {
+    private static final int LARGEST_KEY = 64;
+    private static final long LEAST_WORK = 1L << 25;
+    private static final long WORK_PER_BYTE = 8;
+    private static final int STRING_PIECE = 64;
+    /// Apart from tuples. Tensors and storages are hashed by identity, as in Python; a parameter or a frozenset cannot
+    /// be a key here, since a state cannot hold one.
+    private static final List<Class<?>> HASHABLE = List.of(String.class, Number.class, Boolean.class, byte[].class,
+            Complex.class, Shape.class, DType.class, Device.class, Symbol.class, Tensor.class, Storage.class,
+            TypedStorage.class);
+
+    private final IdentityHashMap<Object, Map<Integer, Integer>> hashes = new IdentityHashMap<>();
+    private long copiesLeft;
+    private long workLeft;
+
+    /// @param pickleSize bytes in the pickle
+    Containers(long pickleSize) {
+        this.copiesLeft = pickleSize;
+        this.workLeft = LEAST_WORK + WORK_PER_BYTE * pickleSize;
+    }
+
+    /// Accounts for a copy of so many elements or bytes.
+    void charge(long count) {
+        copiesLeft -= count;
+        if (copiesLeft < 0) {
+            throw Refused.malformed("values are copied more often than the pickle is long");
+        }
+    }
+
+    /// Puts a value under a key that Python can hash.
+    void put(Map<@Nullable Object, @Nullable Object> map, @Nullable Object key, @Nullable Object value) {
+        checkKey(map, key);
+        // Python tells NaNs apart, Java does not: the first entry would be lost.
+        if (key instanceof Double real && real.isNaN() && map.containsKey(key)) {
+            throw Refused.because("TORCH-KEY", "a dict has NaN as a key twice", "Use other keys");
+        }
+        map.put(key, value);
+    }
+
+    /// Adds an element that Python can hash.
+    void add(Set<@Nullable Object> set, @Nullable Object element) {
+        checkKey(set, element);
+        set.add(element);
+    }
+
+    /// {@return a new set that keeps its order}
+    ///
+    /// @param elements in order
+    Set<@Nullable Object> set(Collection<? extends @Nullable Object> elements) {
+        charge(elements.size());
+        Set<@Nullable Object> set = new LinkedHashSet<>();
+        elements.forEach(element -> add(set, element));
+        return set;
+    }
+
+    /// Sets attributes as Python's `__setstate__` does: from a dict, or from a pair of dicts of which either may be
+    /// None.
+    ///
+    /// @param attributes where to
+    /// @param state the dict or pair
+    void setAttributes(Map<String, @Nullable Object> attributes, @Nullable Object state) {
+        if (state instanceof Tuple pair && pair.size() == 2) {
+            pair.forEach(part -> putAll(attributes, part));
+        } else {
+            putAll(attributes, state);
+        }
+    }
+
+    private void putAll(Map<String, @Nullable Object> attributes, @Nullable Object state) {
+        if (state == null) {
+            return;
+        }
+        if (!(state instanceof Map<?, ?> map)) {
+            throw Refused.malformed("attributes stand in a dict, not in " + Arguments.describe(state));
+        }
+        charge(map.size());
+        map.forEach((name, value) -> {
+            if (!(name instanceof String text)) {
+                throw Refused.malformed("the name of an attribute is a string, not " + Arguments.describe(name));
+            }
+            attributes.put(text, value);
+        });
+    }
+
+    private void checkKey(Object container, @Nullable Object key) {
+        switch (key) {
+            case String text -> work(1 + text.length() / STRING_PIECE);
+            case Tuple tuple -> {
+                checkTuple(tuple);
+                countHash(container, tuple);
+            }
+            case Shape shape -> countHash(container, shape);
+            case Complex complex -> countHash(container, complex);
+            case null, default -> checkHashable(key);
+        }
+    }
+
+    /// Looks into a tuple without recursion, and before its hash is asked for, which recurses.
+    private static void checkTuple(Tuple tuple) {
+        Deque<Tuple> open = new ArrayDeque<>();
+        open.push(tuple);
+        int seen = 0;
+        while (!open.isEmpty()) {
+            Tuple next = open.pop();
+            seen += 1 + next.size();
+            if (seen > LARGEST_KEY) {
+                throw Refused.because("TORCH-KEY", "a dict key is a tuple of more than " + LARGEST_KEY + " values",
+                        "Use shorter keys, or strings");
+            }
+            for (Object element : next) {
+                if (element instanceof Tuple inner) {
+                    open.push(inner);
+                } else {
+                    checkHashable(element);
+                }
+            }
+        }
+    }
+
+    private static void checkHashable(@Nullable Object key) {
+        if (key != null && HASHABLE.stream().noneMatch(type -> type.isInstance(key))) {
+            throw Refused.malformed("a dict key cannot be " + Arguments.describe(key));
+        }
+    }
+
+    /// Java's hash of a list can be forged; keys of equal hashes that do not compare are searched one by one.
+    private void countHash(Object container, Object key) {
+        work(hashes.computeIfAbsent(container, _ -> new HashMap<>()).merge(key.hashCode(), 1, Integer::sum));
+    }
+
+    private void work(long steps) {
+        workLeft -= steps;
+        if (workLeft < 0) {
+            throw Refused.malformed("the dict keys are made to be slow");
+        }
+    }
+}

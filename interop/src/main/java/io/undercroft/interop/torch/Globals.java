@@ -1,0 +1,233 @@
+package io.undercroft.interop.torch;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import java.nio.charset.Charset;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// Everything that a pickle may name: the whole of it, by name. It follows the list that
+/// `torch.load(weights_only=True)` allows, plus what is harmless and common in checkpoints (`frozenset`, `defaultdict`,
+/// layouts and memory formats).
+///
+/// A value of this table is a constant, a [StorageClass], or a [PickleFunction] written here in Java.
+final class Globals {
+    static final String BYTEARRAY = "builtins.bytearray";
+    static final String FROZENSET = "builtins.frozenset";
+
+    /// The one function before whose second argument an unknown name is let through, as a label.
+    static final PickleFunction REBUILD_FROM_TYPE = new PickleFunction("torch._tensor._rebuild_from_type_v2",
+            Rebuild::fromType);
+
+    private static final List<String> STORAGE_CLASSES = List.of("Double", "Float", "Half", "Long", "Int", "Short",
+            "Char", "Byte", "Bool", "BFloat16", "ComplexDouble",
+            "ComplexFloat", "QUInt8", "QInt8", "QInt32", "QUInt4x2", "QUInt2x4");
+    private static final List<String> TENSOR_CLASSES = List.of("Double", "Float", "Half", "Long", "Int", "Short",
+            "Char", "Byte", "Bool", "BFloat16");
+    private static final List<String> LAYOUTS = List.of("strided", "sparse_coo", "sparse_csr", "sparse_csc",
+            "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged");
+    private static final List<String> SYMBOLS = List.of("per_tensor_affine", "per_tensor_symmetric",
+            "per_channel_affine", "per_channel_symmetric",
+            "per_channel_affine_float_qparams", "contiguous_format", "preserve_format", "channels_last",
+            "channels_last_3d");
+    /// The classes that a `defaultdict` makes its values with.
+    private static final List<String> FACTORIES = List.of("list", "dict", "int", "float", "str", "bool", "tuple");
+
+    private static final Map<String, Object> TABLE = table();
+
+    private Globals() {}
+
+    /// {@return what a name stands for, or null if it is not in the table}
+    static @Nullable Object find(String module, String name) {
+        return TABLE.get((module.equals("__builtin__") ? "builtins" : module) + "." + name);
+    }
+
+    private static Map<String, Object> table() {
+        Map<String, Object> table = new HashMap<>();
+        addPython(table);
+        addConstants(table);
+        addStorages(table);
+        addTensors(table);
+        return Collections.unmodifiableMap(table);
+    }
+
+    private static void addPython(Map<String, Object> table) {
+        function(table, "collections.OrderedDict", Globals::orderedDict);
+        function(table, "collections.Counter", Globals::counter);
+        function(table, "collections.defaultdict", Globals::defaultDict);
+        function(table, "builtins.set", Globals::set);
+        function(table, FROZENSET, arguments -> new Typed(FROZENSET, set(arguments)));
+        function(table, "builtins.bytes", Globals::bytes);
+        function(table, BYTEARRAY, arguments -> new Typed(BYTEARRAY, bytes(arguments)));
+        function(table, "builtins.complex", Globals::complex);
+        function(table, "_codecs.encode", Globals::bytes);
+        FACTORIES.forEach(name -> table.put("builtins." + name, new Symbol("builtins." + name)));
+    }
+
+    private static void addConstants(Map<String, Object> table) {
+        DType.values().forEach(dtype -> table.put(dtype.toString(), dtype));
+        // Types of 1 to 7 bits have no storages yet; as values they are one byte wide.
+        Stream.of("int", "uint").forEach(kind -> IntStream.rangeClosed(1, 7)
+                .forEach(bits -> table.put("torch." + kind + bits, DType.opaque(kind + bits, Byte.SIZE))));
+        SYMBOLS.forEach(name -> table.put("torch." + name, new Symbol("torch." + name)));
+        function(table, "torch.serialization._get_layout", Globals::layout);
+        function(table, "torch.Size", arguments -> sized(arguments, 1).shape(0));
+        function(table, "torch.device", Globals::device);
+    }
+
+    private static void addStorages(Map<String, Object> table) {
+        for (String name : STORAGE_CLASSES) {
+            table.put("torch." + name + "Storage", new StorageClass("torch." + name + "Storage", DType.of(name)));
+        }
+        table.put("torch.storage.UntypedStorage", new StorageClass("torch.storage.UntypedStorage", null));
+    }
+
+    private static void addTensors(Map<String, Object> table) {
+        function(table, Rebuild.TENSOR, arguments -> blank(arguments, null));
+        for (String name : TENSOR_CLASSES) {
+            function(table, "torch." + name + "Tensor", arguments -> blank(arguments, DType.of(name)));
+        }
+        function(table, "torch._utils._rebuild_tensor", arguments -> Rebuild.tensor(sized(arguments, 4)));
+        function(table, "torch._utils._rebuild_tensor_v2", Rebuild::tensorV2);
+        function(table, "torch._utils._rebuild_tensor_v3", Rebuild::tensorV3);
+        function(table, "torch._utils._rebuild_meta_tensor_no_storage", Rebuild::meta);
+        function(table, "torch._utils._rebuild_qtensor", Rebuild::quantized);
+        function(table, "torch._utils._rebuild_sparse_tensor", Rebuild::sparse);
+        function(table, "torch._utils._rebuild_nested_tensor", Rebuild::nested);
+        function(table, "torch._utils._rebuild_parameter", Rebuild::parameter);
+        function(table, "torch._utils._rebuild_parameter_with_state", Rebuild::parameterWithState);
+        function(table, Rebuild.PARAMETER, Rebuild::parameterClass);
+        table.put(REBUILD_FROM_TYPE.name(), REBUILD_FROM_TYPE);
+    }
+
+    private static void function(Map<String, Object> table, String name, PickleFunction.Body body) {
+        table.put(name, new PickleFunction(name, body));
+    }
+
+    private static Arguments sized(Arguments arguments, int size) {
+        arguments.requireSize(size, size);
+        return arguments;
+    }
+
+    // ---- Python's own types ----
+
+    private static TypedMap orderedDict(Arguments arguments) {
+        arguments.requireSize(0, 1);
+        TypedMap map = new TypedMap("collections.OrderedDict");
+        if (arguments.size() == 1) {
+            List<?> pairs = arguments.list(0);
+            arguments.containers().charge(pairs.size());
+            for (Object pair : pairs) {
+                if (!(pair instanceof List<?> entry && entry.size() == 2)) {
+                    throw Refused.malformed("an OrderedDict is made of pairs, not of " + Arguments.describe(pair));
+                }
+                arguments.containers().put(map, entry.get(0), entry.get(1));
+            }
+        }
+        return map;
+    }
+
+    private static TypedMap counter(Arguments arguments) {
+        arguments.requireSize(0, 1);
+        TypedMap map = new TypedMap("collections.Counter");
+        if (arguments.size() == 1) {
+            copy(arguments.map(0), map, arguments.containers());
+        }
+        return map;
+    }
+
+    private static TypedMap defaultDict(Arguments arguments) {
+        arguments.requireSize(0, 2);
+        TypedMap map = new TypedMap("collections.defaultdict");
+        Object factory = switch (arguments.get(0)) {
+            case null -> null;
+            case Symbol symbol -> symbol;
+            case PickleFunction function when function.name().equals("builtins.set") -> new Symbol(function.name());
+            default -> throw arguments.wrong(0, "a class of Python's own");
+        };
+        map.attributes().put("default_factory", factory);
+        if (arguments.size() == 2) {
+            copy(arguments.map(1), map, arguments.containers());
+        }
+        return map;
+    }
+
+    private static void copy(Map<?, ?> from, TypedMap to, Containers containers) {
+        containers.charge(from.size());
+        from.forEach((key, value) -> containers.put(to, key, value));
+    }
+
+    private static Object set(Arguments arguments) {
+        arguments.requireSize(0, 1);
+        return arguments.containers().set(arguments.size() == 0 ? List.of() : arguments.list(0));
+    }
+
+    /// Bytes as protocol 2 has to write them: `bytes()`, a string and the name of its encoding, or bytes.
+    private static byte[] bytes(Arguments arguments) {
+        arguments.requireSize(0, 2);
+        if (arguments.size() == 0) {
+            return new byte[0];
+        }
+        if (arguments.size() == 1 && arguments.get(0) instanceof byte[] bytes) {
+            arguments.containers().charge(bytes.length);
+            return bytes.clone();
+        }
+        String text = arguments.string(0);
+        arguments.containers().charge(text.length());
+        Charset charset = switch (arguments.string(1)) {
+            case "latin1", "latin-1", "iso-8859-1" -> ISO_8859_1;
+            case "utf-8", "utf8" -> UTF_8;
+            case "ascii" -> US_ASCII;
+            default -> throw arguments.wrong(1, "latin1, utf-8 or ascii");
+        };
+        if (!charset.newEncoder().canEncode(text)) {
+            throw Refused.malformed("a string is no " + charset.name() + " text");
+        }
+        return text.getBytes(charset);
+    }
+
+    private static Complex complex(Arguments arguments) {
+        arguments.requireSize(1, 2);
+        return new Complex(arguments.real(0), arguments.size() == 2 ? arguments.real(1) : 0);
+    }
+
+    // ---- PyTorch's constants ----
+
+    private static Symbol layout(Arguments arguments) {
+        String name = sized(arguments, 1).string(0);
+        if (name.startsWith("torch.") && LAYOUTS.contains(name.substring("torch.".length()))) {
+            return new Symbol(name);
+        }
+        throw arguments.wrong(0, "the name of a layout");
+    }
+
+    private static Device device(Arguments arguments) {
+        arguments.requireSize(1, 2);
+        try {
+            Device device = Device.parse(arguments.string(0));
+            return arguments.size() == 1 || arguments.get(1) == null
+                    ? device
+                    : new Device(device.type(), Math.toIntExact(arguments.integer(1)));
+        } catch (IllegalArgumentException | ArithmeticException _) {
+            throw arguments.wrong(0, "the name of a device");
+        }
+    }
+
+    private static BlankTensor blank(Arguments arguments, @Nullable DType dtype) {
+        arguments.requireSize(0, 0);
+        return new BlankTensor(dtype);
+    }
+}

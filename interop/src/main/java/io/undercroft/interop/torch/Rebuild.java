@@ -1,0 +1,268 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// What PyTorch's `_rebuild_*` functions do: make tensors of storages.
+final class Rebuild {
+    static final String TENSOR = "torch.Tensor";
+    static final String PARAMETER = "torch.nn.parameter.Parameter";
+
+    /// The parts of a compressed sparse tensor, in the order in which they are pickled.
+    private static final Map<String, List<String>> SPARSE_PARTS = Map.of(
+            "torch.sparse_coo", List.of("indices", "values", "size", "is_coalesced"),
+            "torch.sparse_csr", List.of("crow_indices", "col_indices", "values", "size"),
+            "torch.sparse_csc", List.of("ccol_indices", "row_indices", "values", "size"),
+            "torch.sparse_bsr", List.of("crow_indices", "col_indices", "values", "size"),
+            "torch.sparse_bsc", List.of("ccol_indices", "row_indices", "values", "size"));
+
+    private Rebuild() {}
+
+    /// `(storage, offset, size, stride)`
+    static Tensor tensor(Arguments arguments) {
+        if (arguments.size() < 4) {
+            arguments.requireSize(4, 4);
+        }
+        TypedStorage storage = arguments.typedStorage(0);
+        return strided(storage.untyped(), storage.dtype(), arguments);
+    }
+
+    /// `(storage, offset, size, stride, requires_grad, hooks[, {"conj": True, "neg": True}])`
+    static Tensor tensorV2(Arguments arguments) {
+        arguments.requireSize(6, 7);
+        return flagged(tensor(arguments), arguments, 6);
+    }
+
+    /// `(storage, offset, size, stride, requires_grad, hooks, dtype[, {"conj": True, "neg": True}])`
+    static Tensor tensorV3(Arguments arguments) {
+        arguments.requireSize(7, 8);
+        return flagged(strided(arguments.storage(0), arguments.dtype(6), arguments), arguments, 7);
+    }
+
+    /// `(dtype, size, stride, requires_grad)`: sizes without bytes.
+    static Tensor meta(Arguments arguments) {
+        arguments.requireSize(4, 4);
+        DType dtype = arguments.dtype(0);
+        Shape shape = arguments.shape(1);
+        long[] stride = arguments.integers(2);
+        Storage storage = Storage.meta(extent(dtype, shape, stride));
+        return withGrad(checked(storage, dtype, 0, shape, stride), arguments.flag(3));
+    }
+
+    /// `(storage, offset, size, stride, (scheme, …), requires_grad, hooks)`
+    static Typed quantized(Arguments arguments) {
+        arguments.requireSize(7, 7);
+        Tensor tensor = withGrad(tensor(arguments), arguments.flag(5));
+        Arguments quantizer = new Arguments("a quantizer", arguments.tuple(4), arguments.containers());
+        String scheme = quantizer.symbol(0).name();
+        Typed typed = new Typed(scheme, tensor);
+        switch (scheme) {
+            case "torch.per_tensor_affine", "torch.per_tensor_symmetric" -> {
+                quantizer.requireSize(3, 3);
+                typed.attributes().put("scale", quantizer.real(1));
+                typed.attributes().put("zero_point", quantizer.integer(2));
+            }
+            case "torch.per_channel_affine", "torch.per_channel_symmetric",
+                    "torch.per_channel_affine_float_qparams" -> {
+                quantizer.requireSize(4, 4);
+                typed.attributes().put("scales", perChannel(quantizer, 1, tensor));
+                typed.attributes().put("zero_points", perChannel(quantizer, 2, tensor));
+                typed.attributes().put("axis", quantizer.integer(3));
+            }
+            default -> throw quantizer.wrong(0, "a quantization scheme");
+        }
+        return typed;
+    }
+
+    /// `(layout, parts)`; a coordinate tensor of an old file lacks the last part.
+    static TypedMap sparse(Arguments arguments) {
+        arguments.requireSize(2, 2);
+        String layout = arguments.symbol(0).name();
+        List<String> names = SPARSE_PARTS.get(layout);
+        if (names == null) {
+            throw arguments.wrong(0, "a sparse layout");
+        }
+        Arguments parts = new Arguments(layout, arguments.tuple(1), arguments.containers());
+        parts.requireSize(names.contains("is_coalesced") ? 3 : 4, 4);
+        TypedMap map = new TypedMap(layout);
+        for (int i = 0; i < names.size(); i++) {
+            map.put(names.get(i), switch (names.get(i)) {
+                case "size" -> parts.shape(i);
+                case "is_coalesced" -> parts.get(i) == null ? null : parts.flag(i);
+                default -> parts.tensor(i);
+            });
+        }
+        return map;
+    }
+
+    /// `(buffer, sizes, strides, storage_offsets)`
+    static TypedMap nested(Arguments arguments) {
+        arguments.requireSize(4, 4);
+        TypedMap map = new TypedMap("torch.nested");
+        map.put("buffer", arguments.tensor(0));
+        map.put("sizes", arguments.tensor(1));
+        map.put("strides", arguments.tensor(2));
+        map.put("storage_offsets", arguments.tensor(3));
+        return map;
+    }
+
+    /// `(tensor, requires_grad, hooks)`
+    static Typed parameter(Arguments arguments) {
+        arguments.requireSize(3, 3);
+        return parameterOf(arguments, arguments.flag(1));
+    }
+
+    /// `(tensor, requires_grad, hooks, attributes)`
+    static Typed parameterWithState(Arguments arguments) {
+        arguments.requireSize(4, 4);
+        Typed parameter = parameterOf(arguments, arguments.flag(1));
+        arguments.containers().setAttributes(parameter.attributes(), arguments.get(3));
+        return parameter;
+    }
+
+    /// `Parameter(tensor[, requires_grad])`: the class itself.
+    static Typed parameterClass(Arguments arguments) {
+        arguments.requireSize(1, 2);
+        return parameterOf(arguments, arguments.size() == 1 || arguments.flag(1));
+    }
+
+    /// `(function, class, arguments, attributes)`: a tensor with attributes, or of a subclass.
+    static Object fromType(Arguments arguments) {
+        arguments.requireSize(4, 4);
+        // Itself it may not call: that could nest as deep as the file likes.
+        if (!(arguments.get(0) instanceof PickleFunction function) || !function.name().startsWith("torch._utils.")) {
+            throw arguments.wrong(0, "a function that makes a tensor");
+        }
+        Object made = Objects.requireNonNull(function.call(arguments.tuple(2), arguments.containers()));
+        String type = switch (arguments.get(1)) {
+            case ForeignClass foreign -> foreign.name();
+            case PickleFunction known when known.name().equals(TENSOR) || known.name().equals(PARAMETER) ->
+                known.name();
+            case null, default -> throw arguments.wrong(1, "a class of tensors");
+        };
+        return withAttributes(made, type, arguments.get(3), arguments.containers());
+    }
+
+    private static Object withAttributes(Object made, String type, @Nullable Object state, Containers containers) {
+        switch (made) {
+            case TypedMap parts when type.equals(TENSOR) -> containers.setAttributes(parts.attributes(), state);
+            case TypedMap parts -> throw unsupported(parts, type);
+            case Typed same when same.type().equals(type) -> containers.setAttributes(same.attributes(), state);
+            default -> {
+                Typed typed = new Typed(type, made);
+                containers.setAttributes(typed.attributes(), state);
+                return typed;
+            }
+        }
+        return made;
+    }
+
+    private static Refused unsupported(TypedMap parts, String type) {
+        return Refused.because("TORCH-UNSUPPORTED", "a tensor of layout " + parts.type() + " is a " + type,
+                "Only plain tensors of that layout are read; in Python, save it as a plain tensor");
+    }
+
+    private static Typed parameterOf(Arguments arguments, boolean requiresGrad) {
+        return switch (arguments.get(0)) {
+            case Tensor tensor -> new Typed(PARAMETER, withGrad(tensor, requiresGrad));
+            case Typed typed -> new Typed(PARAMETER, typed);
+            case TypedMap parts -> throw unsupported(parts, PARAMETER);
+            case null, default -> throw arguments.wrong(0, "a tensor");
+        };
+    }
+
+    /// Scales and zero points are a tensor or a list, one for each index of the axis.
+    private static Object perChannel(Arguments quantizer, int index, Tensor tensor) {
+        long axis = quantizer.integer(3);
+        if (axis < 0 || axis >= tensor.dim()) {
+            throw quantizer.wrong(3, "a dimension of the tensor");
+        }
+        Object values = quantizer.get(index);
+        long count = switch (values) {
+            case Tensor given -> given.numel();
+            case List<?> list when list.stream().allMatch(Number.class::isInstance) -> list.size();
+            case null, default -> -1;
+        };
+        if (values == null || count != tensor.size((int) axis)) {
+            throw quantizer.wrong(index, "one number for each channel");
+        }
+        return values;
+    }
+
+    private static Tensor strided(Storage storage, DType dtype, Arguments arguments) {
+        return checked(storage, dtype, arguments.integer(1), arguments.shape(2), arguments.integers(3));
+    }
+
+    private static Tensor checked(Storage storage, DType dtype, long offset, Shape shape, long[] stride) {
+        try {
+            return Tensor.of(storage, dtype, offset, shape, stride);
+        } catch (IllegalArgumentException e) {
+            throw Refused.because("TORCH-TENSOR", "a tensor does not fit its storage: " + e.getMessage(),
+                    Refused.DAMAGED);
+        }
+    }
+
+    private static Tensor flagged(Tensor tensor, Arguments arguments, int metadata) {
+        EnumSet<Tensor.Flag> flags = EnumSet.noneOf(Tensor.Flag.class);
+        if (arguments.flag(4)) {
+            flags.add(Tensor.Flag.REQUIRES_GRAD);
+        }
+        if (arguments.get(metadata) != null) {
+            arguments.map(metadata).forEach((name, value) -> {
+                Tensor.Flag flag = switch (name) {
+                    case String text when text.equals("conj") -> Tensor.Flag.CONJ;
+                    case String text when text.equals("neg") -> Tensor.Flag.NEG;
+                    case null, default -> throw arguments.wrong(metadata, "a dict of conj and neg");
+                };
+                if (Boolean.TRUE.equals(value)) {
+                    flags.add(flag);
+                }
+            });
+        }
+        try {
+            return flags.isEmpty() ? tensor : tensor.withFlags(flags);
+        } catch (IllegalArgumentException e) {
+            throw Refused.malformed(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private static Tensor withGrad(Tensor tensor, boolean requiresGrad) {
+        if (tensor.is(Tensor.Flag.REQUIRES_GRAD) == requiresGrad) {
+            return tensor;
+        }
+        Set<Tensor.Flag> flags = EnumSet.noneOf(Tensor.Flag.class);
+        flags.addAll(tensor.flags());
+        flags.remove(Tensor.Flag.REQUIRES_GRAD);
+        flags.addAll(requiresGrad ? EnumSet.of(Tensor.Flag.REQUIRES_GRAD) : Collections.emptySet());
+        return tensor.withFlags(flags);
+    }
+
+    /// The bytes that a tensor reaches, counted from its first element.
+    private static long extent(DType dtype, Shape shape, long[] stride) {
+        try {
+            if (shape.numel() == 0) {
+                return 0;
+            }
+            long elements = 1;
+            for (int dim = 0; dim < Math.min(stride.length, shape.rank()); dim++) {
+                elements = Math.addExact(elements, Math.multiplyExact(shape.size(dim) - 1, stride[dim]));
+            }
+            return elements < 0 ? 0 : dtype.nbytes(elements);
+        } catch (ArithmeticException _) {
+            throw Refused.because("TORCH-TENSOR", "a meta tensor has more than 2^63-1 bytes", Refused.DAMAGED);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// Looks over what a pickle has built before anyone else sees it, without recursion.
+///
+/// - Containers nest no deeper than a `.croft` file could hold.
+/// - Written out without sharing, the state is not absurdly larger than it is with it: sixty tuples, each holding the
+///   one before twice, would be 2^60 values for whoever walks them. A cycle counts once.
+/// - Nothing is left in it that stands for no value: a function, a class, a tensor that was never filled.
+final class StateCheck {
+    /// How many values a state may have when what is shared is counted at every place, beyond those it really has.
+    private static final long MOST_REPEATED = 1L << 24;
+
+    private final Consumer<Tensor> tensors;
+    private final IdentityHashMap<Object, Frame> seen = new IdentityHashMap<>();
+    private long values;
+
+    private StateCheck(Consumer<Tensor> tensors) {
+        this.tensors = tensors;
+    }
+
+    /// A container that is being walked, or was.
+    private static final class Frame {
+        private final Iterator<? extends @Nullable Object> rest;
+        private int height = 1;
+        private long expanded = 1;
+        private boolean open = true;
+
+        Frame(Iterator<? extends @Nullable Object> children) {
+            this.rest = children;
+        }
+
+        void take(Frame child) {
+            height = Math.max(height, child.height + 1);
+            expanded = saturatedSum(expanded, child.expanded);
+        }
+    }
+
+    /// Checks a state.
+    ///
+    /// @param state what the pickle has built
+    /// @param tensors is shown every tensor
+    /// @throws FormatException if it is not fit to be handed on
+    static void check(@Nullable Object state, Consumer<Tensor> tensors) {
+        try {
+            new StateCheck(tensors).walk(state);
+        } catch (Refused refused) {
+            throw refused.at(" in what the pickle builds", FormatException.NO_OFFSET);
+        }
+    }
+
+    private void walk(@Nullable Object state) {
+        Frame root = new Frame(Collections.singleton(state).iterator());
+        Deque<Frame> open = new ArrayDeque<>();
+        open.push(root);
+        while (!open.isEmpty()) {
+            Frame frame = open.element();
+            if (frame.rest.hasNext()) {
+                Frame child = visit(frame, frame.rest.next());
+                if (child != null) {
+                    open.push(child);
+                }
+                continue;
+            }
+            open.pop();
+            frame.open = false;
+            if (!open.isEmpty()) {
+                checkDepth(frame);
+                open.element().take(frame);
+            }
+        }
+        if (root.expanded > saturatedSum(MOST_REPEATED, values)) {
+            throw Refused.because("TORCH-SHARED", "containers hold each other so often that walking them would take "
+                    + (root.expanded == Long.MAX_VALUE ? "more than 2^62" : root.expanded) + " steps", Refused.DAMAGED);
+        }
+    }
+
+    /// Looks at a value; returns its frame if it is a container that was not seen before.
+    private @Nullable Frame visit(Frame parent, @Nullable Object value) {
+        values++;
+        Iterator<? extends @Nullable Object> children = children(value);
+        if (children == null) {
+            parent.expanded = saturatedSum(parent.expanded, 1);
+            return null;
+        }
+        Frame known = seen.get(value);
+        if (known == null) {
+            Frame fresh = new Frame(children);
+            seen.put(value, fresh);
+            return fresh;
+        }
+        if (known.open) {
+            // A cycle: the container holds itself.
+            parent.expanded = saturatedSum(parent.expanded, 1);
+        } else {
+            parent.take(known);
+        }
+        return null;
+    }
+
+    private @Nullable Iterator<? extends @Nullable Object> children(@Nullable Object value) {
+        return switch (value) {
+            case TypedMap map -> children(map.keySet(), map.values(), map.attributes().values());
+            case Map<?, ?> map -> children(map.keySet(), map.values());
+            case Collection<?> collection -> collection.iterator();
+            case Typed typed -> children(Collections.singleton(typed.value()), typed.attributes().values());
+            case Tensor tensor -> {
+                tensors.accept(tensor);
+                yield null;
+            }
+            case ForeignClass foreign -> throw Refused.global(foreign.name());
+            case PickleFunction function -> throw leftOver(function);
+            case StorageClass type -> throw leftOver(type);
+            case BlankTensor blank -> throw leftOver(blank);
+            case null, default -> null;
+        };
+    }
+
+    private static Refused leftOver(Object value) {
+        return Refused.malformed(Arguments.describe(value) + " is left without a use");
+    }
+
+    private static Iterator<? extends @Nullable Object> children(Collection<? extends @Nullable Object>... parts) {
+        return Stream.of(parts).flatMap(Collection::stream).iterator();
+    }
+
+    private static void checkDepth(Frame frame) {
+        if (frame.height > StateIndex.MAX_DEPTH) {
+            throw Refused.because("TORCH-DEPTH", "containers nest more than " + StateIndex.MAX_DEPTH + " deep",
+                    "Save a flatter state");
+        }
+    }
+
+    private static long saturatedSum(long a, long b) {
+        return a > Long.MAX_VALUE - b ? Long.MAX_VALUE : a + b;
+    }
+}

@@ -1,0 +1,365 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/// Runs a pickle: a program for a stack machine that builds Python values, and here the Java values that stand for
+/// them.
+///
+/// It never recurses, never looks up a class, and needs memory in proportion to the pickle. What a pickle may call is
+/// in [Globals]; what it may refer to outside itself, the function `persistent` decides. Made for one pickle and one
+/// thread.
+final class Unpickler {
+    private static final int HIGHEST_PROTOCOL = 5;
+    /// Python has no limit, but nobody counts beyond this many bytes.
+    private static final long LONGEST_INTEGER = 4096;
+    /// Stands in the memo for Python's None, as null there means that nothing was put.
+    private static final Object NONE = new Object();
+
+    private final PickleInput in;
+    private final Function<@Nullable Object, Object> persistent;
+    private final Containers containers;
+
+    private @Nullable Object[] stack = new @Nullable Object[64];
+    private int top;
+    /// For each open MARK, how high the stack was.
+    private int[] marks = new int[16];
+    private int openMarks;
+    private @Nullable Object[] memo = new @Nullable Object[64];
+    private int memoized;
+
+    /// @param in the pickle
+    /// @param persistent gives what a persistent id refers to; throws [Refused]
+    Unpickler(PickleInput in, Function<@Nullable Object, Object> persistent) {
+        this.in = in;
+        this.persistent = persistent;
+        this.containers = new Containers(in.size());
+    }
+
+    /// Runs the pickle.
+    ///
+    /// @param base where in the file the pickle starts, or [FormatException#NO_OFFSET] if it is compressed there
+    /// @return what it builds
+    /// @throws FormatException if it is malformed or asks for anything that is not in the table
+    @Nullable
+    Object run(long base) {
+        while (true) {
+            long start = in.position();
+            Opcode opcode = null;
+            try {
+                opcode = Opcode.of(in.u8());
+                if (opcode == Opcode.STOP) {
+                    return result();
+                }
+                step(opcode);
+            } catch (Refused refused) {
+                String place = (opcode == null ? "" : ", opcode " + opcode)
+                        + (base >= 0 ? "" : " at byte " + start + " of the uncompressed pickle");
+                throw refused.at(place, base >= 0 ? base + start : FormatException.NO_OFFSET);
+            }
+        }
+    }
+
+    /// Python lets a pickle leave values behind, but no pickler does.
+    private @Nullable Object result() {
+        if (top != 1 || openMarks > 0) {
+            throw Refused.malformed("the pickle ends with " + top + " values on the stack and not one");
+        }
+        return pop();
+    }
+
+    private void step(Opcode opcode) {
+        switch (opcode) {
+            case PROTO -> protocol();
+            case FRAME -> in.require(in.i64());
+            case STOP -> throw new AssertionError("handled by run");
+
+            case NONE -> push(null);
+            case NEWTRUE -> push(true);
+            case NEWFALSE -> push(false);
+            case BININT -> push((long) in.i32());
+            case BININT1 -> push((long) in.u8());
+            case BININT2 -> push((long) in.u16());
+            case LONG1 -> push(integer(in.u8()));
+            case LONG4 -> push(integer(in.i32()));
+            case BINFLOAT -> push(in.bigDouble());
+            case BINUNICODE -> push(in.utf8(in.u32()));
+            case SHORT_BINUNICODE -> push(in.utf8(in.u8()));
+            case BINUNICODE8 -> push(in.utf8(in.i64()));
+            case BINSTRING -> push(python2String(in.i32()));
+            case SHORT_BINSTRING -> push(python2String(in.u8()));
+            case BINBYTES -> push(in.bytes(in.u32()));
+            case SHORT_BINBYTES -> push(in.bytes(in.u8()));
+            case BINBYTES8 -> push(in.bytes(in.i64()));
+            case BYTEARRAY8 -> push(new Typed(Globals.BYTEARRAY, in.bytes(in.i64())));
+
+            case EMPTY_TUPLE -> push(Tuple.of());
+            case TUPLE1 -> push(new Tuple(pop(1)));
+            case TUPLE2 -> push(new Tuple(pop(2)));
+            case TUPLE3 -> push(new Tuple(pop(3)));
+            case TUPLE -> push(new Tuple(popToMark()));
+            case EMPTY_LIST -> push(new ArrayList<>());
+            case LIST -> push(new ArrayList<>(popToMark()));
+            case EMPTY_DICT -> push(new LinkedHashMap<>());
+            case DICT -> dict();
+            case EMPTY_SET -> push(new LinkedHashSet<>());
+            case FROZENSET -> push(new Typed(Globals.FROZENSET, containers.set(popToMark())));
+            case APPEND -> append(pop(1));
+            case APPENDS -> append(popToMark());
+            case SETITEM -> setItems(pop(2));
+            case SETITEMS -> setItems(popToMark());
+            case ADDITEMS -> addItems(popToMark());
+
+            case MARK -> mark();
+            case POP -> discard();
+            case POP_MARK -> popToMark();
+            case DUP -> push(peek());
+            case BINPUT -> memoize(in.u8());
+            case LONG_BINPUT -> memoize(in.u32());
+            case MEMOIZE -> memoize(memoized);
+            case BINGET -> push(remembered(in.u8()));
+            case LONG_BINGET -> push(remembered(in.u32()));
+
+            case GLOBAL -> push(global(in.line(), in.line()));
+            case STACK_GLOBAL -> stackGlobal();
+            case REDUCE, NEWOBJ -> reduce();
+            case BUILD -> build();
+            case BINPERSID -> push(persistent.apply(pop()));
+        }
+    }
+
+    // ---- values ----
+
+    private void protocol() {
+        int version = in.u8();
+        if (version > HIGHEST_PROTOCOL) {
+            throw Refused.because("TORCH-PROTOCOL", "the pickle has protocol " + version,
+                    "Protocols up to " + HIGHEST_PROTOCOL
+                            + " are known; save again with pickle_protocol=2, PyTorch's default");
+        }
+    }
+
+    private Number integer(long length) {
+        if (length > LONGEST_INTEGER) {
+            throw Refused.malformed("an integer of " + length + " bytes");
+        }
+        byte[] digits = in.bytes(length);
+        for (int low = 0, high = digits.length - 1; low < high; low++, high--) {
+            byte swapped = digits[low];
+            digits[low] = digits[high];
+            digits[high] = swapped;
+        }
+        BigInteger value = digits.length == 0 ? BigInteger.ZERO : new BigInteger(digits);
+        return value.bitLength() < Long.SIZE ? (Number) value.longValue() : value;
+    }
+
+    /// Python 2 had one type for text and bytes. As PyTorch does, it is taken as UTF-8 text; what is not stays bytes.
+    private Object python2String(long length) {
+        byte[] bytes = in.bytes(length);
+        try {
+            return in.decode(bytes);
+        } catch (Refused _) {
+            return bytes;
+        }
+    }
+
+    // ---- containers ----
+
+    private void append(List<@Nullable Object> items) {
+        if (peek() instanceof ArrayList<?>) {
+            @SuppressWarnings("unchecked")
+            ArrayList<@Nullable Object> list = (ArrayList<@Nullable Object>) peek();
+            list.addAll(items);
+            return;
+        }
+        throw Refused.malformed("only lists can be appended to, not " + Arguments.describe(peek()));
+    }
+
+    private void dict() {
+        List<@Nullable Object> items = popToMark();
+        push(new LinkedHashMap<>());
+        setItems(items);
+    }
+
+    private void setItems(List<@Nullable Object> items) {
+        if (!(peek() instanceof LinkedHashMap<?, ?> || peek() instanceof TypedMap)) {
+            throw Refused.malformed("only dicts have items, not " + Arguments.describe(peek()));
+        }
+        if (items.size() % 2 != 0) {
+            throw Refused.malformed("a key without a value");
+        }
+        @SuppressWarnings("unchecked")
+        Map<@Nullable Object, @Nullable Object> map = (Map<@Nullable Object, @Nullable Object>) peek();
+        for (int i = 0; i < items.size(); i += 2) {
+            containers.put(map, items.get(i), items.get(i + 1));
+        }
+    }
+
+    private void addItems(List<@Nullable Object> items) {
+        if (!(peek() instanceof LinkedHashSet<?>)) {
+            throw Refused.malformed("only sets can be added to, not " + Arguments.describe(peek()));
+        }
+        @SuppressWarnings("unchecked")
+        LinkedHashSet<@Nullable Object> set = (LinkedHashSet<@Nullable Object>) peek();
+        items.forEach(item -> containers.add(set, item));
+    }
+
+    // ---- calls ----
+
+    private void stackGlobal() {
+        List<@Nullable Object> names = pop(2);
+        if (!(names.get(0) instanceof String module && names.get(1) instanceof String name)) {
+            throw Refused.malformed("a global's name is no string");
+        }
+        push(global(module, name));
+    }
+
+    private Object global(String module, String name) {
+        Object known = Globals.find(module, name);
+        if (known != null) {
+            return known;
+        }
+        if (isClassOfSubclass()) {
+            return ForeignClass.of(module, name);
+        }
+        throw Refused.global(module + "." + name);
+    }
+
+    /// {@return whether what comes next is the second argument of `_rebuild_from_type_v2`} The class of a tensor
+    /// subclass stands there and is only carried; in every other place an unknown name is refused at once.
+    private boolean isClassOfSubclass() {
+        int floor = floor();
+        return openMarks > 0 && top == floor + 1 && floor > 0 && stack[floor - 1] == Globals.REBUILD_FROM_TYPE;
+    }
+
+    private void reduce() {
+        List<@Nullable Object> call = pop(2);
+        if (call.get(0) instanceof ForeignClass foreign) {
+            throw Refused.global(foreign.name());
+        }
+        if (!(call.get(0) instanceof PickleFunction function && call.get(1) instanceof Tuple values)) {
+            throw Refused.malformed(
+                    "only functions can be called with tuples, not " + Arguments.describe(call.get(0)) + " with "
+                            + Arguments.describe(call.get(1)));
+        }
+        push(function.call(values, containers));
+    }
+
+    private void build() {
+        Object state = pop();
+        switch (peek()) {
+            case BlankTensor blank -> {
+                Object tensor = blank.build(state, containers);
+                stack[top - 1] = tensor;
+                blank.memoSlots().forEach(slot -> memo[slot] = tensor);
+            }
+            case TypedMap map -> containers.setAttributes(map.attributes(), state);
+            case null, default -> throw Refused.malformed("no state can be set on " + Arguments.describe(peek()));
+        }
+    }
+
+    // ---- stack and memo ----
+
+    private void push(@Nullable Object value) {
+        if (top == stack.length) {
+            stack = Arrays.copyOf(stack, 2 * top);
+        }
+        stack[top++] = value;
+    }
+
+    private @Nullable Object pop() {
+        require(1);
+        return stack[--top];
+    }
+
+    /// {@return the uppermost values, the lowest first}
+    private List<@Nullable Object> pop(int count) {
+        require(count);
+        top -= count;
+        return copy(top, top + count);
+    }
+
+    private @Nullable Object peek() {
+        require(1);
+        return stack[top - 1];
+    }
+
+    private void require(int count) {
+        if (top - floor() < count) {
+            throw Refused.malformed("the stack lacks a value");
+        }
+    }
+
+    /// POP takes a mark away where there is no value above it.
+    private void discard() {
+        if (openMarks > 0 && top == floor()) {
+            openMarks--;
+        } else {
+            pop();
+        }
+    }
+
+    private void mark() {
+        if (openMarks == marks.length) {
+            marks = Arrays.copyOf(marks, 2 * openMarks);
+        }
+        marks[openMarks++] = top;
+    }
+
+    /// {@return how high the stack was at the last mark}
+    private int floor() {
+        return openMarks == 0 ? 0 : marks[openMarks - 1];
+    }
+
+    private List<@Nullable Object> popToMark() {
+        if (openMarks == 0) {
+            throw Refused.malformed("the stack lacks a mark");
+        }
+        List<@Nullable Object> items = copy(floor(), top);
+        top = floor();
+        openMarks--;
+        return items;
+    }
+
+    private List<@Nullable Object> copy(int from, int to) {
+        return Arrays.asList(Arrays.copyOfRange(stack, from, to));
+    }
+
+    private void memoize(long slot) {
+        // A pickle writes at least one byte for every slot, so this bounds the memo.
+        if (slot >= in.size()) {
+            throw Refused.malformed("memo slot " + slot + " in a pickle of " + in.size() + " bytes");
+        }
+        int index = (int) slot;
+        if (index >= memo.length) {
+            memo = Arrays.copyOf(memo, Math.max(2 * memo.length, index + 1));
+        }
+        Object value = peek();
+        if (memo[index] == null) {
+            memoized++;
+        }
+        memo[index] = value == null ? NONE : value;
+        if (value instanceof BlankTensor blank) {
+            blank.memoSlots().add(index);
+        }
+    }
+
+    private @Nullable Object remembered(long slot) {
+        Object value = slot < memo.length ? memo[(int) slot] : null;
+        if (value == null) {
+            throw Refused.malformed("nothing was put into memo slot " + slot);
+        }
+        return value == NONE ? null : value;
+    }
+}

@@ -1,0 +1,20 @@
+/// Files written by `torch.save`.
+///
+/// Since version 1.6 PyTorch writes a zip archive: one *pickle*, a small program that builds the saved object, and one
+/// uncompressed record of raw bytes for every storage. The pickle names storages by *persistent ids*; tensors are made
+/// of a storage, an offset, sizes and strides. So this package has three parts:
+///
+/// - the archive, whose records are mapped where they lie ([TorchZipFormat]);
+/// - a machine that runs the pickle's opcodes on plain Java values (`Unpickler`);
+/// - a table of the few functions that a pickle may call (`Globals`). Nothing outside it is ever looked up, loaded or
+///   run, whatever the file asks for; it is refused with its name.
+///
+/// What PyTorch values become: a dict a `LinkedHashMap`, a list an `ArrayList`, a tuple a
+/// [io.undercroft.serializer.state.Tuple], a tensor a [io.undercroft.storage.Tensor]; an `OrderedDict` or `Counter` a
+/// [io.undercroft.serializer.state.TypedMap], and so does a sparse or nested tensor, with its parts by name; a
+/// `Parameter`, a tensor subclass, a quantized tensor, a `frozenset` or a `bytearray` a
+/// [io.undercroft.serializer.state.Typed] around what it is made of.
+@NullMarked
+package io.undercroft.interop.torch;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,185 @@
+package io.undercroft.interop.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// Files that are damaged, hostile or of a kind that is not supported: one clear line, and nothing else happens.
+@Timeout(120)
+class HostileFilesTest {
+    @TempDir
+    private Path directory;
+
+    private static FormatException refusal(CheckpointFormat format, Path path) throws IOException {
+        try (MappedFile file = MappedFile.open(path, MapMode.PRIVATE)) {
+            assertThat(format.matches(file)).isTrue();
+            FormatException refusal = catchThrowableOfType(FormatException.class,
+                    () -> format.open(file, OpenOptions.defaults()));
+            assertThat(refusal).as(path.toString()).isNotNull();
+            assertThat(refusal.getMessage()).doesNotContain("\n");
+            assertThat(refusal.remedy()).isNotBlank();
+            return refusal;
+        }
+    }
+
+    private static FormatException refusal(String fixture) throws IOException {
+        return refusal(new TorchZipFormat(), Fixtures.PYTORCH.resolve(fixture));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+            "BAD_deep_nesting, TORCH-PICKLE",
+            "BAD_key_traversal, TORCH-STORAGE",
+            "BAD_location, TORCH-DEVICE",
+            "BAD_location_cuda, TORCH-DEVICE",
+            "BAD_negative_size, TORCH-TENSOR",
+            "BAD_negative_stride, TORCH-TENSOR",
+            "BAD_no_stop, TORCH-PICKLE",
+            "BAD_numel_negative, TORCH-STORAGE",
+            "BAD_offset_beyond, TORCH-TENSOR",
+            "BAD_overflow_size, TORCH-TENSOR",
+            "BAD_same_key_two_dtypes, TORCH-STORAGE",
+            "BAD_same_key_two_numel, TORCH-STORAGE",
+            "BAD_stack_underflow, TORCH-PICKLE",
+            "BAD_stride_rank, TORCH-TENSOR",
+            "BAD_tuple_bomb_2pow60, TORCH-PICKLE",
+            "UNSAFE_os_system, TORCH-GLOBAL",
+            "UNSAFE_print, TORCH-GLOBAL",
+            "UNSUPPORTED_torchscript, TORCH-UNSUPPORTED"
+    })
+    void aHostileFixtureIsRefused(String fixture, String code) throws IOException {
+        assertThat(refusal(fixture + ".pt").code()).isEqualTo(code);
+    }
+
+    @Test
+    void everyHostileFixtureIsTried() {
+        long tried = Arrays.stream(HostileFilesTest.class.getDeclaredMethods())
+                .filter(method -> method.isAnnotationPresent(CsvSource.class))
+                .mapToLong(method -> method.getAnnotation(CsvSource.class).value().length).sum();
+        assertThat(Fixtures.names("(BAD|UNSAFE|UNSUPPORTED)_(?!.*legacy).*")).hasSize(Math.toIntExact(tried));
+    }
+
+    @Test
+    void whatAFileWantsToRunIsNamed() throws IOException {
+        assertThat(refusal("UNSAFE_os_system.pt").what()).contains("'posix.system'").contains("GLOBAL");
+        assertThat(refusal("UNSAFE_print.pt").what()).contains("'__builtin__.print'");
+    }
+
+    @Test
+    void anErrorPointsAtTheOpcodeInTheFile() throws IOException {
+        FormatException refusal = refusal("UNSAFE_os_system.pt");
+        byte[] file = Files.readAllBytes(Fixtures.PYTORCH.resolve("UNSAFE_os_system.pt"));
+        assertThat(file[Math.toIntExact(refusal.offset())]).isEqualTo((byte) 'c');
+        assertThat(
+                new String(file, Math.toIntExact(refusal.offset()) + 1, 5, java.nio.charset.StandardCharsets.US_ASCII))
+                .isEqualTo("posix");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"single_f32.legacy.pt", "UNSAFE_os_system.legacy.pt", "UNSAFE_print.legacy.pt"})
+    void legacyStreamsAreKnownAndRefused(String fixture) throws IOException {
+        FormatException refusal = refusal(new TorchLegacyFormat(), Fixtures.PYTORCH.resolve(fixture));
+        assertThat(refusal.code()).isEqualTo("TORCH-UNSUPPORTED");
+        assertThat(refusal.remedy()).contains("torch.save");
+        assertThat(Fixtures.matches(Fixtures.PYTORCH.resolve(fixture))).isFalse();
+    }
+
+    @Test
+    void tarArchivesAreKnownAndRefused() throws IOException {
+        Path tar = Fixtures.PYTORCH.resolve("tar_format.tar.pt");
+        assertThat(refusal(new TorchTarFormat(), tar).code()).isEqualTo("TORCH-UNSUPPORTED");
+        assertThat(Fixtures.matches(tar)).isFalse();
+    }
+
+    @Test
+    void storagesOfAnotherDeviceComeWhereTheOptionsSay() throws IOException {
+        OpenOptions toCpu = OpenOptions.defaults().devices(_ -> Device.CPU);
+        Fixtures.open(Fixtures.PYTORCH.resolve("BAD_location_cuda.pt"), toCpu,
+                contents -> assertThat(contents.storages().getFirst().device()).isEqualTo(Device.CPU));
+        OpenOptions toMeta = OpenOptions.defaults().devices(_ -> Device.META);
+        Fixtures.open(Fixtures.PYTORCH.resolve("single_f32.pt"), toMeta,
+                contents -> assertThat(contents.storages().getFirst().device()).isEqualTo(Device.META));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"single_f32.pt", "zip_deflated.pt", "counter.pt"})
+    void aFileThatEndsAnywhereIsRefused(String fixture) throws IOException {
+        byte[] whole = Files.readAllBytes(Fixtures.PYTORCH.resolve(fixture));
+        Path path = directory.resolve("cut.pt");
+        for (int length = 0; length < whole.length; length++) {
+            Files.write(path, Arrays.copyOf(whole, length));
+            try (MappedFile file = MappedFile.open(path, MapMode.PRIVATE)) {
+                TorchZipFormat format = new TorchZipFormat();
+                // Cut within its first name it is no longer to be told from any other archive.
+                assertThat(format.matches(file)).isEqualTo(length >= 30 + whole[26]);
+                assertThat(catchThrowableOfType(FormatException.class, () -> format.open(file, OpenOptions.defaults())))
+                        .as("length " + length).isNotNull();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"single_f32.pt", "zip_deflated.pt", "tied.pt"})
+    void aFlippedBitIsRefusedFoundOrHarmless(String fixture) throws IOException {
+        Path original = Fixtures.PYTORCH.resolve(fixture);
+        byte[] whole = Files.readAllBytes(original);
+        List<String> expected = new ArrayList<>();
+        Fixtures.open(original, contents -> expected.addAll(summary(contents)));
+        Path path = directory.resolve("flipped.pt");
+        int harmless = 0;
+        for (int at = 0; at < whole.length; at++) {
+            byte[] bad = whole.clone();
+            bad[at] ^= (byte) (1 << (at % 8));
+            Files.write(path, bad);
+            harmless += isHarmless(path, expected, at) ? 1 : 0;
+        }
+        assertThat(harmless).isLessThan(whole.length * 4 / 5);
+    }
+
+    /// Opens a damaged file; what is read from it without complaint has to be what was read before.
+    private static boolean isHarmless(Path path, List<String> expected, int at) throws IOException {
+        List<String> found = new ArrayList<>();
+        try {
+            Fixtures.open(path, contents -> {
+                if (contents.verify().isEmpty()) {
+                    found.addAll(summary(contents));
+                }
+            });
+        } catch (FormatException e) {
+            assertThat(e.getMessage()).doesNotContain("\n");
+            return false;
+        }
+        if (!found.isEmpty()) {
+            assertThat(found).as("bit flipped in byte " + at).isEqualTo(expected);
+        }
+        return !found.isEmpty();
+    }
+
+    private static List<String> summary(Contents contents) {
+        return contents.names().stream().map(name -> {
+            Tensor tensor = contents.tensor(name).orElseThrow();
+            return name + tensor.dtype() + tensor.shape() + Arrays.toString(tensor.stride())
+                    + Fixtures.sha256(tensor.storage());
+        }).toList();
+    }
+}

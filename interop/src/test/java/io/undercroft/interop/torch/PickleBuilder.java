@@ -1,0 +1,79 @@
+package io.undercroft.interop.torch;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/// Writes pickles opcode by opcode, also ones that Python would never write.
+final class PickleBuilder {
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+
+    PickleBuilder() {
+        bytes(0x80, 2);
+    }
+
+    byte[] stop() {
+        bytes('.');
+        return out.toByteArray();
+    }
+
+    PickleBuilder bytes(int... bytes) {
+        for (int b : bytes) {
+            out.write(b);
+        }
+        return this;
+    }
+
+    /// Opcodes that are one printable character each.
+    PickleBuilder ops(String ops) {
+        out.writeBytes(ops.getBytes(UTF_8));
+        return this;
+    }
+
+    PickleBuilder global(String module, String name) {
+        return ops("c" + module + "\n" + name + "\n");
+    }
+
+    PickleBuilder text(String text) {
+        byte[] utf8 = text.getBytes(UTF_8);
+        bytes('X');
+        u32(utf8.length);
+        out.writeBytes(utf8);
+        return this;
+    }
+
+    PickleBuilder integer(int value) {
+        bytes('J');
+        return u32(value);
+    }
+
+    PickleBuilder put(int slot) {
+        bytes('r');
+        return u32(slot);
+    }
+
+    PickleBuilder get(int slot) {
+        bytes('j');
+        return u32(slot);
+    }
+
+    /// A float storage of so many elements.
+    PickleBuilder storage(String key, int numel) {
+        ops("(").text("storage").global("torch", "FloatStorage").text(key).text("cpu").integer(numel);
+        return ops("tQ");
+    }
+
+    /// A one-dimensional tensor of all elements of a float storage.
+    PickleBuilder tensor(String key, int numel) {
+        global("torch._utils", "_rebuild_tensor_v2").ops("(").storage(key, numel).integer(0);
+        integer(numel).bytes(0x85).integer(1).bytes(0x85, 0x89);
+        return global("collections", "OrderedDict").ops(")RtR");
+    }
+
+    private PickleBuilder u32(int value) {
+        out.writeBytes(ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(value).array());
+        return this;
+    }
+}

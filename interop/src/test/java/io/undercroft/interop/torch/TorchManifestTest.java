@@ -1,0 +1,270 @@
+package io.undercroft.interop.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.fail;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/// Every well-meaning file of the fixtures against what PyTorch says that it holds.
+class TorchManifestTest {
+    private static final JsonNode MANIFEST = Fixtures.json(Fixtures.PYTORCH.resolve("manifest.json"));
+
+    private final Map<Integer, Storage> storages = new HashMap<>();
+
+    static List<String> described() {
+        return MANIFEST.properties().stream().map(Map.Entry::getKey)
+                .filter(name -> !name.startsWith("UNSAFE"))
+                .filter(name -> !MANIFEST.get(name).get("object").asText().startsWith("<__main__"))
+                .filter(name -> Fixtures.PYTORCH.resolve(name + ".pt").toFile().exists())
+                .toList();
+    }
+
+    @ParameterizedTest
+    @MethodSource("described")
+    void aFileHoldsWhatItsManifestSays(String name) throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve(name + ".pt"), contents -> {
+            check(MANIFEST.get(name).get("object"), contents.state(), name);
+            assertThat(contents.verify()).isEmpty();
+        });
+    }
+
+    @ParameterizedTest
+    @MethodSource("described")
+    void aFileIsRecognised(String name) throws IOException {
+        assertThat(Fixtures.matches(Fixtures.PYTORCH.resolve(name + ".pt"))).isTrue();
+    }
+
+    static List<String> containerVariants() {
+        return Stream.of("align4096", "bigendian", "deflated", "nobyteorder", "nocrc", "torch1.6_style").toList();
+    }
+
+    @ParameterizedTest
+    @MethodSource("containerVariants")
+    void theContainerDoesNotChangeTheContents(String variant) throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve("zip_" + variant + ".pt"), contents -> {
+            check(MANIFEST.get("views").get("object"), contents.state(), variant);
+            assertThat(contents.verify()).isEmpty();
+        });
+    }
+
+    @Test
+    void skippedDataAreZeros() throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve("zip_skip_data.pt"), contents -> {
+            Tensor base = contents.tensor("base").orElseThrow();
+            assertThat(base.shape()).isEqualTo(Shape.of(3, 4));
+            assertThat(contents.storages()).containsExactly(base.storage());
+            assertThat(base.getFloat(2, 3)).isZero();
+        });
+    }
+
+    static List<Integer> protocols() {
+        return List.of(3, 4, 5);
+    }
+
+    @ParameterizedTest
+    @MethodSource("protocols")
+    void newerPickleProtocolsAreRead(int protocol) throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve("zip_pickle_protocol" + protocol + ".pt"), contents -> {
+            Map<?, ?> state = (Map<?, ?>) contents.state();
+            assertThat(((Tensor) state.get("a")).shape()).isEqualTo(Shape.of(3));
+            assertThat((byte[]) state.get("b")).containsExactly('x');
+            assertThat(state.get("s")).isEqualTo(Set.of(1L, 2L));
+            assertThat(((Typed) state.get("f")).type()).isEqualTo("builtins.frozenset");
+            assertThat(((Typed) state.get("f")).value()).isEqualTo(Set.of(1L));
+            assertThat((String) state.get("big")).matches("x+");
+            assertThat(state.get("n")).isEqualTo(java.math.BigInteger.TWO.pow(70));
+        });
+    }
+
+    static List<String> oldTensors() {
+        return List.of("old_rebuild_tensor_v1", "old_tensor_build");
+    }
+
+    @ParameterizedTest
+    @MethodSource("oldTensors")
+    void tensorsOfOldVersionsAreRead(String name) throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve(name + ".pt"), contents -> {
+            Tensor tensor = (Tensor) contents.state();
+            assertThat(tensor.storageOffset()).isEqualTo(2);
+            assertThat(tensor.shape()).isEqualTo(Shape.of(2, 3));
+            assertThat(tensor.stride()).containsExactly(9, 3);
+            assertThat(tensor.storage().nbytes()).isEqualTo(120);
+        });
+    }
+
+    @Test
+    void everyFixtureIsCovered() {
+        List<String> covered = new ArrayList<>(described());
+        containerVariants().forEach(variant -> covered.add("zip_" + variant));
+        protocols().forEach(protocol -> covered.add("zip_pickle_protocol" + protocol));
+        covered.addAll(oldTensors());
+        covered.add("zip_skip_data");
+        List<String> files = Fixtures.names("(?!BAD_|UNSAFE_|UNSUPPORTED_).*(?<!legacy|tar)\\.pt");
+        assertThat(covered.stream().map(name -> name + ".pt")).containsExactlyInAnyOrderElementsOf(files);
+    }
+
+    @Test
+    void aTrainingCheckpointKeepsItsNamesAndSharing() throws IOException {
+        JsonNode model = Fixtures.json(Fixtures.MODELS.resolve("tiny-gpt2.json"));
+        Fixtures.open(Fixtures.MODELS.resolve("tiny-gpt2.pt"), contents -> {
+            assertThat(contents.names()).containsExactlyElementsOf(
+                    model.properties().stream().map(Map.Entry::getKey).toList());
+            for (String name : contents.names()) {
+                checkTensor(model.get(name), contents.tensor(name).orElseThrow(), name);
+                assertThat(Fixtures.sha256(contents.tensor(name).orElseThrow()))
+                        .isEqualTo(model.get(name).get("sha256").asText());
+            }
+        });
+        Fixtures.open(Fixtures.MODELS.resolve("tiny-gpt2-training.pt"), contents -> {
+            for (Map.Entry<String, JsonNode> entry : model.properties()) {
+                Tensor tensor = contents.tensor("model/" + entry.getKey()).orElseThrow();
+                assertThat(tensor.shape().toArray()).as(entry.getKey()).isEqualTo(longs(entry.getValue().get("shape")));
+            }
+            assertThat(contents.tensor("model/lm_head.weight").orElseThrow().storage())
+                    .isSameAs(contents.tensor("model/transformer.wte.weight").orElseThrow().storage());
+            assertThat(((Map<?, ?>) contents.state()).keySet().stream().map(String::valueOf))
+                    .contains("model", "step", "loss", "config");
+            assertThat(contents.verify()).isEmpty();
+        });
+    }
+
+    private void check(JsonNode expected, Object value, String where) {
+        if (!expected.isObject()) {
+            assertThat(repr(value)).as(where).isEqualTo(normal(expected.asText()));
+            return;
+        }
+        switch (expected.get("kind").asText()) {
+            case "dict" -> checkItems(expected, (Map<?, ?>) value, where);
+            case "OrderedDict", "Counter" -> {
+                assertThat(((TypedMap) value).type()).isEqualTo("collections." + expected.get("kind").asText());
+                checkItems(expected, (Map<?, ?>) value, where);
+            }
+            case "list" -> checkElements(expected, (List<?>) value, where);
+            case "tuple" -> checkElements(expected, (Tuple) value, where);
+            case "Tensor" -> checkAnyTensor(expected, value, where);
+            case "Parameter" -> checkTyped(expected, value, "torch.nn.parameter.Parameter", where);
+            case "Sub" -> checkTyped(expected, value, "__main__.Sub", where);
+            case "UntypedStorage" -> checkStorage(expected, (Storage) value, "", where);
+            case "TypedStorage" -> {
+                TypedStorage typed = (TypedStorage) value;
+                assertThat(typed.dtype().toString()).as(where).isEqualTo(expected.get("dtype").asText());
+                checkStorage(expected, typed.untyped(), "", where);
+            }
+            default -> fail(where + " is of a kind that the test does not know");
+        }
+    }
+
+    private void checkItems(JsonNode expected, Map<?, ?> map, String where) {
+        assertThat(map).as(where).hasSize(expected.get("items").size());
+        int index = 0;
+        for (Map.Entry<?, ?> entry : map.entrySet()) {
+            JsonNode item = expected.get("items").get(index++);
+            assertThat(repr(entry.getKey())).as(where).isEqualTo(normal(item.get(0).asText()));
+            check(item.get(1), entry.getValue(), where + "/" + entry.getKey());
+        }
+    }
+
+    private void checkElements(JsonNode expected, List<?> list, String where) {
+        assertThat(list).as(where).hasSize(expected.get("items").size());
+        for (int i = 0; i < list.size(); i++) {
+            check(expected.get("items").get(i), list.get(i), where + "/" + i);
+        }
+    }
+
+    private void checkAnyTensor(JsonNode expected, Object value, String where) {
+        if (expected.get("dtype").asText().matches("torch\\.qu?int.*")) {
+            Typed typed = (Typed) value;
+            assertThat(typed.type()).as(where).startsWith("torch.per_");
+            assertThat(typed.attributes().keySet()).as(where)
+                    .containsAnyElementsOf(List.of("zero_point", "zero_points"));
+            checkTensor(expected, (Tensor) typed.value(), where);
+        } else if (!expected.get("layout").asText().equals("torch.strided")) {
+            TypedMap parts = (TypedMap) value;
+            assertThat(parts.type()).as(where).isEqualTo(expected.get("layout").asText());
+            assertThat(((Shape) parts.get("size")).toArray()).as(where).isEqualTo(longs(expected.get("shape")));
+            assertThat(((Tensor) parts.get("values")).dtype().toString()).as(where)
+                    .isEqualTo(expected.get("dtype").asText());
+        } else {
+            checkTensor(expected, (Tensor) value, where);
+        }
+    }
+
+    private void checkTyped(JsonNode expected, Object value, String type, String where) {
+        Typed typed = (Typed) value;
+        assertThat(typed.type()).as(where).isEqualTo(type);
+        checkTensor(expected, (Tensor) typed.value(), where);
+    }
+
+    private void checkTensor(JsonNode expected, Tensor tensor, String where) {
+        assertThat(tensor.dtype().name()).as(where).isEqualTo(expected.get("dtype").asText().replace("torch.", ""));
+        assertThat(tensor.shape().toArray()).as(where).isEqualTo(longs(expected.get("shape")));
+        assertThat(tensor.stride()).as(where).isEqualTo(longs(expected.get("stride")));
+        assertThat(tensor.storageOffset()).as(where).isEqualTo(expected.get("offset").asLong());
+        assertThat(tensor.is(Tensor.Flag.REQUIRES_GRAD)).as(where)
+                .isEqualTo(expected.path("requires_grad").asBoolean());
+        assertThat(tensor.is(Tensor.Flag.CONJ)).as(where).isEqualTo(expected.path("conj").asBoolean());
+        assertThat(tensor.is(Tensor.Flag.NEG)).as(where).isEqualTo(expected.path("neg").asBoolean());
+        checkStorage(expected, tensor.storage(), "storage_", where);
+    }
+
+    /// The manifests number storages; equal numbers have to be one storage and different ones several.
+    private void checkStorage(JsonNode expected, Storage storage, String prefix, String where) {
+        assertThat(storage.nbytes()).as(where).isEqualTo(expected.get(prefix + "nbytes").asLong());
+        if (expected.has(prefix + "sha256")) {
+            assertThat(Fixtures.sha256(storage)).as(where).startsWith(expected.get(prefix + "sha256").asText());
+        }
+        Storage known = storages.putIfAbsent(expected.get("storage").asInt(), storage);
+        assertThat(storage).as(where).isSameAs(known == null ? storage : known);
+        assertThat(storages.values().stream().filter(s -> s == storage)).as(where).hasSize(1);
+    }
+
+    private static long[] longs(JsonNode array) {
+        LongStream.Builder longs = LongStream.builder();
+        array.forEach(number -> longs.add(number.asLong()));
+        return longs.build().toArray();
+    }
+
+    /// A value as Python prints it, except that floats are printed as Java does.
+    private static String repr(Object value) {
+        return switch (value) {
+            case null -> "None";
+            case Boolean flag -> flag ? "True" : "False";
+            case String text -> "'" + text + "'";
+            case Tuple tuple -> repr(tuple, "(", ")");
+            case Set<?> set -> repr(set, "{", "}");
+            case TypedMap nested when nested.type().equals("torch.nested") -> "nested";
+            default -> value.toString();
+        };
+    }
+
+    private static String repr(Collection<?> values, String open, String close) {
+        return values.stream().map(TorchManifestTest::repr).collect(Collectors.joining(", ", open, close));
+    }
+
+    private static String normal(String python) {
+        if (python.matches("[0-9.]+(e-?\\d+)?") && !python.matches("\\d+")) {
+            return Double.toString(Double.parseDouble(python));
+        }
+        return python.startsWith("? Internal error: NestedTensorImpl") ? "nested" : python;
+    }
+}
