@@ -1,0 +1,146 @@
+package io.undercroft.cli.internal;
+
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.DigestOutputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/// SHA-256 of storages and of tensors' elements in row-major order, as lower-case hexadecimal digits. Each is computed once and
+/// remembered, tensors that stand on the same bytes together. Not for use by several threads.
+public final class Sha256 {
+    /// What a tensor that is not contiguous is copied by, in bytes, so that memory stays bounded.
+    private static final long COPY_LIMIT = 16L << 20;
+    /// What is hashed at a time, in bytes: a [MemorySegment] of more than 2 GiB has no buffer view.
+    private static final long STEP = 64L << 20;
+    /// From here on, in bytes, elements that repeat what is stored are not hashed: a file of a kilobyte can ask for years.
+    private static final long REPEATED_LIMIT = 64L << 30;
+
+    private final Map<Range, String> ranges = new HashMap<>();
+    private final IdentityHashMap<Tensor, String> copied = new IdentityHashMap<>();
+
+    /// A run of bytes of a storage; storages count by identity, as their `equals` says.
+    private record Range(Storage storage, long from, long length) {}
+
+    /// {@return the digest of all bytes, or null on the meta device, which has none}
+    ///
+    /// @param storage the storage
+    public @Nullable String of(Storage storage) {
+        return storage.device().isMeta() ? null : of(storage, 0, storage.nbytes());
+    }
+
+    /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device) or repeat
+    /// stored bytes to more than 64 GiB}
+    ///
+    /// @param tensor the tensor, of any strides
+    public @Nullable String of(Tensor tensor) {
+        if (tensor.device().isMeta() || isEndless(tensor)) {
+            return null;
+        }
+        if (!isOneRun(tensor)) {
+            return copied.computeIfAbsent(tensor, Sha256::ofElements);
+        }
+        MemorySegment bytes = tensor.bytes();
+        return of(tensor.storage(), bytes.address() - tensor.storage().segment().address(), bytes.byteSize());
+    }
+
+    /// {@return the digest of a whole file}
+    ///
+    /// @param file the file
+    /// @throws IOException if it cannot be read
+    public static String of(Path file) throws IOException {
+        MessageDigest digest = digest();
+        try (InputStream in = Files.newInputStream(file)) {
+            in.transferTo(new DigestOutputStream(OutputStream.nullOutputStream(), digest));
+        }
+        return hex(digest);
+    }
+
+    private String of(Storage storage, long from, long length) {
+        return ranges.computeIfAbsent(new Range(storage, from, length), range -> {
+            MessageDigest digest = digest();
+            update(digest, storage.segment().asSlice(from, length));
+            return hex(digest);
+        });
+    }
+
+    /// Whether the elements are stored as they are and in row-major order, so that nothing needs copying.
+    private static boolean isOneRun(Tensor tensor) {
+        return tensor.isContiguous() && !tensor.is(Tensor.Flag.CONJ) && !tensor.is(Tensor.Flag.NEG);
+    }
+
+    private static boolean isEndless(Tensor tensor) {
+        long bits = Math.multiplyHigh(tensor.numel(), tensor.dtype().bits()) != 0
+                ? Long.MAX_VALUE
+                : Math.abs(tensor.numel() * tensor.dtype().bits());
+        long nbytes = bits / Byte.SIZE;
+        return nbytes > REPEATED_LIMIT && nbytes > tensor.storage().nbytes();
+    }
+
+    private static String ofElements(Tensor tensor) {
+        MessageDigest digest = digest();
+        try (Arena arena = Arena.ofConfined()) {
+            updateElements(digest, tensor, arena.allocate(Math.min(COPY_LIMIT, tensor.dtype().nbytes(tensor.numel()))));
+        }
+        return hex(digest);
+    }
+
+    /// Hashes as many rows at a time as the buffer holds. Recursion ends with the last dimension, of which there are at most
+    /// [Shape#MAX_RANK].
+    private static void updateElements(MessageDigest digest, Tensor tensor, MemorySegment buffer) {
+        long nbytes = tensor.dtype().nbytes(tensor.numel());
+        if (nbytes <= buffer.byteSize()) {
+            updateAtOnce(digest, tensor, buffer.asSlice(0, nbytes));
+            return;
+        }
+        if (!tensor.dtype().isByteSized()) {
+            // Elements narrower than a byte are packed across rows, so only the whole has defined bytes.
+            try (Arena arena = Arena.ofConfined()) {
+                updateAtOnce(digest, tensor, arena.allocate(nbytes));
+            }
+            return;
+        }
+        long rows = tensor.size(0);
+        long step = buffer.byteSize() / (nbytes / rows);
+        for (long row = 0; row < rows; row += Math.max(step, 1)) {
+            Tensor part = step == 0 ? tensor.select(0, row) : tensor.narrow(0, row, Math.min(step, rows - row));
+            updateElements(digest, part, buffer);
+        }
+    }
+
+    private static void updateAtOnce(MessageDigest digest, Tensor tensor, MemorySegment buffer) {
+        tensor.copyTo(buffer);
+        update(digest, buffer);
+    }
+
+    private static void update(MessageDigest digest, MemorySegment bytes) {
+        for (long at = 0; at < bytes.byteSize(); at += STEP) {
+            digest.update(bytes.asSlice(at, Math.min(STEP, bytes.byteSize() - at)).asByteBuffer());
+        }
+    }
+
+    private static MessageDigest digest() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new AssertionError("every Java platform has SHA-256", e);
+        }
+    }
+
+    private static String hex(MessageDigest digest) {
+        return HexFormat.of().formatHex(digest.digest());
+    }
+}

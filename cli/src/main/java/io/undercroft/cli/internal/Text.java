@@ -1,0 +1,71 @@
+package io.undercroft.cli.internal;
+
+import java.util.Locale;
+
+/// Small texts.
+public final class Text {
+    private static final String[] UNITS = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+    private Text() {}
+
+    /// {@return a number of bytes for people, for instance `1.6 MiB`}
+    ///
+    /// @param nbytes how many, 0 or more
+    public static String bytes(long nbytes) {
+        if (nbytes < 1024) {
+            return nbytes + " B";
+        }
+        double value = nbytes;
+        int unit = -1;
+        while (value >= 1023.95 && unit < UNITS.length - 1) {
+            value /= 1024;
+            unit++;
+        }
+        return String.format(Locale.ROOT, "%.1f %s", value, UNITS[unit]);
+    }
+
+    /// {@return a count with its noun, for instance `1 tensor` or `2 tensors`}
+    ///
+    /// @param count how many
+    /// @param noun in the singular, of those that get an `s`
+    public static String count(long count, String noun) {
+        return String.format(Locale.ROOT, "%,d %s%s", count, noun, count == 1 ? "" : "s");
+    }
+
+    /// {@return text from a file such that it neither breaks the line nor commands the terminal}
+    ///
+    /// @param text any text
+    public static String printable(String text) {
+        return text.codePoints().allMatch(Text::isPrintable) ? text : escaped(text);
+    }
+
+    /// {@return text cut to a width, with an ellipsis where something is missing}
+    ///
+    /// @param text any text
+    /// @param width at most so many characters
+    public static String shortened(String text, int width) {
+        int length = text.codePointCount(0, text.length());
+        return length <= width ? text : text.substring(0, text.offsetByCodePoints(0, width - 1)) + "…";
+    }
+
+    private static String escaped(String text) {
+        StringBuilder escaped = new StringBuilder();
+        text.codePoints().forEach(point -> {
+            if (isPrintable(point)) {
+                escaped.appendCodePoint(point);
+            } else {
+                escaped.append(String.format("\\u{%x}", point));
+            }
+        });
+        return escaped.toString();
+    }
+
+    private static boolean isPrintable(int point) {
+        return switch (Character.getType(point)) {
+            case Character.CONTROL, Character.FORMAT, Character.SURROGATE, Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR ->
+                false;
+            default -> true;
+        };
+    }
+}

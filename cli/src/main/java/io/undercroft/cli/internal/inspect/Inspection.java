@@ -1,0 +1,62 @@
+package io.undercroft.cli.internal.inspect;
+
+import io.undercroft.cli.internal.Sha256;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
+
+/// What both reports show of an open file: names, and numbers for the storages.
+final class Inspection {
+    private final Checkpoint checkpoint;
+    private final @Nullable Sha256 digests;
+    private final StateIndex index;
+    private final IdentityHashMap<Storage, Integer> ids = new IdentityHashMap<>();
+    private final IdentityHashMap<Storage, List<String>> users = new IdentityHashMap<>();
+
+    /// Walks the state. No digests are computed without something that computes them.
+    Inspection(Checkpoint checkpoint, @Nullable Sha256 digests) {
+        this.checkpoint = checkpoint;
+        this.digests = digests;
+        this.index = StateIndex.of(checkpoint.state());
+        index.storages().forEach(storage -> ids.put(storage, ids.size()));
+        index.tensors().forEach((name, tensor) -> users(tensor.storage()).add(name));
+    }
+
+    Checkpoint checkpoint() {
+        return checkpoint;
+    }
+
+    @Nullable
+    Sha256 digests() {
+        return digests;
+    }
+
+    StateIndex index() {
+        return index;
+    }
+
+    SequencedMap<String, Tensor> tensors() {
+        return index.tensors();
+    }
+
+    List<Storage> storages() {
+        return index.storages();
+    }
+
+    /// The number of a storage in order of first use, or null for one that only the key of a map holds.
+    @Nullable
+    Integer idOf(Storage storage) {
+        return ids.get(storage);
+    }
+
+    /// The names of the tensors on a storage.
+    List<String> users(Storage storage) {
+        return users.computeIfAbsent(storage, s -> new ArrayList<>());
+    }
+}

@@ -1,0 +1,168 @@
+package io.undercroft.cli.internal.inspect;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.StreamWriteConstraints;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Sha256;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/// A file's contents as one JSON object, as `docs/inspect-json.md` describes it. Written as it goes, so that memory does not
+/// grow with the number of tensors; a storage or tensor a line, so that lines can be compared.
+public final class JsonReport {
+    /// Up to three levels of JSON for one of the state, two for one of a key.
+    private static final int DEEPEST = 3 * StateIndex.MAX_DEPTH + 2 * StateKeys.MAX_PARTS + 8;
+    /// ASCII only: it survives every terminal and locale, and Python's strings may hold half characters that UTF-8 has no bytes for.
+    private static final JsonFactory JSON = JsonFactory.builder()
+            .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
+            .streamWriteConstraints(StreamWriteConstraints.builder().maxNestingDepth(DEEPEST).build())
+            .build();
+
+    private final Inspection inspection;
+    private final JsonGenerator json;
+
+    private JsonReport(Inspection inspection, JsonGenerator json) {
+        this.inspection = inspection;
+        this.json = json;
+    }
+
+    /// Writes the report.
+    ///
+    /// @param checkpoint the open file
+    /// @param digests computes digests, or null to leave them out
+    /// @param out where to
+    /// @throws IOException if the file cannot be read
+    public static void print(Checkpoint checkpoint, @Nullable Sha256 digests, Output out) throws IOException {
+        Inspection inspection = new Inspection(checkpoint, digests);
+        JsonGenerator json = JSON.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)
+                .setPrettyPrinter(new LinePerEntry());
+        // Not closed on failure: that would complete half an object.
+        new JsonReport(inspection, json).write();
+        json.close();
+        out.line("");
+    }
+
+    private void write() throws IOException {
+        json.writeStartObject();
+        json.writeStringField("format", inspection.checkpoint().format());
+        writeStorages();
+        writeTensors();
+        json.writeFieldName("state");
+        new StateJson(inspection, json).write(inspection.checkpoint().state());
+        writeMetadata();
+        json.writeEndObject();
+    }
+
+    private void writeStorages() throws IOException {
+        json.writeArrayFieldStart("storages");
+        int id = 0;
+        for (Storage storage : inspection.storages()) {
+            json.writeStartObject();
+            json.writeNumberField("id", id++);
+            json.writeNumberField("nbytes", storage.nbytes());
+            json.writeStringField("device", storage.device().toString());
+            Sha256 digests = inspection.digests();
+            if (digests != null) {
+                json.writeStringField("sha256", digests.of(storage));
+            }
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+    }
+
+    private void writeTensors() throws IOException {
+        json.writeArrayFieldStart("tensors");
+        for (Map.Entry<String, Tensor> entry : inspection.tensors().entrySet()) {
+            json.writeStartObject();
+            json.writeStringField("name", entry.getKey());
+            writeTensor(entry.getValue());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+    }
+
+    private void writeTensor(Tensor tensor) throws IOException {
+        json.writeStringField("dtype", tensor.dtype().name());
+        writeNumbers("shape", tensor.shape().toArray());
+        writeNumbers("stride", tensor.stride());
+        json.writeNumberField("offset", tensor.storageOffset());
+        json.writeObjectField("storage", inspection.idOf(tensor.storage()));
+        json.writeBooleanField("requires_grad", tensor.is(Tensor.Flag.REQUIRES_GRAD));
+        writeIfSet("conj", tensor, Tensor.Flag.CONJ);
+        writeIfSet("neg", tensor, Tensor.Flag.NEG);
+        Sha256 digests = inspection.digests();
+        if (digests != null) {
+            json.writeStringField("sha256", digests.of(tensor));
+        }
+    }
+
+    private void writeIfSet(String field, Tensor tensor, Tensor.Flag flag) throws IOException {
+        if (tensor.is(flag)) {
+            json.writeBooleanField(field, true);
+        }
+    }
+
+    private void writeNumbers(String field, long[] numbers) throws IOException {
+        json.writeFieldName(field);
+        json.writeArray(numbers, 0, numbers.length);
+    }
+
+    private void writeMetadata() throws IOException {
+        json.writeObjectFieldStart("metadata");
+        for (Map.Entry<String, String> entry : inspection.checkpoint().metadata().entrySet()) {
+            json.writeStringField(entry.getKey(), entry.getValue());
+        }
+        json.writeEndObject();
+    }
+
+    /// Ends a line after each entry of the outer two levels, and writes everything else without white space.
+    private static final class LinePerEntry extends MinimalPrettyPrinter {
+        private static final long serialVersionUID = 1L;
+        private static final int LEVELS = 2;
+
+        private int depth;
+
+        @Override
+        public void writeStartObject(JsonGenerator json) throws IOException {
+            depth++;
+            super.writeStartObject(json);
+        }
+
+        @Override
+        public void writeEndObject(JsonGenerator json, int entries) throws IOException {
+            depth--;
+            super.writeEndObject(json, entries);
+        }
+
+        @Override
+        public void writeStartArray(JsonGenerator json) throws IOException {
+            depth++;
+            super.writeStartArray(json);
+        }
+
+        @Override
+        public void writeEndArray(JsonGenerator json, int values) throws IOException {
+            depth--;
+            super.writeEndArray(json, values);
+        }
+
+        @Override
+        public void writeObjectEntrySeparator(JsonGenerator json) throws IOException {
+            json.writeRaw(depth <= LEVELS ? ",\n" : ",");
+        }
+
+        @Override
+        public void writeArrayValueSeparator(JsonGenerator json) throws IOException {
+            json.writeRaw(depth <= LEVELS ? ",\n" : ",");
+        }
+    }
+}

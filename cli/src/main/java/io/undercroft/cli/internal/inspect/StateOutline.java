@@ -1,0 +1,59 @@
+package io.undercroft.cli.internal.inspect;
+
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.util.Collection;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/// A few words for a value of a state.
+public final class StateOutline {
+    private static final int LONGEST_TEXT = 60;
+    private static final int MOST_ENTRIES = 4;
+
+    private StateOutline() {}
+
+    /// {@return one line that says what a value is: scalars as they are, containers by kind and size}
+    ///
+    /// @param value any value of a state
+    public static String of(@Nullable Object value) {
+        return switch (value) {
+            case null -> "none";
+            case String text -> Text.shortened(Text.printable("\"" + text + "\""), LONGEST_TEXT);
+            case byte[] bytes -> Text.count(bytes.length, "byte");
+            case Tensor tensor -> "tensor " + tensor.dtype().name() + " " + tensor.shape();
+            case Storage storage -> "storage of " + Text.bytes(storage.nbytes());
+            case TypedStorage typed -> "storage of " + Text.count(typed.size(), typed.dtype().name());
+            case TypedMap map -> shortType(map.type()) + " of " + map.size();
+            case Map<?, ?> map -> "map of " + map.size() + entries(map);
+            case Collection<?> elements -> "list of " + elements.size();
+            case Typed typed -> shortType(typed.type()) + " of " + of(typed.value());
+            default -> Text.shortened(Text.printable(value.toString()), LONGEST_TEXT);
+        };
+    }
+
+    /// A small map of scalars, as configurations are, is told whole.
+    private static String entries(Map<?, ?> map) {
+        boolean told = map.size() <= MOST_ENTRIES && !map.isEmpty()
+                && map.values().stream().allMatch(StateOutline::isScalar);
+        return told ? map.entrySet().stream().map(StateOutline::entry).collect(Collectors.joining(", ", ": ", "")) : "";
+    }
+
+    private static String entry(Map.Entry<?, ?> entry) {
+        return Text.shortened(Text.printable(String.valueOf(entry.getKey())), LONGEST_TEXT) + " "
+                + of(entry.getValue());
+    }
+
+    private static boolean isScalar(@Nullable Object value) {
+        return value instanceof Number || value instanceof Boolean || value instanceof String;
+    }
+
+    private static String shortType(String type) {
+        return Text.shortened(Text.printable(type.substring(type.lastIndexOf('.') + 1)), LONGEST_TEXT);
+    }
+}

@@ -1,0 +1,154 @@
+package io.undercroft.cli.internal.inspect;
+
+import static io.undercroft.cli.internal.Table.left;
+import static io.undercroft.cli.internal.Table.right;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Sha256;
+import io.undercroft.cli.internal.Table;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// A file's contents for people: what it is, one line a tensor, and who shares a storage with whom.
+public final class TextReport {
+    /// How many entries of the state, and how many sharing groups, are told one by one.
+    private static final int SHOWN = 12;
+    private static final int SHOWN_DIGITS = 16;
+    private static final int SHOWN_KEY = 40;
+
+    private final Inspection inspection;
+    private final Output out;
+
+    private TextReport(Inspection inspection, Output out) {
+        this.inspection = inspection;
+        this.out = out;
+    }
+
+    /// Writes the report.
+    ///
+    /// @param checkpoint the open file
+    /// @param digests computes digests, or null to leave them out
+    /// @param out where to
+    /// @throws IOException if the file cannot be read
+    public static void print(Checkpoint checkpoint, @Nullable Sha256 digests, Output out) throws IOException {
+        new TextReport(new Inspection(checkpoint, digests), out).print();
+    }
+
+    private void print() throws IOException {
+        printSummary();
+        printState();
+        if (!inspection.tensors().isEmpty()) {
+            out.line("");
+            printTensors();
+        }
+        printSharing();
+    }
+
+    private void printSummary() throws IOException {
+        Checkpoint checkpoint = inspection.checkpoint();
+        List<Storage> storages = inspection.storages();
+        long nbytes = storages.stream().mapToLong(Storage::nbytes).sum();
+        out.line(Text.printable(checkpoint.path().toString()));
+        out.line("format    %s, %s".formatted(checkpoint.format(), Text.bytes(Files.size(checkpoint.path()))));
+        out.line("tensors   %,d".formatted(inspection.tensors().size()));
+        out.line("storages  %,d, %s".formatted(storages.size(), Text.bytes(nbytes)));
+        checkpoint.metadata().forEach(
+                (key, value) -> out.line("metadata  %s = %s".formatted(Text.printable(key), StateOutline.of(value))));
+    }
+
+    private void printState() {
+        Object state = inspection.checkpoint().state();
+        out.line("state     " + StateOutline.of(state));
+        if (state instanceof Map<?, ?> map) {
+            List<? extends Map.Entry<?, ?>> entries = map.entrySet().stream()
+                    .filter(entry -> !(entry.getValue() instanceof Tensor)).toList();
+            entries.stream().limit(SHOWN)
+                    .forEach(entry -> out.line("          %s: %s".formatted(
+                            Text.shortened(Text.printable(String.valueOf(entry.getKey())), SHOWN_KEY),
+                            StateOutline.of(entry.getValue()))));
+            printMore(entries.size(), "entries");
+        }
+    }
+
+    private void printTensors() {
+        Table table = new Table(left("name"), left("dtype"), left("shape"), right("storage"), right("offset"),
+                left("notes"), left("shares storage with"),
+                left("sha-256"));
+        inspection.tensors().forEach((name, tensor) -> table.row(Text.printable(name), tensor.dtype().name(),
+                tensor.shape().toString(), number(tensor.storage()),
+                Long.toString(tensor.storageOffset()), notes(tensor), companions(name, tensor), digest(tensor)));
+        table.print(out);
+    }
+
+    /// What is not as one would expect of a tensor.
+    private static String notes(Tensor tensor) {
+        List<String> notes = new ArrayList<>();
+        if (!tensor.isContiguous()) {
+            notes.add("stride " + Arrays.toString(tensor.stride()));
+        }
+        if (!tensor.device().isCpu()) {
+            notes.add("on " + tensor.device());
+        }
+        Set<Tensor.Flag> flags = tensor.flags();
+        flags.stream().filter(flag -> flag != Tensor.Flag.REQUIRES_GRAD)
+                .forEach(flag -> notes.add(flag.name().toLowerCase(Locale.ROOT)));
+        return String.join(", ", notes);
+    }
+
+    /// The other names on the storage: the first one, and how many more there are.
+    private String companions(String name, Tensor tensor) {
+        List<String> users = inspection.users(tensor.storage());
+        if (users.size() < 2) {
+            return "";
+        }
+        String other = Text.printable(users.get(users.getFirst().equals(name) ? 1 : 0));
+        return users.size() == 2 ? other : other + " and " + (users.size() - 2) + " more";
+    }
+
+    private String digest(Tensor tensor) {
+        Sha256 digests = inspection.digests();
+        String digest = digests == null ? null : digests.of(tensor);
+        return digest == null ? "" : digest.substring(0, SHOWN_DIGITS) + "…";
+    }
+
+    private void printSharing() {
+        List<Storage> shared = inspection.storages().stream().filter(storage -> inspection.users(storage).size() > 1)
+                .toList();
+        out.line("");
+        if (shared.isEmpty()) {
+            out.line("No storage is shared: every tensor stands on its own.");
+            return;
+        }
+        out.line("%s shared by several tensors:"
+                .formatted(shared.size() == 1 ? "1 storage is" : shared.size() + " storages are"));
+        shared.stream().limit(SHOWN).forEach(storage -> out.line("  storage %s, %s: %s".formatted(number(storage),
+                Text.bytes(storage.nbytes()), names(inspection.users(storage)))));
+        printMore(shared.size(), "storages");
+    }
+
+    private String number(Storage storage) {
+        return String.valueOf(inspection.idOf(storage));
+    }
+
+    private static String names(List<String> users) {
+        String shown = String.join(", ", users.stream().limit(SHOWN).map(Text::printable).toList());
+        return users.size() <= SHOWN ? shown : shown + " and " + (users.size() - SHOWN) + " more";
+    }
+
+    private void printMore(int count, String what) {
+        if (count > SHOWN) {
+            out.line("          … and %d more %s".formatted(count - SHOWN, what));
+        }
+    }
+}

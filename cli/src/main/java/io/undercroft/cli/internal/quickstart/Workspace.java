@@ -1,0 +1,117 @@
+package io.undercroft.cli.internal.quickstart;
+
+import io.undercroft.mmap.SharedMemory;
+import io.undercroft.mmap.SharedMemoryException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/// The folder that the quickstart works in, and the shared memory that it makes. Both go away when it is closed, also when the
+/// process is interrupted.
+final class Workspace implements AutoCloseable {
+    private static final String CHECKPOINT = "tiny-gpt2-training.pt";
+    private static final int ATTEMPTS = 100;
+
+    private final Path folder;
+    private final List<String> segments = new ArrayList<>();
+    private final Thread onInterrupt = new Thread(this::clear, "quickstart clean-up");
+    private boolean closed;
+
+    private Workspace(Path folder) {
+        this.folder = folder;
+    }
+
+    /// Makes the folder and puts the bundled checkpoint into it.
+    static Workspace create() throws IOException {
+        Workspace workspace = new Workspace(
+                Files.createTempDirectory("croft-quickstart-" + ProcessHandle.current().pid() + "-"));
+        try (InputStream bundled = Workspace.class.getResourceAsStream("/" + CHECKPOINT)) {
+            Runtime.getRuntime().addShutdownHook(workspace.onInterrupt);
+            Files.copy(Objects.requireNonNull(bundled, CHECKPOINT), workspace.torchFile());
+            return workspace;
+        } catch (IOException | IllegalStateException e) {
+            // Illegal is to add a hook when the process is ending already.
+            workspace.close();
+            throw new IOException("the quickstart could not begin: " + e.getMessage(), e);
+        }
+    }
+
+    /// The checkpoint as `torch.save` wrote it.
+    Path torchFile() {
+        return folder.resolve(CHECKPOINT);
+    }
+
+    /// Where it is saved as `.croft`.
+    Path croftFile() {
+        return folder.resolve("tiny-gpt2-training.croft");
+    }
+
+    /// Makes a segment of shared memory under a name of its own.
+    synchronized SharedMemory share(long nbytes) throws SharedMemoryException {
+        if (closed) {
+            throw new IllegalStateException("the workspace is closed");
+        }
+        // As random as the folder's name: processes in other containers may have the same number and the same /dev/shm.
+        String name = folder.getFileName() + "-" + segments.size();
+        segments.add(name);
+        return SharedMemory.create(name, nbytes);
+    }
+
+    /// Takes away the names of all segments; who is attached keeps the bytes.
+    synchronized void unlinkSegments() throws SharedMemoryException {
+        for (String name : segments) {
+            SharedMemory.unlink(name);
+        }
+    }
+
+    /// Whether everything was taken away, which an interrupt does while steps still run.
+    synchronized boolean isClosed() {
+        return closed;
+    }
+
+    @Override
+    public void close() {
+        clear();
+        try {
+            Runtime.getRuntime().removeShutdownHook(onInterrupt);
+        } catch (IllegalStateException e) {
+            // The process is ending, and the hook runs or has run.
+        }
+    }
+
+    private synchronized void clear() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        try {
+            unlinkSegments();
+            deleteFolder();
+        } catch (IOException e) {
+            throw new UncheckedIOException("clean-up of " + folder + " and /dev/shm/croft-quickstart-* failed", e);
+        }
+    }
+
+    /// An interrupted process goes on until its hooks have run, and may just be making a file.
+    private void deleteFolder() throws IOException {
+        for (int attempt = 1; Files.exists(folder); attempt++) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.deleteIfExists(file);
+                }
+            } catch (DirectoryNotEmptyException | UncheckedIOException e) {
+                if (attempt == ATTEMPTS) {
+                    throw e;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.TRAINING;
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.undercroft.cli.internal.Output;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// Each kind of bad input: one clear line, exit code 2, nothing written, an existing output as it was.
+class BadInputTest {
+    private static final String KEPT = "kept";
+
+    @TempDir
+    Path folder;
+    private Path output;
+
+    @BeforeEach
+    void anOutputIsThere() throws IOException {
+        output = Files.writeString(folder.resolve("out.croft"), KEPT);
+    }
+
+    @Test
+    void aMissingFile() throws IOException {
+        assertRefused(folder.resolve("missing.pt"), "no such file");
+    }
+
+    @Test
+    void anEmptyFile() throws IOException {
+        assertRefused(Files.createFile(folder.resolve("empty.pt")), "empty");
+    }
+
+    @Test
+    void aDirectory() throws IOException {
+        assertRefused(folder, "directory");
+    }
+
+    @Test
+    void anUnknownFormat() throws IOException {
+        assertRefused(Files.writeString(folder.resolve("notes.txt"), "hello, world"), "format");
+    }
+
+    @Test
+    void aFileThatMayNotBeRead() throws IOException {
+        Path file = Files.copy(torch("tied.pt"), folder.resolve("secret.pt"));
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("---------"));
+        assumeTrue(!Files.isReadable(file), "root may read everything");
+
+        assertRefused(file, "permission");
+    }
+
+    static Stream<Path> hostileFiles() throws IOException {
+        try (Stream<Path> files = Files.list(Invocation.FIXTURES.resolve("pytorch"))) {
+            return files.filter(file -> file.getFileName().toString().matches("(BAD|UNSAFE|UNSUPPORTED)_.*\\.pt"))
+                    .sorted().toList()
+                    .stream();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("hostileFiles")
+    void aHostileOrUnsupportedFile(Path file) throws IOException {
+        assertRefused(file, "");
+    }
+
+    @Test
+    void aPickleThatCallsOsSystemIsNamed() throws IOException {
+        assertRefused(torch("UNSAFE_os_system.pt"), "posix.system");
+    }
+
+    @Test
+    void aTorchScriptArchiveIsNamed() throws IOException {
+        assertRefused(torch("UNSUPPORTED_torchscript.pt"), "TorchScript");
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {0.0001, 0.01, 0.5, 0.99, 0.9999})
+    void aTruncatedTorchFile(double part) throws IOException {
+        assertRefused(truncated(TRAINING, part), "");
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {0.0001, 0.01, 0.5, 0.99, 0.9999})
+    void aTruncatedCroftFile(double part) throws IOException {
+        Path whole = folder.resolve("whole.croft");
+        Invocation.of("convert", TRAINING, whole);
+
+        assertRefused(truncated(whole, part), "");
+    }
+
+    @Test
+    void anOutputInAFolderThatIsNotThere() {
+        Path nowhere = folder.resolve("no/such/out.croft");
+
+        Invocation refused = Invocation.of("convert", torch("tied.pt"), nowhere);
+
+        assertOneLine(refused, nowhere.getParent().toString());
+    }
+
+    @Test
+    void anOutputThatIsADirectory() throws IOException {
+        Path directory = Files.createDirectory(folder.resolve("dir.croft"));
+
+        assertOneLine(Invocation.of("convert", torch("tied.pt"), directory), "dir.croft");
+
+        assertThat(directory).isEmptyDirectory();
+    }
+
+    @Test
+    void anOutputThatIsNotCroft() {
+        assertOneLine(Invocation.of("convert", torch("tied.pt"), folder.resolve("out.pt")), "ends in .croft");
+
+        assertThat(folder.resolve("out.pt")).doesNotExist();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "frobnicate", "inspect", "inspect --no-such-option x", "inspect a b", "convert a",
+            "inspect --map-location nowhere:x a"})
+    void aBadCommandLine(String line) {
+        assertOneLine(Invocation.of((Object[]) (line.isEmpty() ? new String[0] : line.split(" "))), "--help");
+    }
+
+    @Test
+    void aReaderThatGoesAwayIsNoError() {
+        Invocation ended = run(failing("Broken pipe"), "inspect", "--json", TRAINING.toString());
+
+        assertThat(ended.code()).isEqualTo(141);
+        assertThat(ended.err()).isEmpty();
+    }
+
+    @Test
+    void aFullDiskUnderStandardOutputIsToldAsSuch() {
+        Invocation ended = run(failing("No space left on device"), "inspect", TRAINING.toString());
+
+        assertOneLine(ended, "standard output: No space left on device");
+    }
+
+    @Test
+    void aFullDiskUnderTheHelpTextIsToldToo() {
+        assertOneLine(run(failing("No space left on device"), "--help"), "standard output: No space left on device");
+    }
+
+    private void assertRefused(Path file, String word) throws IOException {
+        String[] before = folder.toFile().list();
+        for (Invocation refused : new Invocation[]{Invocation.of("inspect", file),
+                Invocation.of("inspect", "--json", "--hash", file),
+                Invocation.of("convert", file, output)}) {
+            assertOneLine(refused, file.toString(), word);
+        }
+        assertThat(Invocation.of("verify", file).code()).isIn(0, 2);
+        assertThat(output).hasContent(KEPT);
+        assertThat(folder.toFile().list()).containsExactlyInAnyOrder(before);
+    }
+
+    private static void assertOneLine(Invocation refused, String... words) {
+        assertThat(refused.code()).as(refused.err()).isEqualTo(2);
+        assertThat(refused.out()).isEmpty();
+        assertThat(refused.err()).startsWith("croft: ").endsWith("\n").doesNotContain("\tat ", "Exception");
+        assertThat(refused.err().lines()).hasSize(1);
+        assertThat(refused.err().toLowerCase(Locale.ROOT))
+                .contains(Arrays.stream(words).map(word -> word.toLowerCase(Locale.ROOT)).toList());
+    }
+
+    private Path truncated(Path file, double part) throws IOException {
+        byte[] bytes = Files.readAllBytes(file);
+        return Files.write(folder.resolve("truncated"), Arrays.copyOf(bytes, (int) (bytes.length * part)));
+    }
+
+    private static Invocation run(Writer out, String... args) {
+        StringWriter err = new StringWriter();
+        int code = Croft.execute(new Output(out), new PrintWriter(err, true), args);
+        return new Invocation(code, "", err.toString());
+    }
+
+    private static Writer failing(String message) {
+        return new Writer() {
+            @Override
+            public void write(char[] characters, int from, int length) throws IOException {
+                throw new IOException(message);
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+    }
+}

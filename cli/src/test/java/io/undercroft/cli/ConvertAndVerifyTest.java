@@ -1,0 +1,131 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.TRAINING;
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class ConvertAndVerifyTest {
+    @TempDir
+    Path folder;
+
+    static Stream<Path> readableFiles() throws IOException {
+        try (Stream<Path> files = Files.list(Invocation.FIXTURES.resolve("pytorch"))) {
+            List<Path> readable = files.filter(file -> file.toString().endsWith(".pt"))
+                    .filter(file -> !file.getFileName().toString()
+                            .matches("(BAD|UNSAFE|UNSUPPORTED)_.*|.*\\.(legacy|tar)\\.pt"))
+                    .sorted().toList();
+            return Stream.concat(readable.stream(), Stream.of(TRAINING));
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("readableFiles")
+    void aConvertedFileShowsTheSameAsTheOriginal(Path original) throws IOException {
+        Path converted = folder.resolve("converted.croft");
+
+        Invocation conversion = Invocation.of("convert", original, converted);
+
+        assertThat(conversion.err()).isEmpty();
+        assertThat(withoutFormat(converted)).isEqualTo(withoutFormat(original));
+        assertThat(Invocation.of("verify", original).code()).isZero();
+        assertThat(Invocation.of("verify", converted).out()).contains("all is well");
+    }
+
+    @Test
+    void convertingTellsWhatItWrote() {
+        Path converted = folder.resolve("out.croft");
+
+        assertThat(Invocation.of("convert", TRAINING, converted).out()).contains("(torch-zip, 1.6 MiB) -> " + converted,
+                "113 tensors on 112 storages");
+    }
+
+    @Test
+    void metadataIsKept() throws IOException {
+        Path in = folder.resolve("in.croft");
+        Path out = folder.resolve("out.croft");
+        Checkpoint.save(in, List.of(), SaveOptions.defaults().metadata(Map.of("author", "me")));
+
+        Invocation.of("convert", in, out);
+
+        assertThat(Invocation.of("inspect", "--json", out).json().at("/metadata/author").asText()).isEqualTo("me");
+        assertThat(Invocation.of("inspect", out).out()).contains("metadata  author = \"me\"");
+    }
+
+    @Test
+    void aFileMayBeConvertedOntoItself() throws IOException {
+        Path file = folder.resolve("same.croft");
+        Invocation.of("convert", TRAINING, file);
+        JsonNode before = withoutFormat(file);
+
+        Invocation conversion = Invocation.of("convert", file, file);
+
+        assertThat(conversion.code()).isZero();
+        assertThat(withoutFormat(file)).isEqualTo(before);
+    }
+
+    @Test
+    void anExistingOutputIsReplaced() throws IOException {
+        Path file = folder.resolve("out.croft");
+        Files.writeString(file, "something else");
+
+        assertThat(Invocation.of("convert", torch("tied.pt"), file).code()).isZero();
+
+        assertThat(Invocation.of("verify", file).code()).isZero();
+        try (Stream<Path> left = Files.list(folder)) {
+            assertThat(left).containsExactly(file);
+        }
+    }
+
+    @Test
+    void aFlippedBitIsFoundByVerify() throws IOException {
+        Path file = folder.resolve("flipped.croft");
+        Invocation.of("convert", TRAINING, file);
+        long offset;
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            // The embedding is the first and largest storage; its bytes are found in the file to be hit.
+            byte[] needle = checkpoint.storages().getFirst().segment().asSlice(1000, 64)
+                    .toArray(ValueLayout.JAVA_BYTE);
+            offset = find(Files.readAllBytes(file), needle);
+        }
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[(int) offset] ^= 0x10;
+        Files.write(file, bytes);
+
+        Invocation verification = Invocation.of("verify", file);
+
+        assertThat(verification.code()).isEqualTo(2);
+        assertThat(verification.out()).isEmpty();
+        assertThat(verification.err().lines()).allMatch(line -> line.startsWith("croft: " + file + ": "));
+        assertThat(verification.err()).contains("is damaged", "1 damaged part. Take it from a backup");
+    }
+
+    private static long find(byte[] haystack, byte[] needle) {
+        for (int at = 0; at + needle.length <= haystack.length; at++) {
+            if (Arrays.equals(haystack, at, at + needle.length, needle, 0, needle.length)) {
+                return at;
+            }
+        }
+        throw new AssertionError("the bytes of the storage are not in the file");
+    }
+
+    private static JsonNode withoutFormat(Path file) throws IOException {
+        return ((ObjectNode) Invocation.of("inspect", "--json", "--hash", file).json()).without("format");
+    }
+}

@@ -1,0 +1,162 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.TRAINING;
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class InspectTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    void everyTensorIsAsPyTorchWroteIt() throws IOException {
+        JsonNode expected = new ObjectMapper().readTree(Invocation.FIXTURES.resolve("models/tiny-gpt2.json").toFile());
+        JsonNode json = Invocation.of("inspect", "--json", "--hash", Invocation.FIXTURES.resolve("models/tiny-gpt2.pt"))
+                .json();
+
+        Map<String, JsonNode> tensors = new HashMap<>();
+        json.get("tensors").forEach(tensor -> tensors.put(tensor.get("name").asText(), tensor));
+        assertThat(tensors).hasSize(expected.size());
+        expected.properties().forEach(entry -> {
+            JsonNode tensor = tensors.get(entry.getKey());
+            for (String field : List.of("dtype", "shape", "stride", "offset", "storage", "sha256")) {
+                assertThat(tensor.get(field)).as(entry.getKey() + " " + field).isEqualTo(entry.getValue().get(field));
+            }
+            int storage = tensor.get("storage").asInt();
+            assertThat(json.get("storages").get(storage).get("nbytes"))
+                    .isEqualTo(entry.getValue().get("storage_nbytes"));
+        });
+    }
+
+    @Test
+    void aTrainingCheckpointShowsItsTiedWeightsAndItsState() throws IOException {
+        JsonNode json = Invocation.of("inspect", "--json", TRAINING).json();
+
+        assertThat(json.get("format").asText()).isEqualTo("torch-zip");
+        assertThat(json.get("tensors")).hasSize(113);
+        assertThat(json.get("storages")).hasSize(112);
+        assertThat(tensor(json, Invocation.EMBEDDING).get("storage"))
+                .isEqualTo(tensor(json, Invocation.HEAD).get("storage"));
+        JsonNode state = json.get("state");
+        assertThat(state.get("step").asInt()).isEqualTo(3);
+        assertThat(state.get("loss").asDouble()).isEqualTo(6.234913349151611);
+        assertThat(state.get("config").get("vocab_size").asInt()).isEqualTo(512);
+        assertThat(state.at("/model/$type").asText()).isEqualTo("collections.OrderedDict");
+        assertThat(state.at("/model/lm_head.weight/$tensor").asText()).isEqualTo(Invocation.HEAD);
+        assertThat(state.at("/optimizer/state/$keys").asText()).isEqualTo("int");
+        assertThat(state.at("/optimizer/state/0/exp_avg/$tensor").asText()).isEqualTo("optimizer/state/0/exp_avg");
+    }
+
+    @Test
+    void withoutHashNoDigestIsPrinted() {
+        assertThat(Invocation.of("inspect", "--json", TRAINING).out()).doesNotContain("sha256");
+    }
+
+    @Test
+    void theOrderOfFieldsIsThatOfTheContract() throws IOException {
+        JsonNode json = Invocation.of("inspect", "--json", "--hash", torch("views.pt")).json();
+
+        assertThat(json.fieldNames()).toIterable().containsExactly("format", "storages", "tensors", "state",
+                "metadata");
+        assertThat(json.get("storages").get(0).fieldNames()).toIterable().containsExactly("id", "nbytes", "device",
+                "sha256");
+        assertThat(json.get("tensors").get(0).fieldNames()).toIterable().containsExactly("name", "dtype", "shape",
+                "stride",
+                "offset", "storage", "requires_grad", "sha256");
+    }
+
+    @Test
+    void lazyNegationIsShownOnlyWhereItIs() throws IOException {
+        JsonNode json = Invocation.of("inspect", "--json", torch("neg.pt")).json();
+
+        List<Boolean> negated = new ArrayList<>();
+        json.get("tensors").forEach(tensor -> negated.add(tensor.has("neg") && tensor.get("neg").asBoolean()));
+        assertThat(negated).contains(true);
+        assertThat(Invocation.of("inspect", "--json", torch("views.pt")).out()).doesNotContain("\"neg\"")
+                .doesNotContain("\"conj\"");
+    }
+
+    @Test
+    void aMetaStorageHasNoDigest() throws IOException {
+        JsonNode json = Invocation.of("inspect", "--json", "--hash", "--map-location", "meta", torch("views.pt"))
+                .json();
+
+        assertThat(json.get("storages").get(0).get("device").asText()).isEqualTo("meta");
+        assertThat(json.get("storages").get(0).get("sha256").isNull()).isTrue();
+        assertThat(json.get("tensors").get(0).get("sha256").isNull()).isTrue();
+    }
+
+    @Test
+    void aFileSavedOnAnotherDeviceOpensWhereItIsTold() throws IOException {
+        Path file = torch("BAD_location_cuda.pt");
+
+        assertThat(Invocation.of("inspect", file).err()).contains("cuda:0", "--map-location");
+        JsonNode json = Invocation.of("inspect", "--json", "--map-location", "cpu", file).json();
+        assertThat(json.get("storages").get(0).get("device").asText()).isEqualTo("cpu");
+    }
+
+    @Test
+    void theReportForPeopleShowsWhatSharesAStorage() {
+        Invocation shown = Invocation.of("inspect", TRAINING);
+
+        assertThat(shown.code()).isZero();
+        assertThat(shown.err()).isEmpty();
+        assertThat(shown.out()).contains("format    torch-zip, 1.6 MiB", "storages  112", "step: 3",
+                "config: map of 3: n_embd 64, n_layer 2, vocab_size 512",
+                "shares storage with", "        0       0  model/lm_head.weight\n",
+                "1 storage is shared by several tensors:",
+                "  storage 0, 128.0 KiB: model/transformer.wte.weight, model/lm_head.weight");
+        assertThat(shown.out().lines()).allSatisfy(line -> assertThat(line.length()).as(line).isLessThanOrEqualTo(110));
+    }
+
+    @Test
+    void theReportForPeopleShowsStridesAndDigestsWhereAsked() {
+        Invocation shown = Invocation.of("inspect", "--hash", torch("views.pt"));
+
+        assertThat(shown.out()).contains("stride [1, 4]  base and 4 more", "5ad8a91ce86568a3…");
+    }
+
+    @Test
+    void namesThatCommandTheTerminalAreEscaped() throws IOException {
+        Path file = folder.resolve("evil.croft");
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("a\u001b[31m\nb", Tensor.zeros(DType.FLOAT32, 1));
+        Checkpoint.save(file, state);
+
+        assertThat(Invocation.of("inspect", file).out()).contains("a\\u{1b}[31m\\u{a}b").doesNotContain("\u001b");
+        assertThat(Invocation.of("inspect", "--json", file).json().at("/tensors/0/name").asText())
+                .isEqualTo("a\u001b[31m\nb");
+    }
+
+    @Test
+    void aStateWithoutTensorsIsShownToo() throws IOException {
+        Path file = folder.resolve("plain.croft");
+        Checkpoint.save(file, Map.of("step", 3));
+
+        assertThat(Invocation.of("inspect", file).out()).contains("tensors   0", "step: 3");
+    }
+
+    private static JsonNode tensor(JsonNode json, String name) {
+        for (JsonNode tensor : json.get("tensors")) {
+            if (tensor.get("name").asText().equals(name)) {
+                return tensor;
+            }
+        }
+        throw new AssertionError("no tensor " + name);
+    }
+}

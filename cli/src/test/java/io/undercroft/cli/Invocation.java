@@ -1,0 +1,34 @@
+package io.undercroft.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.undercroft.cli.internal.Output;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/// What a command said and how it ended, run in this process.
+record Invocation(int code, String out, String err) {
+    static final Path FIXTURES = Path.of("..", "fixtures");
+    static final Path TRAINING = FIXTURES.resolve("models/tiny-gpt2-training.pt");
+    static final String EMBEDDING = "model/transformer.wte.weight";
+    static final String HEAD = "model/lm_head.weight";
+
+    static Invocation of(Object... args) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        int code = Croft.execute(new Output(out), new PrintWriter(err, true),
+                Arrays.stream(args).map(Object::toString).toArray(String[]::new));
+        return new Invocation(code, out.toString(), err.toString());
+    }
+
+    static Path torch(String name) {
+        return FIXTURES.resolve("pytorch").resolve(name);
+    }
+
+    JsonNode json() throws IOException {
+        return new ObjectMapper().readTree(out);
+    }
+}

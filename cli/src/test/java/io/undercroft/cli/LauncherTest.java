@@ -1,0 +1,282 @@
+package io.undercroft.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// The script `croft`, in a checkout of its own, with JDKs and a Maven that only say that they were called.
+class LauncherTest {
+    private static final Path SCRIPT = Path.of("..", "croft");
+    private static final List<String> TOOLS = List.of("readlink", "find", "mkdir", "ln", "rm", "mv", "touch", "cat",
+            "sleep");
+
+    @TempDir
+    Path folder;
+    private Path repo;
+    private Path jdks;
+    private Path bin;
+
+    @BeforeEach
+    void aCheckoutThatIsBuilt() throws IOException {
+        repo = Files.createDirectory(folder.resolve("repo"));
+        jdks = Files.createDirectory(folder.resolve("jdks"));
+        bin = Files.createDirectory(folder.resolve("bin"));
+        Files.copy(SCRIPT, repo.resolve("croft"));
+        Files.createDirectories(repo.resolve("cli/src/main"));
+        Files.writeString(repo.resolve("pom.xml"), "");
+        Files.writeString(repo.resolve("cli/pom.xml"), "");
+        age(repo.resolve("pom.xml"), repo.resolve("cli/pom.xml"), repo.resolve("cli/src/main"));
+        Files.createDirectories(repo.resolve("cli/target/croft/lib"));
+        Files.createFile(repo.resolve("cli/target/croft/lib/undercroft-cli.jar"));
+        Files.createFile(repo.resolve("cli/target/croft/built"));
+    }
+
+    @Test
+    void argumentsAndTheExitCodePassThrough() throws Exception {
+        jdk("a", "25.0.3");
+
+        Run run = croft("inspect", "a file", "--json");
+
+        assertThat(run.out).contains("java a ",
+                "-jar " + repo.toRealPath() + "/cli/target/croft/lib/undercroft-cli.jar",
+                "[inspect] [a file] [--json]");
+        assertThat(run.err).isEmpty();
+        assertThat(run.code).isEqualTo(7);
+    }
+
+    @Test
+    void aLinkLeadsToTheCheckout() throws Exception {
+        jdk("a", "25.0.3");
+        Files.createSymbolicLink(bin.resolve("second"), repo.resolve("croft"));
+        Files.createSymbolicLink(bin.resolve("first"), Path.of("second"));
+
+        Run run = run(Map.of(), bin.resolve("first").toString());
+
+        assertThat(run.out).contains(repo.toRealPath() + "/cli/target");
+    }
+
+    @Test
+    void aTestedJdkIsTakenBeforeANewerOne() throws Exception {
+        jdk("a", "26.0.1");
+        jdk("b", "17.0.15");
+        jdk("c", "25.0.4");
+
+        assertThat(croft().out).contains("java c ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"26", "26-ea", "27.0.1", "100.1"})
+    void aNewerJdkWillDo(String version) throws Exception {
+        jdk("a", version);
+
+        assertThat(croft().out).contains("java a ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1.8.0_402", "9", "11.0.2", "17.0.15", "24.0.2"})
+    void anOlderJdkWillNotDo(String version) throws Exception {
+        jdk("a", version);
+
+        Run run = croft();
+
+        assertThat(run.code).isEqualTo(1);
+        assertThat(run.err).startsWith("croft: no JDK 25.0.3 or newer was found.").contains("is too old", "Temurin 25",
+                "CROFT_JAVA_HOME");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"25", "25.0.1", "25.0.2"})
+    void aJdkThatCorruptsDataIsRefusedWithTheReason(String version) throws Exception {
+        jdk("a", version);
+
+        Run run = croft();
+
+        assertThat(run.code).isEqualTo(1);
+        assertThat(run.err).contains(jdks.resolve("a").toString(), version + " can corrupt data, JDK-8377811");
+    }
+
+    @Test
+    void withoutAnyJdkItSaysWhatToInstall() throws Exception {
+        Run run = croft("inspect", "x");
+
+        assertThat(run.code).isEqualTo(1);
+        assertThat(run.out).isEmpty();
+        assertThat(run.err).contains("Install one, for instance Eclipse Temurin 25");
+    }
+
+    @Test
+    void theJdkThatTheUserNamesIsTakenAndNoOther() throws Exception {
+        jdk("a", "25.0.3");
+        Path chosen = jdk(folder.resolve("chosen"), "chosen", "26.0.1");
+
+        assertThat(run(Map.of("CROFT_JAVA_HOME", chosen.toString()), script()).out).contains("java chosen ");
+        Run refused = run(Map.of("CROFT_JAVA_HOME", folder.resolve("nowhere").toString()), script());
+        assertThat(refused.code).isEqualTo(1);
+        assertThat(refused.err).contains("CROFT_JAVA_HOME", "nowhere");
+    }
+
+    @Test
+    void javaHomeComesBeforeThePathAndThePathBeforeTheUsualFolders() throws Exception {
+        jdk("a", "25.0.3");
+        Path onPath = jdk(folder.resolve("path"), "path", "25.0.3");
+        Files.createSymbolicLink(bin.resolve("java"), onPath.resolve("bin/java"));
+        Path home = jdk(folder.resolve("home"), "home", "25.0.3");
+
+        assertThat(croft().out).contains("java path ");
+        assertThat(run(Map.of("JAVA_HOME", home.toString()), script()).out).contains("java home ");
+    }
+
+    @Test
+    void changedSourcesAreBuiltAgain() throws Exception {
+        jdk("a", "25.0.3");
+        maven("exit 0");
+        Files.writeString(repo.resolve("cli/src/main/New.java"), "");
+        Files.setLastModifiedTime(repo.resolve("cli/src/main/New.java"), FileTime.from(Instant.now().plusSeconds(2)));
+
+        Run first = croft();
+
+        assertThat(first.err).contains("croft: building");
+        assertThat(repo.resolve("cli/target/croft/build.log")).content().contains("mvn", "-pl cli -am package");
+        assertThat(repo.resolve("cli/target/croft/lock")).doesNotExist();
+    }
+
+    @Test
+    void whatIsBuiltIsNotBuiltAgain() throws Exception {
+        jdk("a", "25.0.3");
+        maven("exit 0");
+        Files.delete(repo.resolve("cli/target/croft/built"));
+
+        assertThat(croft().err).contains("croft: building");
+        assertThat(croft().err).isEmpty();
+    }
+
+    @Test
+    void aBuildThatFailsShowsWhy() throws Exception {
+        jdk("a", "25.0.3");
+        maven("echo 'cannot find symbol'; exit 1");
+        Files.delete(repo.resolve("cli/target/croft/built"));
+
+        Run run = croft();
+
+        assertThat(run.code).isEqualTo(1);
+        assertThat(run.err).contains("cannot find symbol", "croft: the build failed");
+        assertThat(run.out).isEmpty();
+        assertThat(repo.resolve("cli/target/croft/lock")).doesNotExist();
+    }
+
+    @Test
+    void withoutMavenItSaysSo() throws Exception {
+        jdk("a", "25.0.3");
+        Files.delete(repo.resolve("cli/target/croft/built"));
+
+        Run run = croft();
+
+        assertThat(run.code).isEqualTo(1);
+        assertThat(run.err).contains("Maven is missing: install Maven 3.8.7 or newer");
+    }
+
+    @Test
+    void twoAtOnceBuildOnce() throws Exception {
+        jdk("a", "25.0.3");
+        maven("echo once >>" + folder.resolve("builds") + "; sleep 1");
+        Files.delete(repo.resolve("cli/target/croft/built"));
+
+        Process first = start(Map.of(), script());
+        Process second = start(Map.of(), script());
+        first.getInputStream().readAllBytes();
+        second.getInputStream().readAllBytes();
+
+        assertThat(first.waitFor()).isEqualTo(7);
+        assertThat(second.waitFor()).isEqualTo(7);
+        assertThat(folder.resolve("builds")).content().isEqualTo("once\n");
+    }
+
+    @Test
+    void theLockOfAProcessThatDiedIsTakenAway() throws Exception {
+        jdk("a", "25.0.3");
+        maven("exit 0");
+        Files.delete(repo.resolve("cli/target/croft/built"));
+        Process dead = new ProcessBuilder("true").start();
+        dead.waitFor();
+        Files.createSymbolicLink(repo.resolve("cli/target/croft/lock"), Path.of(Long.toString(dead.pid())));
+
+        assertThat(croft().code).isEqualTo(7);
+    }
+
+    private Path jdk(String name, String version) throws IOException {
+        return jdk(jdks.resolve(name), name, version);
+    }
+
+    private static Path jdk(Path home, String name, String version) throws IOException {
+        Files.createDirectories(home.resolve("bin"));
+        Files.writeString(home.resolve("release"),
+                "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"" + version + "\"\nOS_NAME=\"Linux\"\n");
+        executable(home.resolve("bin/java"), "printf 'java " + name + " %s' \"$*\"; printf ' [%s]' \"$@\"; exit 7");
+        return home;
+    }
+
+    private void maven(String body) throws IOException {
+        executable(bin.resolve("mvn"), "echo mvn \"$@\"\n" + body);
+    }
+
+    private static void executable(Path file, String body) throws IOException {
+        Files.writeString(file, "#!/bin/sh\n" + body + "\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    private static void age(Path... files) throws IOException {
+        for (Path file : files) {
+            Files.setLastModifiedTime(file, FileTime.from(Instant.now().minusSeconds(60)));
+        }
+    }
+
+    private String script() {
+        return repo.resolve("croft").toString();
+    }
+
+    private Run croft(String... args) throws Exception {
+        String[] command = new String[args.length + 1];
+        command[0] = script();
+        System.arraycopy(args, 0, command, 1, args.length);
+        return run(Map.of(), command);
+    }
+
+    private record Run(int code, String out, String err) {}
+
+    private Run run(Map<String, String> environment, String... command) throws Exception {
+        Process process = start(environment, command);
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        String err = Files.readString(folder.resolve("stderr"));
+        assertThat(process.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        return new Run(process.exitValue(), out, err);
+    }
+
+    private Process start(Map<String, String> environment, String... command) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().clear();
+        // What the script needs of the system, without any java or mvn that is installed here.
+        for (String tool : TOOLS) {
+            executable(bin.resolve(tool), "exec /bin/" + tool + " \"$@\"");
+        }
+        builder.environment().put("PATH", bin.toString());
+        builder.environment().put("HOME", folder.toString());
+        builder.environment().put("CROFT_JDK_DIRS", jdks + "/*");
+        builder.environment().putAll(environment);
+        builder.redirectError(folder.resolve("stderr").toFile());
+        return builder.start();
+    }
+}

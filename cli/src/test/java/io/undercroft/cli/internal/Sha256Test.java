@@ -1,0 +1,68 @@
+package io.undercroft.cli.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class Sha256Test {
+    private static final String OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    @Test
+    void aTransposedTensorIsHashedInRowMajorOrder() throws Exception {
+        Tensor tensor = Tensor.of(1f, 2f, 3f, 4f, 5f, 6f).view(2, 3).transpose(0, 1);
+
+        assertThat(new Sha256().of(tensor)).isEqualTo(new Sha256().of(Tensor.of(1f, 4f, 2f, 5f, 3f, 6f)));
+    }
+
+    @Test
+    void anEmptyTensorIsHashedAsNothing() {
+        assertThat(new Sha256().of(Tensor.zeros(DType.FLOAT32, 0, 3))).isEqualTo(OF_NOTHING);
+    }
+
+    @Test
+    void aMetaStorageHasNone() {
+        Storage storage = Storage.meta(8);
+
+        assertThat(new Sha256().of(storage)).isNull();
+        assertThat(new Sha256().of(Tensor.of(storage, DType.FLOAT32, 0, Shape.of(2), 1))).isNull();
+    }
+
+    /// Shapes on both sides of the 16 MiB by which tensors that are not contiguous are copied.
+    @ParameterizedTest
+    @CsvSource({"5000, 3, 700", "3, 5000, 700", "2, 3, 3000000", "1, 1, 6000000", "4194304, 1, 1", "4194305, 2, 1"})
+    void bigTensorsAreHashedPieceByPiece(long a, long b, long c) throws Exception {
+        Tensor base = Tensor.zeros(DType.FLOAT32, c, a, b);
+        for (long i = 0; i < base.storage().nbytes(); i += 997) {
+            base.storage().set(i, (byte) (i >> 3));
+        }
+        Tensor permuted = base.permute(1, 2, 0);
+        MessageDigest expected = MessageDigest.getInstance("SHA-256");
+        expected.update(permuted.copy().bytes().asByteBuffer());
+
+        assertThat(new Sha256().of(permuted)).isEqualTo(HexFormat.of().formatHex(expected.digest()));
+    }
+
+    @Test
+    void elementsThatRepeatForYearsAreNotHashed() {
+        assertThat(new Sha256().of(Tensor.of(1f).expand(1L << 40))).isNull();
+        assertThat(new Sha256().of(Tensor.zeros(DType.COMPLEX128, 1).expand(1L << 62))).isNull();
+        assertThat(new Sha256().of(Tensor.of(1f).expand(1L << 20))).hasSize(64);
+    }
+
+    @Test
+    void tensorsOnTheSameBytesAndTheStorageAgree() {
+        Tensor tensor = Tensor.of(1f, 2f);
+        Sha256 sha256 = new Sha256();
+
+        assertThat(sha256.of(tensor)).isEqualTo(sha256.of(tensor.storage())).isEqualTo(sha256.of(tensor.view(2, 1)));
+        assertThat(sha256.of(tensor.select(0, 1))).isNotEqualTo(sha256.of(tensor));
+    }
+}

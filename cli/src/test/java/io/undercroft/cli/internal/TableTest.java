@@ -1,0 +1,44 @@
+package io.undercroft.cli.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.io.StringWriter;
+import org.junit.jupiter.api.Test;
+
+class TableTest {
+    @Test
+    void columnsAreAsWideAsTheirWidestCell() {
+        Table table = new Table(Table.left("name"), Table.right("n"), Table.left("notes"));
+        table.row("a", "1", "");
+        table.row("longer", "100", "x");
+
+        assertThat(print(table)).isEqualTo("""
+                name      n  notes
+                a         1
+                longer  100  x
+                """);
+    }
+
+    @Test
+    void aColumnWithoutAnythingInItIsLeftOut() {
+        Table table = new Table(Table.left("name"), Table.left("notes"), Table.right("n"));
+        table.row("a", "", "1");
+
+        assertThat(print(table)).isEqualTo("""
+                name  n
+                a     1
+                """);
+    }
+
+    @Test
+    void aRowNeedsACellForEachColumn() {
+        assertThatIllegalArgumentException().isThrownBy(() -> new Table(Table.left("a")).row("1", "2"));
+    }
+
+    private static String print(Table table) {
+        StringWriter text = new StringWriter();
+        table.print(new Output(text));
+        return text.toString();
+    }
+}

@@ -1,0 +1,40 @@
+package io.undercroft.cli.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class TextTest {
+    @ParameterizedTest
+    @CsvSource({"0,0 B", "1023,1023 B", "1024,1.0 KiB", "1048523,1023.9 KiB", "1048575,1.0 MiB",
+            "9223372036854775807,8.0 EiB"})
+    void bytesAreToldInTheLargestUnitThatFits(long nbytes, String text) {
+        assertThat(Text.bytes(nbytes)).isEqualTo(text);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0,0 tensors", "1,1 tensor", "2,2 tensors"})
+    void countsHaveAPlural(long count, String text) {
+        assertThat(Text.count(count, "tensor")).isEqualTo(text);
+    }
+
+    @Test
+    void bigCountsAreGrouped() {
+        assertThat(Text.count(1234567, "byte")).isEqualTo("1,234,567 bytes");
+    }
+
+    @Test
+    void controlAndInvisibleCharactersAreEscaped() {
+        assertThat(Text.printable("é漢 ok")).isEqualTo("é漢 ok");
+        assertThat(Text.printable("a\u001b[0m\n\u202e\ud800")).isEqualTo("a\\u{1b}[0m\\u{a}\\u{202e}\\u{d800}");
+    }
+
+    @Test
+    void textIsCutBetweenCharacters() {
+        assertThat(Text.shortened("abcdef", 6)).isEqualTo("abcdef");
+        assertThat(Text.shortened("abcdefg", 6)).isEqualTo("abcde…");
+        assertThat(Text.shortened("😀😀😀", 2)).isEqualTo("😀…");
+    }
+}
