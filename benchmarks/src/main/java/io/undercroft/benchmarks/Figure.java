@@ -1,0 +1,54 @@
+package io.undercroft.benchmarks;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/// One measured number.
+///
+/// @param what what was measured
+/// @param value the number; for repeated measurements their median
+/// @param unit for instance `s`, `GiB/s` or `x` for a ratio
+/// @param goal what was to be reached, or null where the number is only for information
+/// @param samples the single measurements, in order
+public record Figure(String what, double value, String unit, @Nullable Goal goal, Samples samples) {
+    /// A figure of repeated measurements.
+    ///
+    /// @param what what was measured
+    /// @param samples the single measurements; their median is the value
+    /// @param unit the unit of all of them
+    /// @return a figure without a goal
+    public static Figure of(String what, Samples samples, String unit) {
+        return new Figure(what, samples.median(), unit, null, samples);
+    }
+
+    /// A figure of one measurement.
+    ///
+    /// @param what what was measured
+    /// @param value the number
+    /// @param unit its unit
+    /// @return a figure without a goal
+    public static Figure of(String what, double value, String unit) {
+        return of(what, new Samples(List.of(value)), unit);
+    }
+
+    /// A figure that counts things.
+    ///
+    /// @param what what was counted
+    /// @param number how many there are
+    /// @return a figure without a goal and without a unit
+    public static Figure count(String what, long number) {
+        return of(what, (double) number, "");
+    }
+
+    /// {@return this figure with a goal}
+    ///
+    /// @param wanted what is to be reached
+    public Figure with(Goal wanted) {
+        return new Figure(what, value, unit, wanted, samples);
+    }
+
+    /// {@return whether the goal was reached; also true where there is none}
+    public boolean met() {
+        return goal == null || goal.isMetBy(value);
+    }
+}

@@ -1,0 +1,129 @@
+package io.undercroft.benchmarks;
+
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+
+/// Runs a benchmark by name; `benchmarks/run` starts it.
+public final class Main {
+    private static final String USAGE = """
+            usage: benchmarks/run NAME [--quick] [--dir DIR] [--rounds N]
+
+              open        open a file and read one element, beside torch and safetensors
+              save        save 1 GiB durably, beside torch and safetensors
+
+              --quick     smaller and shorter: less than a minute
+              --dir DIR   put the files on the disk of this directory (default: benchmarks/target)
+              --rounds N  counted rounds of each measurement
+
+            UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
+
+    private String name = "";
+    private Effort effort = Effort.FULL;
+    private Path directory;
+    private int rounds;
+
+    private Main(Path directory) {
+        this.directory = directory;
+    }
+
+    /// Runs one benchmark and prints its report. Exits with 1 if it cannot run and 2 if it is asked for wrongly; a missed
+    /// goal is a finding, not an error.
+    ///
+    /// @param arguments the default directory, the Python interpreter, then what the user gave
+    public static void main(String... arguments) {
+        Deque<String> left = new ArrayDeque<>(List.of(arguments));
+        var main = new Main(Path.of(left.removeFirst()));
+        String python = left.removeFirst();
+        try {
+            main.parse(left);
+        } catch (IllegalArgumentException e) {
+            System.err.println(e.getMessage() + "\n\n" + USAGE);
+            System.exit(2);
+        }
+        try {
+            main.run(python).print(System.out);
+        } catch (IOException e) {
+            System.err.println(e.getMessage());
+            System.exit(1);
+        }
+    }
+
+    private void parse(Deque<String> left) {
+        while (!left.isEmpty()) {
+            String argument = left.removeFirst();
+            switch (argument) {
+                case "--quick" -> effort = Effort.QUICK;
+                case "--dir" -> directory = Path.of(value(argument, left));
+                case "--rounds" -> rounds = Integer.parseInt(value(argument, left));
+                default -> name = argument;
+            }
+        }
+        if (!List.of("open", "save").contains(name)) {
+            throw new IllegalArgumentException(
+                    name.isEmpty() ? "which benchmark?" : "no benchmark is called '" + name + "'");
+        }
+    }
+
+    private static String value(String option, Deque<String> left) {
+        if (left.isEmpty()) {
+            throw new IllegalArgumentException(option + " needs a value");
+        }
+        return left.removeFirst();
+    }
+
+    private Report run(String python) throws IOException {
+        Files.createDirectories(directory);
+        Map<String, String> environment = Environment.of(directory);
+        if ("tmpfs".equals(environment.get("filesystem"))) {
+            throw new IOException(directory + " is in memory, not on a disk; choose another with --dir");
+        }
+        Path scratch = Files.createTempDirectory(directory, "bench-");
+        try (Peers peers = Peers.start(python, scratch)) {
+            List<String> versions = peers.ask("versions");
+            environment.put("python", versions.get(0));
+            environment.put("torch", versions.get(1));
+            environment.put("safetensors", versions.get(2));
+            environment.put("torch threads", versions.get(3));
+            return new Report(name, figures(peers, scratch), environment);
+        } finally {
+            remove(scratch);
+        }
+    }
+
+    private List<Figure> figures(Peers peers, Path scratch) throws IOException {
+        if (name.equals("open")) {
+            return new OpenBenchmark(bench(peers, scratch, 30)).run();
+        }
+        return new SaveBenchmark(bench(peers, scratch, 5)).run();
+    }
+
+    private Bench bench(Peers peers, Path scratch, int fullRounds) {
+        int quickRounds = (fullRounds + 1) / 2;
+        int usual = effort == Effort.FULL ? fullRounds : quickRounds;
+        return new Bench(peers, scratch, effort, rounds > 0 ? rounds : usual);
+    }
+
+    private static void remove(Path directory) throws IOException {
+        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                Files.delete(file);
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path visited, IOException e) throws IOException {
+                Files.delete(visited);
+                return FileVisitResult.CONTINUE;
+            }
+        });
+    }
+}

@@ -1,0 +1,76 @@
+package io.undercroft.benchmarks;
+
+import io.undercroft.serializer.Checkpoint;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/// From nothing to one element of one tensor: open a file, find a tensor by name, read a number. Files are in the page
+/// cache, where the open itself is what takes time.
+final class OpenBenchmark {
+    private static final String CROFT = "undercroft .croft";
+    private static final String PT = "undercroft .pt";
+    private static final String TORCH_MMAP = "torch.load(mmap=True)";
+    private static final String SAFE_OPEN = "safe_open, one tensor";
+    private static final String LOAD_FILE = "safetensors load_file";
+    private static final double TARGET_BESIDE_TORCH = 20;
+
+    private final Bench bench;
+    private final List<Figure> figures = new ArrayList<>();
+
+    OpenBenchmark(Bench bench) {
+        this.bench = bench;
+    }
+
+    List<Figure> run() throws IOException {
+        for (Workload workload : List.of(Workload.large(bench.effort()), Workload.many(bench.effort()))) {
+            measure(workload);
+        }
+        return figures;
+    }
+
+    private void measure(Workload workload) throws IOException {
+        Path pt = bench.file("model.pt");
+        Path croft = bench.file("model.croft");
+        Path safetensors = bench.file("model.safetensors");
+        bench.prepare(workload);
+        bench.peers().ask("forget");
+        try (Checkpoint made = Checkpoint.open(pt)) {
+            Checkpoint.save(croft, made.state());
+        }
+        String name = workload.someName();
+        Timings timings = new Rounds(bench.warmUp(), bench.rounds())
+                .time(List.of(open(CROFT, croft, name), open(PT, pt, name),
+                        bench.peers().contender(TORCH_MMAP, "torch_load_mmap", pt, name),
+                        bench.peers().contender("torch.load", "torch_load", pt, name),
+                        bench.peers().contender(SAFE_OPEN, "safetensors_safe_open", safetensors, name),
+                        bench.peers().contender(LOAD_FILE, "safetensors_load_file", safetensors, name)));
+        bench.peers().ask("settle", pt, croft, safetensors);
+        report(workload, timings);
+    }
+
+    private void report(Workload workload, Timings timings) {
+        for (String contender : timings.contenders()) {
+            figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender).map(s -> s * 1e3), "ms"));
+        }
+        figures.add(beside(workload, timings, CROFT, TORCH_MMAP).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
+        figures.add(beside(workload, timings, CROFT, LOAD_FILE).with(Goal.atLeast(1)));
+        figures.add(beside(workload, timings, CROFT, SAFE_OPEN));
+        figures.add(beside(workload, timings, PT, TORCH_MMAP));
+    }
+
+    private static Figure beside(Workload workload, Timings timings, String ours, String peer) {
+        return Figure.of(workload.what() + ": " + ours + " beside " + peer, timings.speedup(ours, peer), "x");
+    }
+
+    private static Contender open(String contender, Path path, String name) {
+        return new Contender(contender, () -> {
+            long start = System.nanoTime();
+            try (Checkpoint checkpoint = Checkpoint.open(path)) {
+                double element = checkpoint.tensor(name).getDouble(1, 3);
+                return new Contender.Outcome((System.nanoTime() - start) / 1e9, element);
+            }
+        });
+    }
+}

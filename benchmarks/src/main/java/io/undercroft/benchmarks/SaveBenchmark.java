@@ -1,0 +1,104 @@
+package io.undercroft.benchmarks;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/// Tensors in memory to a file on a disk. Ours is durable when the call returns (fsync of file and directory included), and
+/// atomic and checksummed; `torch.save` and `save_file` only fill the page cache. Before and after each run the disk is
+/// left to finish what it has to write.
+final class SaveBenchmark {
+    private static final String OURS = "undercroft, durable";
+    private static final String TORCH_SAVE = "torch.save, not durable";
+    private static final int BLOCK = 4 << 20;
+
+    private final Bench bench;
+
+    SaveBenchmark(Bench bench) {
+        this.bench = bench;
+    }
+
+    List<Figure> run() throws IOException {
+        Workload workload = Workload.large(bench.effort());
+        bench.prepare(workload);
+        Map<String, Object> state = copyToMemory(bench.file("model.pt"));
+        bench.peers().ask("settle", bench.file("model.pt"), bench.file("model.safetensors"));
+        Peers peers = bench.peers();
+        Timings timings = new Rounds(Duration.ZERO, bench.rounds()).time(List.of(
+                ours(OURS, bench.file("ours.croft"), path -> Checkpoint.save(path, state)),
+                peers.contender(TORCH_SAVE, "torch_save", bench.file("torch.pt")),
+                peers.contender("torch.save, then fsync", "torch_save_durably", bench.file("torch.pt")),
+                peers.contender("safetensors save_file, not durable", "safetensors_save_file",
+                        bench.file("st.safetensors")),
+                ours("plain writes, then fsync", bench.file("plain"), path -> writePlainly(path, state))));
+        return report(workload, timings);
+    }
+
+    private static List<Figure> report(Workload workload, Timings timings) {
+        List<Figure> figures = new ArrayList<>();
+        double gibibytes = workload.nbytes() / 0x1p30;
+        for (String contender : timings.contenders()) {
+            figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender), "s"));
+            figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender).map(s -> gibibytes / s),
+                    "GiB/s"));
+        }
+        for (String peer : timings.contenders()) {
+            Figure ratio = Figure.of(OURS + " beside " + peer, timings.speedup(OURS, peer), "x");
+            if (!peer.equals(OURS)) {
+                figures.add(peer.equals(TORCH_SAVE) ? ratio.with(Goal.atLeast(1)) : ratio);
+            }
+        }
+        return figures;
+    }
+
+    private static Map<String, Object> copyToMemory(Path file) throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            for (String name : checkpoint.names()) {
+                state.put(name, checkpoint.tensor(name).copy());
+            }
+        }
+        return state;
+    }
+
+    @FunctionalInterface
+    private interface Writing {
+        void to(Path path) throws IOException;
+    }
+
+    private Contender ours(String name, Path path, Writing writing) {
+        return new Contender(name, () -> {
+            bench.peers().ask("settle", path);
+            long start = System.nanoTime();
+            writing.to(path);
+            double seconds = (System.nanoTime() - start) / 1e9;
+            bench.peers().ask("settle", path);
+            return new Contender.Outcome(seconds, Workload.large(bench.effort()).nbytes());
+        });
+    }
+
+    /// What `dd` does: one large write after the other, and fsync at the end.
+    private static void writePlainly(Path path, Map<String, Object> state) throws IOException {
+        try (var file = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            for (Object value : state.values()) {
+                MemorySegment bytes = ((Tensor) value).bytes();
+                for (long from = 0; from < bytes.byteSize(); from += BLOCK) {
+                    var block = bytes.asSlice(from, Math.min(BLOCK, bytes.byteSize() - from)).asByteBuffer();
+                    while (block.hasRemaining()) {
+                        file.write(block);
+                    }
+                }
+            }
+            file.force(true);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+package io.undercroft.benchmarks;
+
+import java.util.Locale;
+
+/// Tensors to save and to open: all float32, of one shape, in one flat map.
+///
+/// @param what what it is called in the report
+/// @param count how many tensors
+/// @param rows size of their first dimension
+/// @param columns size of their second dimension
+record Workload(String what, int count, int rows, int columns) {
+    /// {@return 1 GiB in 256 tensors, or a sixteenth of it in as many}
+    ///
+    /// @param effort how much time to take
+    static Workload large(Effort effort) {
+        return switch (effort) {
+            case FULL -> new Workload("1 GiB in 256 tensors", 256, 1024, 1024);
+            case QUICK -> new Workload("64 MiB in 256 tensors", 256, 256, 256);
+        };
+    }
+
+    /// {@return 10 000 tensors of 256 bytes, or a tenth of them}
+    ///
+    /// @param effort how much time to take
+    static Workload many(Effort effort) {
+        return switch (effort) {
+            case FULL -> new Workload("10 000 small tensors", 10_000, 8, 8);
+            case QUICK -> new Workload("1000 small tensors", 1000, 8, 8);
+        };
+    }
+
+    /// {@return the bytes of all tensors}
+    long nbytes() {
+        return (long) count * rows * columns * Float.BYTES;
+    }
+
+    /// {@return the name of a tensor in the middle}
+    String someName() {
+        return String.format(Locale.ROOT, "layer.%05d.weight", count / 2);
+    }
+}

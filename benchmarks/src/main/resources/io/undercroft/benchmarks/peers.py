@@ -1,0 +1,118 @@
+"""The peers' side of the benchmarks: real PyTorch and safetensors in one process, asked line by line.
+
+A request is a function's name and its arguments, separated by tabs; the reply is `ok` and what it returned, or `error` and
+why. What a function times is its own work; preparing, closing and collecting garbage are left out, as on the Java side.
+"""
+
+import gc
+import os
+import platform
+import sys
+import time
+
+import safetensors
+import safetensors.torch
+import torch
+
+held = {}
+
+
+def versions():
+    return platform.python_version(), torch.__version__, safetensors.__version__, torch.get_num_threads()
+
+
+def make(count, rows, columns, pt, st):
+    """Random tensors, the same in both files."""
+    torch.manual_seed(0)
+    held.clear()
+    for i in range(int(count)):
+        held[f"layer.{i:05d}.weight"] = torch.randn(int(rows), int(columns))
+    torch.save(held, pt)
+    safetensors.torch.save_file(held, st)
+    settle()
+
+
+def forget():
+    held.clear()
+    gc.collect()
+
+
+def settle(*leftovers):
+    """Removes files, then waits until the disk has nothing left to write, so that nobody pays for another's bytes."""
+    for path in leftovers:
+        if os.path.exists(path):
+            os.remove(path)
+    os.sync()
+
+
+def timed(action):
+    gc.collect()
+    gc.disable()
+    try:
+        start = time.perf_counter()
+        result = action()
+        return time.perf_counter() - start, result
+    finally:
+        gc.enable()
+
+
+def torch_load(path, name):
+    return timed(lambda: torch.load(path, weights_only=True)[name][1, 3].item())
+
+
+def torch_load_mmap(path, name):
+    return timed(lambda: torch.load(path, mmap=True, weights_only=True)[name][1, 3].item())
+
+
+def safetensors_load_file(path, name):
+    return timed(lambda: safetensors.torch.load_file(path)[name][1, 3].item())
+
+
+def safetensors_safe_open(path, name):
+    def action():
+        with safetensors.safe_open(path, framework="pt") as f:
+            return f.get_tensor(name)[1, 3].item()
+
+    return timed(action)
+
+
+def save(write, path):
+    settle(path)
+    seconds, _ = timed(lambda: write(path))
+    settle(path)
+    return seconds, sum(t.nbytes for t in held.values())
+
+
+def torch_save(path):
+    return save(lambda p: torch.save(held, p), path)
+
+
+def torch_save_durably(path):
+    def write(p):
+        with open(p, "wb") as f:
+            torch.save(held, f)
+            f.flush()
+            os.fsync(f.fileno())
+
+    return save(write, path)
+
+
+def safetensors_save_file(path):
+    return save(lambda p: safetensors.torch.save_file(held, p), path)
+
+
+REQUESTS = {f.__name__: f for f in (versions, make, forget, settle, torch_load, torch_load_mmap, safetensors_load_file,
+                                    safetensors_safe_open, torch_save, torch_save_durably, safetensors_save_file)}
+
+
+def main():
+    for line in sys.stdin:
+        name, *arguments = line.rstrip("\n").split("\t")
+        try:
+            reply = ("ok", *(REQUESTS[name](*arguments) or ()))
+        except Exception as e:
+            reply = ("error", f"{type(e).__name__}: {e}".replace("\n", " "))
+        print(*reply, sep="\t", flush=True)
+
+
+main()

@@ -1,0 +1,41 @@
+package io.undercroft.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class RoundsTest {
+    private final List<String> order = new ArrayList<>();
+
+    private Contender contender(String name, double witness) {
+        return new Contender(name, () -> {
+            order.add(name);
+            return new Contender.Outcome(order.size(), witness);
+        });
+    }
+
+    @Test
+    void contendersTakeTurnsAndEachRoundStartsWithAnother() throws IOException {
+        new Rounds(Duration.ZERO, 2).time(List.of(contender("a", 0), contender("b", 0)));
+        assertThat(order.subList(order.size() - 4, order.size())).containsExactly("a", "b", "b", "a");
+    }
+
+    @Test
+    void whatIsRunToWarmUpIsNotCounted() throws IOException {
+        var samples = new Rounds(Duration.ofMillis(1), 1).time(List.of(contender("a", 0)));
+        assertThat(order).hasSizeGreaterThan(2);
+        assertThat(samples.of("a").values()).containsExactly((double) order.size());
+    }
+
+    @Test
+    void contendersThatDoDifferentThingsAreNotCompared() {
+        var rounds = new Rounds(Duration.ZERO, 1);
+        assertThatThrownBy(() -> rounds.time(List.of(contender("a", 1), contender("b", 2))))
+                .isInstanceOf(IllegalStateException.class).hasMessageContaining("b came to 2.0");
+    }
+}
