@@ -1,0 +1,133 @@
+package io.undercroft.properties;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.GeneralCodingRules.NO_CLASSES_SHOULD_ACCESS_STANDARD_STREAMS;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchCondition;
+import com.tngtech.archunit.lang.ConditionEvents;
+import com.tngtech.archunit.lang.SimpleConditionEvent;
+import io.undercroft.format.FormatException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/// The rooms know each other in one direction only, and keep what is internal to themselves.
+class ArrowsTest {
+    private static final String ROOT = "io.undercroft.";
+    private static final List<String> ROOMS = List.of("format", "storage", "mmap", "serializer", "interop", "cli",
+            "benchmarks");
+
+    private static final JavaClasses CLASSES = new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .importPackages("io.undercroft");
+
+    @Test
+    void everyRoomIsLookedAt() {
+        assertThat(ROOMS).allMatch(room -> CLASSES.stream().anyMatch(type -> room.equals(roomOf(type))));
+        assertThat(CLASSES).allMatch(type -> ROOMS.contains(roomOf(type)));
+    }
+
+    @Test
+    void arrowsPointOneWay() {
+        layeredArchitecture().consideringOnlyDependenciesInAnyPackage("io.undercroft..")
+                .layer("format-spec").definedBy(ROOT + "format..")
+                .layer("storage-core").definedBy(ROOT + "storage..")
+                .layer("mmap").definedBy(ROOT + "mmap..")
+                .layer("serializer").definedBy(ROOT + "serializer..")
+                .layer("interop").definedBy(ROOT + "interop..")
+                .layer("cli").definedBy(ROOT + "cli..")
+                .layer("benchmarks").definedBy(ROOT + "benchmarks..")
+                .whereLayer("format-spec").mayNotAccessAnyLayer()
+                .whereLayer("storage-core").mayNotAccessAnyLayer()
+                .whereLayer("mmap").mayOnlyAccessLayers("storage-core")
+                .whereLayer("serializer").mayOnlyAccessLayers("format-spec", "storage-core", "mmap")
+                .whereLayer("interop").mayOnlyAccessLayers("format-spec", "storage-core", "mmap", "serializer")
+                .whereLayer("cli").mayNotBeAccessedByAnyLayer()
+                .whereLayer("benchmarks").mayNotBeAccessedByAnyLayer()
+                .check(CLASSES);
+    }
+
+    @Test
+    void ofTheFormatInteropKnowsOnlyTheException() {
+        noClasses().that().resideInAPackage(ROOT + "interop..").should().dependOnClassesThat(
+                describe("are of the format, but not the exception",
+                        type -> "format".equals(roomOf(type)) && !type.isEquivalentTo(FormatException.class)))
+                .check(CLASSES);
+    }
+
+    @Test
+    void storageCoreKnowsOnlyTheJdk() {
+        classes().that().resideInAPackage(ROOT + "storage..").should().onlyDependOnClassesThat()
+                .resideInAnyPackage(ROOT + "storage..", "java..", "org.jspecify..").check(CLASSES);
+    }
+
+    @Test
+    void theFormatKnowsNeitherFilesNorThreads() {
+        noClasses().that().resideInAPackage(ROOT + "format..").should().dependOnClassesThat()
+                .resideInAnyPackage("java.nio.channels..", "java.nio.file..", "java.util.concurrent..").check(CLASSES);
+    }
+
+    @Test
+    void chronicleBytesStaysInTheFormat() {
+        noClasses().that().resideOutsideOfPackage(ROOT + "format..").should().dependOnClassesThat()
+                .resideInAPackage("net.openhft..").check(CLASSES);
+    }
+
+    @Test
+    void nativeCallsStayInMmap() {
+        noClasses().that().resideOutsideOfPackage(ROOT + "mmap..").should().dependOnClassesThat()
+                .haveFullyQualifiedName("java.lang.foreign.Linker").check(CLASSES);
+    }
+
+    @Test
+    void foreignFormatsDoNotKnowEachOther() {
+        slices().matching(ROOT + "interop.(torch|safetensors|numpy|gguf|torch7)..").should().notDependOnEachOther()
+                .allowEmptyShould(true).check(CLASSES);
+    }
+
+    @Test
+    void whatIsInternalIsUsedInItsOwnRoomOnly() {
+        classes().that().resideInAPackage("io.undercroft..internal..").should(beUsedInTheirRoomOnly()).check(CLASSES);
+    }
+
+    @Test
+    void everyPackageIsNullMarked() {
+        assertThat(CLASSES.getPackage("io.undercroft").getSubpackagesInTree())
+                .filteredOn(found -> !found.getClasses().isEmpty())
+                .allMatch(found -> found.isAnnotatedWith("org.jspecify.annotations.NullMarked"));
+    }
+
+    @Test
+    void librariesDoNotPrint() {
+        NO_CLASSES_SHOULD_ACCESS_STANDARD_STREAMS.check(
+                CLASSES.that(
+                        describe("are of a library", type -> !List.of("cli", "benchmarks").contains(roomOf(type)))));
+    }
+
+    private static String roomOf(JavaClass type) {
+        if (!type.getPackageName().startsWith(ROOT)) {
+            return "";
+        }
+        String rest = type.getPackageName().substring(ROOT.length());
+        int dot = rest.indexOf('.');
+        return dot < 0 ? rest : rest.substring(0, dot);
+    }
+
+    private static ArchCondition<JavaClass> beUsedInTheirRoomOnly() {
+        return new ArchCondition<>("be used in their room only") {
+            @Override
+            public void check(JavaClass type, ConditionEvents events) {
+                type.getDirectDependenciesToSelf().forEach(use -> events.add(new SimpleConditionEvent(type,
+                        roomOf(use.getOriginClass()).equals(roomOf(type)), use.getDescription())));
+            }
+        };
+    }
+}

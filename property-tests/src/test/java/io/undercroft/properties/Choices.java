@@ -1,0 +1,47 @@
+package io.undercroft.properties;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/// Decisions taken one after the other from a run of bytes.
+///
+/// Once the bytes are used up, every decision is for the first possibility. So fewer bytes make a simpler thing, and what jqwik
+/// shrinks is the bytes, whatever is made of them.
+final class Choices {
+    private final ByteBuffer bytes;
+
+    Choices(byte... bytes) {
+        this.bytes = ByteBuffer.wrap(bytes);
+    }
+
+    boolean areUsedUp() {
+        return !bytes.hasRemaining();
+    }
+
+    /// {@return a number from 0 to `bound - 1`; 0 when the bytes are used up}
+    int below(int bound) {
+        int value = bits(bound <= 256 ? 1 : 4) & 0x7fff_ffff;
+        return value % bound;
+    }
+
+    boolean yes() {
+        return below(2) == 1;
+    }
+
+    /// {@return 64 bits; 0 when the bytes are used up}
+    long bits() {
+        return ((long) bits(4) << 32) | (bits(4) & 0xffff_ffffL);
+    }
+
+    <T> T of(List<T> possibilities) {
+        return possibilities.get(below(possibilities.size()));
+    }
+
+    private int bits(int count) {
+        int value = 0;
+        for (int i = 0; i < count; i++) {
+            value = (value << 8) | (bytes.hasRemaining() ? bytes.get() & 0xff : 0);
+        }
+        return value;
+    }
+}

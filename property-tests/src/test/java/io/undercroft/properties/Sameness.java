@@ -1,0 +1,152 @@
+package io.undercroft.properties;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.math.BigInteger;
+import java.util.Collection;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/// Whether two states are the same: the same tree, the same bytes, and the same sharing, which is to say that what is one
+/// object in the one is one object in the other, and what is two is two.
+final class Sameness {
+    private final IdentityHashMap<Object, Object> there = new IdentityHashMap<>();
+    private final IdentityHashMap<Object, Object> back = new IdentityHashMap<>();
+
+    private Sameness() {}
+
+    /// Fails with the path to the first difference.
+    static void check(Object expected, Object actual) {
+        new Sameness().compare("state", expected, actual);
+    }
+
+    private void compare(String path, Object expected, Object actual) {
+        switch (expected) {
+            case Tensor tensor -> {
+                if (firstMeeting(path, tensor, actual)) {
+                    compareTensors(path, tensor, (Tensor) actual);
+                }
+            }
+            case Storage storage -> compareStorages(path, storage, actual);
+            case TypedStorage typed -> {
+                assertThat(actual).as(path).isInstanceOf(TypedStorage.class);
+                assertThat(((TypedStorage) actual).dtype()).as(path).isEqualTo(typed.dtype());
+                compareStorages(path, typed.untyped(), ((TypedStorage) actual).untyped());
+            }
+            case Map<?, ?> map -> {
+                if (firstMeeting(path, map, actual)) {
+                    compareMaps(path, map, actual);
+                }
+            }
+            case Collection<?> elements -> {
+                if (firstMeeting(path, elements, actual)) {
+                    compareElements(path, elements, actual);
+                }
+            }
+            case Typed typed -> {
+                if (firstMeeting(path, typed, actual)) {
+                    compareTyped(path, typed, actual);
+                }
+            }
+            case byte[] bytes -> assertThat(actual).as(path).isEqualTo(bytes);
+            case null, default -> assertThat(plain(actual)).as(path).isEqualTo(plain(expected));
+        }
+    }
+
+    /// Notes that two objects stand for each other, and fails if one of them stands for another already.
+    private boolean firstMeeting(String path, Object expected, Object actual) {
+        assertThat(actual).as(path).isNotNull();
+        Object known = there.putIfAbsent(expected, actual);
+        Object knownBack = back.putIfAbsent(actual, expected);
+        assertThat(known == null || known == actual).as("%s: what was one object came back as two", path).isTrue();
+        assertThat(knownBack == null || knownBack == expected).as("%s: what were two objects came back as one", path)
+                .isTrue();
+        return known == null;
+    }
+
+    private void compareTensors(String path, Tensor expected, Tensor actual) {
+        assertThat(actual.dtype()).as(path).isEqualTo(expected.dtype());
+        assertThat(actual.shape()).as(path).isEqualTo(expected.shape());
+        assertThat(actual.stride()).as(path).isEqualTo(expected.stride());
+        assertThat(actual.storageOffset()).as(path).isEqualTo(expected.storageOffset());
+        assertThat(actual.flags()).as(path).isEqualTo(expected.flags());
+        compareStorages(path, expected.storage(), actual.storage());
+    }
+
+    private void compareStorages(String path, Storage expected, Object actual) {
+        assertThat(actual).as(path).isInstanceOf(Storage.class);
+        if (firstMeeting(path, expected, actual)) {
+            Storage storage = (Storage) actual;
+            assertThat(storage.nbytes()).as(path).isEqualTo(expected.nbytes());
+            assertThat(storage.device()).as(path).isEqualTo(expected.device());
+            if (!storage.device().isMeta()) {
+                assertThat(storage.contentEquals(expected)).as("%s: bytes of the storage", path).isTrue();
+            }
+        }
+    }
+
+    private void compareMaps(String path, Map<?, ?> expected, Object actual) {
+        assertThat(actual).as(path).isInstanceOf(Map.class);
+        Map<?, ?> map = (Map<?, ?>) actual;
+        assertThat(map instanceof TypedMap).as(path).isEqualTo(expected instanceof TypedMap);
+        assertThat(map.size()).as(path).isEqualTo(expected.size());
+        Iterator<? extends Map.Entry<?, ?>> entries = map.entrySet().iterator();
+        for (Map.Entry<?, ?> entry : expected.entrySet()) {
+            Map.Entry<?, ?> other = entries.next();
+            compare(path + " key " + entry.getKey(), entry.getKey(), other.getKey());
+            compare(path + "/" + entry.getKey(), entry.getValue(), other.getValue());
+        }
+        if (expected instanceof TypedMap typed) {
+            assertThat(((TypedMap) map).type()).as(path).isEqualTo(typed.type());
+            compareMaps(path + " attributes", typed.attributes(), ((TypedMap) map).attributes());
+        }
+    }
+
+    private void compareElements(String path, Collection<?> expected, Object actual) {
+        assertThat(kind(actual)).as(path).isEqualTo(kind(expected));
+        Collection<?> elements = (Collection<?>) actual;
+        assertThat(elements.size()).as(path).isEqualTo(expected.size());
+        Iterator<?> others = elements.iterator();
+        int index = 0;
+        for (Object element : expected) {
+            compare(path + "/" + index++, element, others.next());
+        }
+    }
+
+    private void compareTyped(String path, Typed expected, Object actual) {
+        assertThat(actual).as(path).isInstanceOf(Typed.class);
+        Typed typed = (Typed) actual;
+        assertThat(typed.type()).as(path).isEqualTo(expected.type());
+        compare(path, expected.value(), typed.value());
+        compareMaps(path + " attributes", expected.attributes(), typed.attributes());
+    }
+
+    private static String kind(Object value) {
+        return switch (value) {
+            case Tuple _ -> "tuple";
+            case List<?> _ -> "list";
+            case Set<?> _ -> "set";
+            case null, default -> "no collection";
+        };
+    }
+
+    /// What a plain value is after a save: integers are longs where they fit; floating-point numbers keep their bits.
+    private static Object plain(Object value) {
+        return switch (value) {
+            case BigInteger big when big.bitLength() < Long.SIZE -> big.longValue();
+            case Double real -> "bits " + Long.toHexString(Double.doubleToRawLongBits(real));
+            case Complex complex -> List.of(plain(complex.real()), plain(complex.imaginary()));
+            case null, default -> value;
+        };
+    }
+}
