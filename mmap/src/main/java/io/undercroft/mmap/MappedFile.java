@@ -65,7 +65,7 @@ public final class MappedFile implements AutoCloseable {
     /// As [#open(Path, MapMode)], with or without the C library.
     static MappedFile open(Path path, MapMode mode, Optional<Libc> libc) throws IOException {
         if (Files.notExists(path)) {
-            throw new NoSuchFileException(path.toString(), null, "there is no such file");
+            throw new NoSuchFileException(path.toString(), null, "there is no such file; check the path");
         }
         // Asked before opening: opening a pipe would wait for its other end.
         if (Files.isDirectory(path)) {

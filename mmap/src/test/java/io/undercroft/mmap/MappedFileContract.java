@@ -277,7 +277,7 @@ abstract class MappedFileContract {
                 .hasMessage(folder + ": it is a directory; name a file in it");
         assertThatThrownBy(() -> open(folder.resolve("none"), MapMode.PRIVATE))
                 .isInstanceOf(NoSuchFileException.class)
-                .hasMessage(folder.resolve("none") + ": there is no such file");
+                .hasMessage(folder.resolve("none") + ": there is no such file; check the path");
         assertThatThrownBy(() -> open(Path.of("/dev/null"), MapMode.PRIVATE)).isInstanceOf(IOException.class)
                 .hasMessageContaining("only regular files");
     }

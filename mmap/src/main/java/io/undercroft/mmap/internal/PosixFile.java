@@ -232,7 +232,7 @@ public final class PosixFile implements HostFile {
 
     private static FileSystemException described(String path, ErrnoException e) {
         FileSystemException described = switch (e.errno()) {
-            case ErrnoException.ENOENT -> new NoSuchFileException(path, null, "there is no such file");
+            case ErrnoException.ENOENT -> new NoSuchFileException(path, null, "there is no such file; check the path");
             case ErrnoException.EACCES, ErrnoException.EPERM -> new AccessDeniedException(path, null,
                     "no permission to open it; see its owner and mode");
             case ErrnoException.EMFILE, ErrnoException.ENFILE -> new FileSystemException(path, null,
