@@ -7,6 +7,7 @@ import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.TextReport;
 import io.undercroft.cli.internal.quickstart.PeerSide;
 import io.undercroft.cli.internal.quickstart.Quickstart;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
@@ -182,7 +183,11 @@ public final class Croft {
         Path file = arguments.matchedPositionalValue(0, Path.of(""));
         return run.of(file, () -> {
             try (Checkpoint checkpoint = Checkpoint.open(file, options(arguments))) {
-                Sha256 digests = arguments.hasMatchedOption("--hash") ? new Sha256() : null;
+                Sha256 digests = null;
+                if (arguments.hasMatchedOption("--hash")) {
+                    requireSound(checkpoint);
+                    digests = new Sha256();
+                }
                 if (arguments.hasMatchedOption("--json")) {
                     JsonReport.print(checkpoint, digests, out);
                 } else {
@@ -201,9 +206,22 @@ public final class Croft {
         }
         return run.of(in, () -> {
             try (Checkpoint checkpoint = Checkpoint.open(in, options(arguments))) {
+                requireSound(checkpoint);
                 return run.of(target, () -> save(checkpoint, target));
             }
         });
+    }
+
+    /// Damaged bytes must get neither a digest nor, in a new file, checksums that fit them.
+    private static void requireSound(Checkpoint checkpoint) throws IOException {
+        List<Damage> damages = checkpoint.verify();
+        if (!damages.isEmpty()) {
+            Damage first = damages.getFirst();
+            String more = damages.size() == 1 ? "" : " (the first of " + damages.size() + ")";
+            throw new FormatException("DAMAGED", first.where() + " is damaged" + more + ": " + first.what(),
+                    first.offset(),
+                    "Take the file from a backup or make it again; croft verify lists all damage");
+        }
     }
 
     private int verify(ParseResult arguments) {

@@ -116,6 +116,26 @@ class ConvertAndVerifyTest {
         assertThat(verification.err()).contains("is damaged", "1 damaged part. Take it from a backup");
     }
 
+    /// Opening reads no elements, so damage to them shows only where they are read: it must not get fresh checksums.
+    @Test
+    void damagedElementsAreNeitherConvertedNorHashed() throws IOException {
+        byte[] bytes = Files.readAllBytes(TRAINING);
+        // In the middle of a storage's record.
+        bytes[bytes.length / 2] ^= 0x10;
+        Path file = Files.write(folder.resolve("flipped.pt"), bytes);
+        Path output = Files.writeString(folder.resolve("out.croft"), "kept");
+
+        for (Invocation refused : List.of(Invocation.of("convert", file, output),
+                Invocation.of("inspect", "--json", "--hash", file))) {
+            assertThat(refused.code()).isEqualTo(2);
+            assertThat(refused.out()).isEmpty();
+            assertThat(refused.err().lines()).singleElement().asString().contains("flipped.pt", "is damaged",
+                    "at byte");
+        }
+        assertThat(output).hasContent("kept");
+        assertThat(Invocation.of("inspect", file).code()).isZero();
+    }
+
     private static long find(byte[] haystack, byte[] needle) {
         for (int at = 0; at + needle.length <= haystack.length; at++) {
             if (Arrays.equals(haystack, at, at + needle.length, needle, 0, needle.length)) {
