@@ -15,8 +15,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Everything that a pickle may name: the whole of it, by name. It follows the list that
@@ -79,9 +77,6 @@ final class Globals {
 
     private static void addConstants(Map<String, Object> table) {
         DType.values().forEach(dtype -> table.put(dtype.toString(), dtype));
-        // Types of 1 to 7 bits have no storages yet; as values they are one byte wide.
-        Stream.of("int", "uint").forEach(kind -> IntStream.rangeClosed(1, 7)
-                .forEach(bits -> table.put("torch." + kind + bits, DType.opaque(kind + bits, Byte.SIZE))));
         SYMBOLS.forEach(name -> table.put("torch." + name, new Symbol("torch." + name)));
         function(table, "torch.serialization._get_layout", Globals::layout);
         function(table, "torch.Size", arguments -> sized(arguments, 1).shape(0));
