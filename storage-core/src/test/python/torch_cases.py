@@ -142,6 +142,23 @@ def printing_cases():
     yield small[:1197].view(7, 3, 57)
     yield small.view(10, 10, 12)
     yield small.as_strided((7, 7, 7, 7), (1, 2, 3, 4))
+    # views
+    yield torch.arange(100, dtype=torch.float32)[::7]
+    yield torch.arange(60).view(5, 12)[1:5:2, ::5]
+    yield torch.arange(3000)[10:2500:2]
+    yield torch.arange(4000, dtype=torch.float64).view(20, 200)[:, ::3]
+    yield torch.arange(24).view(2, 3, 4).diagonal(1, 1, 2)
+    yield torch.arange(10).unfold(0, 4, 3)
+    yield torch.arange(6).view(1, 2, 1, 3).squeeze()
+    yield torch.arange(12).view(3, 4).t()
+    yield torch.view_as_complex(torch.arange(8, dtype=torch.float32).view(2, 2, 2))
+    yield torch.view_as_real(torch.tensor([1 + 2j, 3 - 4j]))
+    yield torch.tensor([1 + 2j, 3 - 4j]).conj().real
+    yield torch._neg_view(torch.arange(1500, dtype=torch.float32))
+    yield (torch.arange(1200) * (1 - 2j)).conj()
+    yield torch.arange(1.0, 9.0).view(torch.int32)
+    yield torch.empty(2000, 3, device="meta").t()
+    yield torch._neg_view(torch.empty(2, device="meta"))
     wave = (torch.arange(100) - 50) * 0.37
     yield wave.as_strided((40, 40), (1, 1))
     yield wave.as_strided((2000,), (0,))
@@ -267,24 +284,57 @@ def write_views(folder, count):
 # ---- chains.txt: a shape, then views one on the other, and the shape, stride and offset at the end or "refused" ----
 
 
+VIEWS = ("select narrow narrow transpose permute expand expand slice slice squeeze squeeze_dims unsqueeze unfold"
+         " diagonal movedim t flatten_view").split()
+COPIES = "reshape reshape flatten flip flip".split()
+
+
 def random_step(rng, tensor):
     dims = max(tensor.dim(), 1)
     dim = rng.randint(-dims, dims - 1 if rng.random() < 0.95 else dims)
     size = tensor.shape[dim] if tensor.dim() and -dims <= dim < dims else 1
-    kind = rng.choice(("select", "narrow", "narrow", "transpose", "permute", "expand", "expand"))
+    kind = rng.choice(VIEWS)
     if kind == "select":
         return kind, [dim, rng.randint(-size, size if rng.random() < 0.1 else max(size - 1, 0))]
     if kind == "narrow":
         start = rng.randint(-size, size)
         return kind, [dim, start, rng.randint(0, size - start % size if size else 0)]
-    if kind == "transpose":
+    if kind in ("transpose", "movedim"):
         return kind, [dim, rng.randint(-dims, dims - 1)]
+    if kind == "slice":
+        return kind, [dim, rng.randint(-size - 1, size + 1), rng.choice((rng.randint(-size - 1, size + 1), 2**63 - 1)),
+                      rng.choice((1, 1, 2, 2, 3, 0, -1) if rng.random() < 0.2 else (1, 2, 3))]
+    if kind in ("squeeze", "t"):
+        return kind, []
+    if kind == "squeeze_dims":
+        return kind, rng.sample(range(-dims, dims), min(dims, rng.randint(1, 2)))
+    if kind == "unsqueeze":
+        return kind, [rng.randint(-dims - 1, dims)]
+    if kind == "unfold":
+        return kind, [dim, rng.randint(0, size + (rng.random() < 0.1)), rng.choice((1, 1, 2, 3))]
+    if kind == "diagonal":
+        return kind, [rng.choice((0, 0, 1, -1, 2, -2, 5)), dim, rng.randint(-dims, dims - 1)]
+    if kind == "flatten_view":
+        return kind, [-1]
     if kind == "permute":
         order = list(range(tensor.dim()))
         rng.shuffle(order)
         return kind, [d - tensor.dim() if rng.random() < 0.3 else d for d in order]
     sizes = [-1 if rng.random() < 0.3 else rng.randint(0, 3) if s == 1 else s for s in tensor.shape]
     return kind, [rng.choice((1, 1, 2)) for _ in range(rng.choice((0, 0, 1, 2)))] + sizes
+
+
+def apply(tensor, name, arguments):
+    if name == "slice":
+        return torch.ops.aten.slice(tensor, *arguments)
+    if name == "squeeze_dims":
+        return tensor.squeeze(tuple(arguments))
+    if name == "flatten_view":
+        return tensor.view(arguments)
+    if name == "flip":
+        return tensor.flip(arguments).contiguous()
+    method = getattr(tensor, name)
+    return method(arguments) if name in ("permute", "expand", "reshape") else method(*arguments)
 
 
 def write_chains(folder, count):
@@ -297,12 +347,181 @@ def write_chains(folder, count):
                 for _ in range(rng.randint(1, 4)):
                     name, arguments = random_step(rng, tensor)
                     line.append(name + ":" + integers(arguments))
-                    method = getattr(tensor, name)
-                    tensor = method(arguments) if name in ("permute", "expand") else method(*arguments)
+                    tensor = apply(tensor, name, arguments)
                 line += [integers(tensor.shape), integers(tensor.stride()), str(tensor.storage_offset())]
             except (RuntimeError, IndexError):
                 line.append("refused")
             print(*line, file=out)
+
+
+# ---- contents.txt: as chains.txt, with steps that may copy, and the shape and elements at the end or "refused" ----
+
+
+def random_copy(rng, tensor):
+    kind = rng.choice(COPIES)
+    dims = max(tensor.dim(), 1)
+    if kind == "flatten":
+        return kind, [rng.randint(-dims, dims - 1), rng.randint(-dims, dims - 1)]
+    if kind == "flip":
+        return kind, rng.sample(range(-dims, dims), rng.randint(1, min(dims, 2)))
+    n = tensor.numel()
+    first = rng.choice([d for d in range(1, n + 1) if n % d == 0] or [1])
+    return kind, rng.choice(([-1], [n], [first, -1], [-1, first], [first, n // first], [1, n, 1], [n + 1]))
+
+
+def write_contents(folder, count):
+    rng = random.Random(11)
+    with open(folder / "contents.txt", "w") as out:
+        for _ in range(count):
+            shape = [rng.choice((1, 2, 3, 4)) for _ in range(rng.randint(0, 4))]
+            tensor = torch.arange(torch.Size(shape).numel()).view(shape)
+            line = [integers(shape)]
+            try:
+                for _ in range(rng.randint(1, 3)):
+                    name, arguments = random_copy(rng, tensor) if rng.random() < 0.5 else random_step(rng, tensor)
+                    line.append(name + ":" + integers(arguments))
+                    tensor = apply(tensor, name, arguments)
+                line += [integers(tensor.shape), integers(tensor.flatten().tolist())]
+            except (RuntimeError, IndexError):
+                line.append("refused")
+            print(*line, file=out)
+
+
+# ---- retyped.txt: dtype, flags, shape, stride, offset, a view (a dtype, or a method), and dtype, flags, shape, stride
+# ---- and offset of the view, or "refused" ----
+
+PARTS = {"real": lambda t: t.real, "imag": lambda t: t.imag, "viewAsReal": torch.view_as_real,
+         "viewAsComplex": torch.view_as_complex, "conj": lambda t: t.conj(), "neg": torch._neg_view}
+
+
+def flags_of(tensor):
+    return ",".join(name for name, on in (("CONJ", tensor.is_conj()), ("NEG", tensor.is_neg())) if on) or "-"
+
+
+def geometry(tensor):
+    return [str(tensor.dtype)[6:], flags_of(tensor), integers(tensor.shape), integers(tensor.stride()),
+            str(tensor.storage_offset())]
+
+
+def write_retyped(folder, count):
+    rng = random.Random(13)
+    dtypes = "uint8 int16 float16 float32 float64 int64 complex64 complex128 complex32".split()
+    with open(folder / "retyped.txt", "w") as out:
+        for _ in range(count):
+            dtype = getattr(torch, rng.choice(dtypes))
+            shape = [rng.choice((1, 2, 2, 3, 4)) for _ in range(rng.randint(0, 3))]
+            if shape and rng.random() < 0.3:
+                shape[-1] = 2
+            stride = [rng.choice((0, 1, 2, 4, 6, 8)) for _ in shape]
+            if stride and rng.random() < 0.8:
+                stride[-1] = 1
+            base = torch.zeros(4096, dtype=torch.uint8).view(dtype).as_strided(shape, stride, rng.choice((0, 0, 1, 2, 8)))
+            if dtype.is_complex and rng.random() < 0.4:
+                base = base.conj()
+            if rng.random() < 0.2:
+                base = torch._neg_view(base)
+            wanted = rng.choice(dtypes) if rng.random() < 0.6 else rng.choice(list(PARTS))
+            try:
+                view = PARTS[wanted](base) if wanted in PARTS else base.view(getattr(torch, wanted))
+                answer = geometry(view)
+            except RuntimeError:
+                answer = ["refused"]
+            print(*geometry(base), wanted, *answer, file=out)
+
+
+# ---- formats.txt: shape, stride, a memory format, whether the tensor lies in it, and the strides of contiguous(format)
+# ---- or "refused" ----
+
+
+def write_formats(folder, count):
+    rng = random.Random(17)
+    formats = {"CONTIGUOUS": torch.contiguous_format, "CHANNELS_LAST": torch.channels_last,
+               "CHANNELS_LAST_3D": torch.channels_last_3d}
+    with open(folder / "formats.txt", "w") as out:
+        for _ in range(count):
+            rank = rng.choice((3, 4, 4, 4, 5, 5))
+            base = torch.empty([rng.choice((1, 1, 2, 3, 4, 0) if rng.random() < 0.3 else (1, 2, 3)) for _ in range(rank)])
+            move = rng.random()
+            if move < 0.3 and rank > 3:
+                base = base.to(memory_format=torch.channels_last if rank == 4 else torch.channels_last_3d)
+            elif move < 0.6:
+                base = base.permute(rng.sample(range(rank), rank))
+            elif move < 0.7:
+                base = base.narrow(1, 0, base.shape[1] // 2)
+            for name, memory_format in formats.items():
+                inside = base.is_contiguous(memory_format=memory_format)
+                try:
+                    answer = integers(base.contiguous(memory_format=memory_format).stride())
+                except RuntimeError:
+                    answer = "refused"
+                print(integers(base.shape), integers(base.stride()), name, inside, answer, file=out)
+
+
+# ---- comparisons.txt: dtype, bytes of two tensors, rtol, atol, whether NaNs are equal, isclose, eq, equal ----
+
+
+def compared_values(rng, dtype):
+    if dtype == torch.bool:
+        return torch.tensor([rng.random() < 0.5 for _ in range(8)]), torch.tensor([rng.random() < 0.5 for _ in range(8)])
+    if not dtype.is_floating_point and not dtype.is_complex:
+        top = min(torch.iinfo(dtype).max, 2**40)
+        first = torch.tensor([rng.choice((0, 1, 100, top, rng.randint(0, top))) for _ in range(8)], dtype=torch.int64)
+        second = (first + torch.tensor([rng.choice((0, 0, 1, -1, 3)) for _ in range(8)])).clamp(0, top)
+        return first.to(dtype), second.to(dtype)
+    special = (0.0, -0.0, INF, -INF, NAN, 1.0)
+
+    def number():
+        return rng.choice(special) if rng.random() < 0.3 else rng.uniform(-1, 1) * 10 ** rng.randint(-9, 4)
+
+    def near(value):
+        move = rng.random()
+        return number() if move < 0.2 else value if move < 0.4 else value * (1 + rng.uniform(-1, 1) * 10 ** rng.randint(-9, -1))
+
+    if dtype.is_complex:
+        first = [complex(number(), number()) for _ in range(8)]
+        second = [complex(near(v.real), near(v.imag)) for v in first]
+        return torch.tensor(first, dtype=torch.complex128).to(dtype), torch.tensor(second, dtype=torch.complex128).to(dtype)
+    first = [number() for _ in range(8)]
+    second = [near(v) for v in first]
+    return torch.tensor(first, dtype=torch.float64).to(dtype), torch.tensor(second, dtype=torch.float64).to(dtype)
+
+
+def yes_no(answers):
+    return "".join("1" if answer else "0" for answer in answers.tolist())
+
+
+def raw_hex(tensor):
+    return bytes(tensor.contiguous().view(torch.uint8).untyped_storage()).hex()
+
+
+def write_comparisons(folder, count):
+    rng = random.Random(19)
+    dtypes = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex128 complex64".split()
+    with open(folder / "comparisons.txt", "w") as out:
+        for n in range(count):
+            name = dtypes[n % len(dtypes)]
+            a, b = compared_values(rng, getattr(torch, name))
+            rtol, atol = rng.choice(((1e-5, 1e-8), (0.0, 0.0), (0.1, 0.0), (0.0, 1.0), (1e-3, 1e-3), (0.0, INF)))
+            nans = rng.random() < 0.5
+            close = torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=nans)
+            print(name, raw_hex(a), raw_hex(b), rtol, atol, "EQUAL" if nans else "DIFFERENT", yes_no(close), yes_no(a.eq(b)),
+                  torch.equal(a, b), file=out)
+
+
+# ---- promotions.txt: two dtypes, and the one they have in common or "none" ----
+
+
+def write_promotions(folder):
+    names = ("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex32 complex64 complex128 uint16 uint32"
+             " uint64 float8_e4m3fn float8_e5m2 float8_e8m0fnu bits8 quint8").split()
+    with open(folder / "promotions.txt", "w") as out:
+        for a in names:
+            for b in names:
+                try:
+                    common = str(torch.promote_types(getattr(torch, a), getattr(torch, b)))[6:]
+                except RuntimeError:
+                    common = "none"
+                print(a, b, common, file=out)
 
 
 if __name__ == "__main__":
@@ -312,3 +531,8 @@ if __name__ == "__main__":
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 600
     write_views(target, count)
     write_chains(target, count)
+    write_contents(target, count)
+    write_retyped(target, count)
+    write_formats(target, count // 4)
+    write_comparisons(target, count)
+    write_promotions(target)

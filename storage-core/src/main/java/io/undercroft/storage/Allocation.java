@@ -14,7 +14,8 @@ public final class Allocation {
     private final MemorySegment segment;
     private final Sharing sharing;
     private final @Nullable String filename;
-    private final Runnable release;
+    /// Null where the garbage collector does it.
+    private final @Nullable Runnable release;
     private final AtomicBoolean freed = new AtomicBoolean();
 
     /// Who else sees what is written here.
@@ -38,12 +39,19 @@ public final class Allocation {
         this.release = Objects.requireNonNull(release, "release");
     }
 
+    private Allocation(MemorySegment segment) {
+        this.segment = Objects.requireNonNull(segment, "segment");
+        this.sharing = Sharing.PRIVATE;
+        this.filename = null;
+        this.release = null;
+    }
+
     /// A private allocation that the garbage collector gives back with its segment.
     ///
     /// @param segment the bytes
     /// @return the allocation
     public static Allocation collected(MemorySegment segment) {
-        return new Allocation(segment, Sharing.PRIVATE, null, () -> {});
+        return new Allocation(segment);
     }
 
     /// {@return the bytes; its size is the allocation's size in bytes}
@@ -61,9 +69,14 @@ public final class Allocation {
         return filename;
     }
 
+    /// Whether the garbage collector gives the bytes back, so that [#free] does nothing.
+    boolean isCollected() {
+        return release == null;
+    }
+
     /// Gives the bytes back. The second and later calls do nothing.
     public void free() {
-        if (freed.compareAndSet(false, true)) {
+        if (freed.compareAndSet(false, true) && release != null) {
             release.run();
         }
     }

@@ -1,8 +1,10 @@
 package io.undercroft.storage;
 
-import java.lang.foreign.Arena;
-
 /// Where the bytes of new storages come from. The counterpart of PyTorch's `c10::Allocator` and Torch7's `THAllocator`.
+///
+/// [#offHeap] is the usual one and [#heap] the one for code that must work without native memory. The `mmap` room has
+/// two more: anonymous memory in huge pages that goes back to the system at once, and shared memory; `cuda` brings
+/// pinned memory and that of devices. A lambda makes one of your own.
 ///
 /// Allocators are stateless or thread-safe, so that one instance serves the whole process.
 @FunctionalInterface
@@ -10,13 +12,30 @@ public interface Allocator {
     /// Allocates zeroed bytes.
     ///
     /// @param nbytes how many bytes, 0 or more
-    /// @return an allocation of exactly that size, aligned to at least 64 bytes
+    /// @return an allocation of exactly that size; aligned to [Storage#ALIGNMENT] bytes unless it lies on the heap
     /// @throws OutOfMemoryError when the bytes are not to be had
     Allocation allocate(long nbytes);
+
+    /// {@return where the bytes live; the CPU unless an allocator says otherwise}
+    default Device device() {
+        return Device.CPU;
+    }
+
+    /// {@return whether the bytes stay at one place of the physical memory, which devices copy fast from
+    /// (`is_pinned` in PyTorch)}
+    default boolean isPinned() {
+        return false;
+    }
 
     /// {@return the allocator of off-heap memory that the garbage collector gives back} Its total is bounded by
     /// `-XX:MaxDirectMemorySize`, which the JVM sets to the maximum heap size by default.
     static Allocator offHeap() {
-        return nbytes -> Allocation.collected(Arena.ofAuto().allocate(nbytes, Storage.ALIGNMENT));
+        return JdkAllocator.OFF_HEAP;
+    }
+
+    /// {@return the allocator of arrays on the heap} They are aligned to 8 bytes, have no address, and hold up to some
+    /// 16 GiB.
+    static Allocator heap() {
+        return JdkAllocator.HEAP;
     }
 }

@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /// The type of a tensor's elements: every one of PyTorch's and Torch7's, and opaque ones that are only carried.
 ///
@@ -131,6 +132,7 @@ public final class DType {
             QUINT2X4, BITS8, BITS16, BITS1X8, BITS2X4, BITS4X2, UINT1, UINT2, UINT3, UINT4, UINT5, UINT6, UINT7, INT1,
             INT2, INT3, INT4, INT5, INT6, INT7);
     private static final Map<String, DType> BY_NAME = byName();
+    private static final ScopedValue<DType> DEFAULT = ScopedValue.newInstance();
     private static final int MAX_BITS = 1 << 20;
 
     private final String name;
@@ -181,6 +183,45 @@ public final class DType {
         }
         DType opaque = new DType(name, bits, Kind.BITS);
         return find(name).filter(opaque::equals).orElse(opaque);
+    }
+
+    /// {@return the type of storages that are made without naming one: [#FLOAT32], as PyTorch has it, unless the caller
+    /// runs within [#callWithDefault]} (`torch.get_default_dtype`; Torch7's default is Double.)
+    public static DType defaultType() {
+        return DEFAULT.orElse(FLOAT32);
+    }
+
+    /// Runs something with another default type (`torch.set_default_dtype`, Torch7's `setdefaulttensortype`). The
+    /// default holds for the calling thread until the action ends, and for what it forks in a structured task scope; it
+    /// is never seen elsewhere.
+    ///
+    /// @param <T> what the action returns
+    /// @param <X> what the action throws
+    /// @param dtype a type that has a storage class of its own, as [TypedStorage#typeName] names them (PyTorch takes
+    ///     floating-point ones only, Torch7 any of its own)
+    /// @param action what to run
+    /// @return what the action returns
+    /// @throws X if the action throws it
+    /// @throws IllegalArgumentException if the type has no storage class
+    public static <T extends @Nullable Object, X extends Throwable> T callWithDefault(DType dtype,
+            ScopedValue.CallableOp<T, X> action) throws X {
+        return ScopedValue.where(DEFAULT, checkDefault(dtype)).call(action);
+    }
+
+    /// Runs something with another default type, as [#callWithDefault], where nothing is returned.
+    ///
+    /// @param dtype a type that has a storage class of its own
+    /// @param action what to run
+    /// @throws IllegalArgumentException if the type has no storage class
+    public static void runWithDefault(DType dtype, Runnable action) {
+        ScopedValue.where(DEFAULT, checkDefault(dtype)).run(action);
+    }
+
+    private static DType checkDefault(DType dtype) {
+        if (!TypedStorage.hasClass(dtype)) {
+            throw new IllegalArgumentException(dtype + " cannot be the default: no storage class is named after it");
+        }
+        return dtype;
     }
 
     /// {@return PyTorch's name without `torch.`}

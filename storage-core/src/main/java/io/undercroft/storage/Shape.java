@@ -69,7 +69,7 @@ public final class Shape {
         long step = 1;
         for (int dim = sizes.length - 1; dim >= 0; dim--) {
             stride[dim] = step;
-            step = dim == 0 ? step : times(step, Math.max(sizes[dim], 1));
+            step = dim == 0 ? step : times(step, Math.max(sizes[dim], 1), this);
         }
         return stride;
     }
@@ -111,16 +111,19 @@ public final class Shape {
         }
         long product = 1;
         for (long size : sizes) {
-            product = times(product, size);
+            product = times(product, size, this);
         }
         return product;
     }
 
-    private long times(long product, long size) {
+    /// A product of sizes of a shape.
+    ///
+    /// @throws IllegalArgumentException if it is not to be held in a `long`
+    static long times(long product, long size, Shape shape) {
         try {
             return Math.multiplyExact(product, size);
         } catch (ArithmeticException e) {
-            throw new IllegalArgumentException("the shape " + this + " has more than 2^63-1 elements", e);
+            throw new IllegalArgumentException("the shape " + shape + " has more than 2^63-1 elements", e);
         }
     }
 }

@@ -1,48 +1,74 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.internal.Endian;
+import io.undercroft.storage.internal.StoragePrinter;
+import io.undercroft.storage.spi.DeviceMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
+import java.nio.ByteOrder;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
-/// Untyped bytes with an identity: what several tensors may stand on. The counterpart of `torch.UntypedStorage` and
-/// C++'s `StorageImpl`.
+/// Untyped bytes with an identity: what several tensors may stand on. The counterpart of `torch.UntypedStorage`,
+/// Torch7's `THStorage` and C++'s `StorageImpl`.
 ///
 /// Two storages are the same only if they are the same object; [#contentEquals] compares bytes. A storage's bytes may
 /// come late: those of a mapped file are mapped at the first call that needs them.
 ///
+/// **Slices.** [#slice] makes a storage on a part of the bytes of another one. It has an identity of its own, cannot be
+/// resized, and keeps its base alive. (As in PyTorch and Torch7.)
+///
+/// **Size.** A storage that came from an [Allocator] can be resized. Tensors and slices on it stay what they are: they
+/// see the new bytes, and throw [IllegalStateException] where there are none any more. (PyTorch and Torch7 read memory
+/// that is not theirs.)
+///
 /// **Lifetime.** A new storage has one reference, its creator's. [#retain] adds one, [#release] takes one away, and the
 /// bytes are given back when none is left; from then on every access throws [IllegalStateException], never reads freed
-/// memory. Tensors do not count as references. A storage that nobody releases is given back with its allocation: by the
-/// garbage collector, or when the file it was mapped from is closed.
+/// memory. Tensors do not count as references, slices do. A storage that nobody releases is given back when the garbage
+/// collector finds that nobody can reach it, or when the file it was mapped from is closed.
 ///
 /// **Threads.** Identity, size and reference count are safe for any thread. Bytes have the guarantees of
-/// [MemorySegment]: racing writes are not ordered, but never harm the JVM.
-public final class Storage {
+/// [MemorySegment]: racing writes are not ordered, but never harm the JVM. A thread that races with [#release] or
+/// [#resize] reads the bytes from before or gets [IllegalStateException]; what it writes may be lost.
+///
+/// **Devices.** The bytes of a storage on another device are out of the host's reach: only whole storages are copied
+/// and filled there. A meta storage has a size and no bytes: writing does nothing, reading throws (as in PyTorch).
+public final class Storage implements Iterable<Integer> {
     /// Alignment, in bytes, of what this library allocates and stores: a cache line, enough for any vector unit.
     public static final long ALIGNMENT = 64;
 
     private static final AtomicLong IDS = new AtomicLong();
 
     private final long id = IDS.incrementAndGet();
-    private final long nbytes;
     private final Device device;
-    private final AtomicInteger references = new AtomicInteger(1);
-    private final Object lock = new Object();
-    /// Makes the bytes at first need; null once they are there.
-    private @Nullable Supplier<Allocation> source;
-    private volatile @Nullable Allocation allocation;
+    private final Holding holding;
+    /// Where a slice begins in its base, in bytes.
+    private final long start;
+    private volatile long nbytes;
+    private volatile @Nullable Allocator allocator;
+    /// The bytes of a CPU storage that is no slice, once they are there. Read without synchronization, for speed: a
+    /// segment has only final fields, and one that was freed meanwhile knows it.
+    private @Nullable MemorySegment bytes;
+    /// The bytes of a slice, and the bytes of the base that they were cut from.
+    private @Nullable Window window;
 
-    private Storage(long nbytes, Device device, @Nullable Allocation allocation,
-            @Nullable Supplier<Allocation> source) {
+    private Storage(long nbytes, Device device, @Nullable Allocator allocator, Holding holding, long start) {
         this.nbytes = checkSize(nbytes);
         this.device = Objects.requireNonNull(device, "device");
-        this.allocation = allocation;
-        this.source = source;
+        this.allocator = allocator;
+        this.holding = holding;
+        this.start = start;
     }
+
+    // ---- making ----
 
     /// Allocates a zeroed storage off the heap. (PyTorch leaves new storages uninitialised; ours never show old
     /// memory.)
@@ -50,6 +76,7 @@ public final class Storage {
     /// @param nbytes its size in bytes, 0 or more
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative
+    /// @throws OutOfMemoryError if the bytes are not to be had
     public static Storage allocate(long nbytes) {
         return allocate(nbytes, Allocator.offHeap());
     }
@@ -60,19 +87,21 @@ public final class Storage {
     /// @param allocator where the bytes come from
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative
+    /// @throws OutOfMemoryError if the bytes are not to be had
     public static Storage allocate(long nbytes, Allocator allocator) {
-        return over(allocator.allocate(checkSize(nbytes)));
+        Allocation allocation = allocator.allocate(checkSize(nbytes));
+        return over(allocation, allocator.device(), allocator);
     }
 
-    /// A storage that takes over an allocation and gives it back when its last reference goes.
+    /// A storage that takes over an allocation and gives it back when its last reference goes. It cannot be resized.
     ///
     /// @param allocation the bytes
     /// @return the storage
     public static Storage over(Allocation allocation) {
-        return new Storage(allocation.segment().byteSize(), Device.CPU, allocation, null);
+        return over(allocation, Device.CPU, null);
     }
 
-    /// A storage on bytes that somebody else owns; what is written through it shows there.
+    /// A storage on bytes that somebody else owns; what is written through it shows there. It cannot be resized.
     ///
     /// @param segment the bytes, on or off the heap
     /// @return the storage, of the segment's size
@@ -80,24 +109,64 @@ public final class Storage {
         return over(Allocation.collected(segment));
     }
 
+    /// A storage on memory at an address, as Torch7's constructor with a size and a pointer: the memory is neither
+    /// copied nor ever freed, and the storage cannot be resized. The caller answers for the memory; if it is not there
+    /// for as long as the storage is used, the JVM may crash. Where there is a [MemorySegment], [#wrap] is safe.
+    ///
+    /// This is a restricted operation: it needs `--enable-native-access`.
+    ///
+    /// @param address where the bytes begin
+    /// @param nbytes how many there are
+    /// @return the storage
+    /// @throws IllegalArgumentException if the size is negative
+    @SuppressWarnings("restricted")
+    public static Storage ofAddress(long address, long nbytes) {
+        return wrap(MemorySegment.ofAddress(address).reinterpret(checkSize(nbytes)));
+    }
+
     /// A storage with a copy of the given bytes.
     ///
     /// @param bytes what to copy
     /// @return the storage
     public static Storage copyOf(byte... bytes) {
-        Storage storage = allocate(bytes.length);
-        MemorySegment.copy(bytes, 0, storage.segment(), ValueLayout.JAVA_BYTE, 0, bytes.length);
+        return copyOf(MemorySegment.ofArray(bytes));
+    }
+
+    /// A storage with a copy of the given bytes.
+    ///
+    /// @param bytes what to copy
+    /// @return the storage
+    public static Storage copyOf(MemorySegment bytes) {
+        Storage storage = allocate(bytes.byteSize());
+        storage.segment().copyFrom(bytes);
         return storage;
     }
 
-    /// A storage whose bytes are made at the first call that needs them.
+    /// A storage with a copy of the elements of a buffer (`from_buffer` in PyTorch).
+    ///
+    /// @param buffer the elements, one after the other
+    /// @param dtype their type
+    /// @param order their byte order; the storage has them in little-endian order
+    /// @return the storage
+    /// @throws IllegalArgumentException if the buffer is no whole number of elements
+    public static Storage copyOf(MemorySegment buffer, DType dtype, ByteOrder order) {
+        checkWhole(buffer.byteSize(), dtype);
+        Storage storage = copyOf(buffer);
+        if (order == ByteOrder.BIG_ENDIAN) {
+            storage.byteswap(dtype);
+        }
+        return storage;
+    }
+
+    /// A storage whose bytes are made at the first call that needs them. It cannot be resized.
     ///
     /// @param nbytes its size in bytes
     /// @param source makes an allocation of exactly that size; called by the thread that needs it first, and again only
     ///     if it failed. It must not touch this storage
     /// @return the storage
     public static Storage deferred(long nbytes, Supplier<Allocation> source) {
-        return new Storage(nbytes, Device.CPU, null, Objects.requireNonNull(source, "source"));
+        Objects.requireNonNull(source, "source");
+        return new Storage(nbytes, Device.CPU, null, Holding.deferred(source), 0);
     }
 
     /// A storage with a size and a device but no bytes, as on PyTorch's meta device.
@@ -105,12 +174,41 @@ public final class Storage {
     /// @param nbytes its size in bytes
     /// @return the storage
     public static Storage meta(long nbytes) {
-        return new Storage(nbytes, Device.META, null, null);
+        return new Storage(nbytes, Device.META, null, Holding.nothing(), 0);
     }
+
+    private static Storage over(Allocation allocation, Device device, @Nullable Allocator allocator) {
+        Holding holding = Holding.of(allocation);
+        Storage storage = new Storage(allocation.segment().byteSize(), device, allocator, holding, 0);
+        synchronized (holding) {
+            holding.cleanAfter(storage);
+            storage.bytes = device.isCpu() ? allocation.segment() : null;
+        }
+        return storage;
+    }
+
+    // ---- what it is ----
 
     /// {@return a number that no other storage of this process has}
     public long id() {
         return id;
+    }
+
+    /// The address of the first byte (`data_ptr` in PyTorch), for native code; [#id] tells storages apart more surely,
+    /// since a slice may begin where its base does and an address is used again after its storage is freed.
+    ///
+    /// @return the address, on the storage's device; 0 for a meta or empty storage
+    /// @throws UnsupportedOperationException if the bytes lie on the heap, where the garbage collector moves them
+    /// @throws IllegalStateException if the storage was freed
+    public long dataPtr() {
+        if (isMeta() || nbytes == 0) {
+            return 0;
+        }
+        MemorySegment there = deviceSegment();
+        if (!there.isNative()) {
+            throw new UnsupportedOperationException(describe() + " lies on the heap and has no address");
+        }
+        return there.address();
     }
 
     /// {@return the size in bytes}
@@ -118,46 +216,104 @@ public final class Storage {
         return nbytes;
     }
 
+    /// {@return the number of elements, which are bytes: the same as [#nbytes]}
+    public long size() {
+        return nbytes;
+    }
+
+    /// {@return the size of an element in bytes: 1}
+    public int elementSize() {
+        return 1;
+    }
+
     /// {@return where the bytes live}
     public Device device() {
         return device;
     }
 
-    /// {@return whether the bytes are there already, so that [#segment] maps and allocates nothing}
-    public boolean isMaterialized() {
-        return allocation != null;
+    /// {@return whether the bytes live on a CUDA device}
+    public boolean isCuda() {
+        return device.isCuda();
+    }
+
+    /// {@return whether there is a size and no bytes}
+    public boolean isMeta() {
+        return device.isMeta();
+    }
+
+    /// {@return whether the bytes are in pinned host memory}
+    public boolean isPinned() {
+        Storage base = holding.base();
+        Allocator from = base == null ? allocator : base.allocator;
+        return from != null && from.isPinned();
     }
 
     /// {@return whether other processes see what is written here (`is_shared` in PyTorch)}
     public boolean isShared() {
-        return !device.isMeta() && allocation().sharing() == Allocation.Sharing.SHARED;
+        return !isMeta() && root().allocation().sharing() == Allocation.Sharing.SHARED;
     }
 
     /// {@return whether writing throws}
     public boolean isReadOnly() {
-        return !device.isMeta() && segment().isReadOnly();
+        return !isMeta() && deviceSegment().isReadOnly();
     }
 
-    /// {@return the file or shared memory name behind the bytes, or null when there is none (`filename` in PyTorch)}
+    /// {@return the file or shared memory name behind the bytes, or null when there is none (`filename` in PyTorch); a
+    /// slice has none}
     public @Nullable String filename() {
-        return device.isMeta() ? null : allocation().filename();
+        return isMeta() || holding.base() != null ? null : allocation().filename();
     }
+
+    /// {@return where the bytes came from, if they came from an allocator: not from a file, nor from somebody else's
+    /// memory}
+    public Optional<Allocator> allocator() {
+        return Optional.ofNullable(allocator);
+    }
+
+    /// {@return the storage that this one is a slice of; of a slice of a slice, the one at the bottom}
+    public Optional<Storage> base() {
+        return Optional.ofNullable(holding.base());
+    }
+
+    /// {@return where a slice begins in its base, in bytes; 0 if this is no slice}
+    public long sliceOffset() {
+        return start;
+    }
+
+    /// {@return whether the bytes are there already, so that [#segment] maps and allocates nothing}
+    public boolean isMaterialized() {
+        return root().holding.allocation() != null;
+    }
+
+    // ---- bytes ----
 
     /// The bytes themselves, made now if they were not needed before. The segment must not be used after the storage is
-    /// freed.
+    /// freed or resized, nor after it was collected.
     ///
     /// @return a segment of [#nbytes] bytes
-    /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta), lies on a device that the host
+    ///     cannot reach, or is a slice of a storage that became too small for it
     public MemorySegment segment() {
-        return allocation().segment();
+        MemorySegment there = bytes;
+        return there != null ? there : materialize();
     }
 
     /// {@return the byte at an index}
     ///
     /// @param index from 0 to `nbytes() - 1`
     /// @throws IndexOutOfBoundsException if there is no such byte
+    /// @throws IllegalStateException as [#segment]
     public byte get(long index) {
         return segment().get(ValueLayout.JAVA_BYTE, checkIndex(index));
+    }
+
+    /// {@return the byte at an index as PyTorch shows it, from 0 to 255}
+    ///
+    /// @param index from 0 to `nbytes() - 1`
+    /// @throws IndexOutOfBoundsException if there is no such byte
+    /// @throws IllegalStateException as [#segment]
+    public int getUnsigned(long index) {
+        return Byte.toUnsignedInt(get(index));
     }
 
     /// Writes one byte.
@@ -166,135 +322,432 @@ public final class Storage {
     /// @param value what to write
     /// @throws IndexOutOfBoundsException if there is no such byte
     /// @throws UnsupportedOperationException if the storage is read-only
+    /// @throws IllegalStateException if it was freed or lies on a device that the host cannot reach
     public void set(long index, byte value) {
-        writable().set(ValueLayout.JAVA_BYTE, checkIndex(index), value);
+        checkIndex(index);
+        if (!isMeta()) {
+            writable().set(ValueLayout.JAVA_BYTE, index, value);
+        }
     }
 
-    /// Writes one value over all bytes.
+    /// {@return the bytes in order, from 0 to 255}
+    public IntStream stream() {
+        checkBytes();
+        return LongStream.range(0, nbytes).mapToInt(this::getUnsigned);
+    }
+
+    /// {@return the bytes in order, from 0 to 255}
+    @Override
+    public Iterator<Integer> iterator() {
+        return stream().iterator();
+    }
+
+    /// {@return the bytes, from 0 to 255, in a list of their own (`tolist` in PyTorch)} A list takes many times the
+    /// memory of the storage.
+    public List<Integer> toList() {
+        return stream().boxed().toList();
+    }
+
+    /// Writes one value over all bytes (`fill_` in PyTorch).
     ///
     /// @param value what to write
+    /// @return this storage
     /// @throws UnsupportedOperationException if the storage is read-only
-    public void fill(byte value) {
-        writable().fill(value);
+    public Storage fill(byte value) {
+        DeviceMemory memory = deviceMemory();
+        if (memory != null) {
+            memory.fill(deviceSegment(), value);
+        } else if (!isMeta()) {
+            writable().fill(value);
+        }
+        return this;
     }
 
-    /// Copies all bytes of another storage of the same size.
+    /// Copies all bytes of another storage of the same size, from any device to any other (`copy_` in PyTorch).
+    /// Overlapping slices are copied as if through a third place.
     ///
     /// @param source where to copy from
-    /// @throws IllegalArgumentException if the sizes differ (as `copy_` in PyTorch)
+    /// @return this storage
+    /// @throws IllegalArgumentException if the sizes differ
     /// @throws UnsupportedOperationException if this storage is read-only
-    public void copyFrom(Storage source) {
+    /// @throws IllegalStateException if one of both was freed, or the source has no bytes (meta)
+    public Storage copyFrom(Storage source) {
         if (source.nbytes != nbytes) {
             throw new IllegalArgumentException(
                     "cannot copy a storage of " + source.nbytes + " bytes over one of " + nbytes);
         }
-        writable().copyFrom(source.segment());
+        if (isMeta()) {
+            return this;
+        }
+        try {
+            copyBytes(source);
+        } finally {
+            // Nobody else may know the two any more, and their memory must not be given back in between.
+            Reference.reachabilityFence(this);
+            Reference.reachabilityFence(source);
+        }
+        return this;
     }
 
-    /// {@return a new storage with a copy of the bytes (`clone` in PyTorch)}
-    public Storage copy() {
-        if (device.isMeta()) {
-            return meta(nbytes);
+    /// Turns the byte order of all elements round, in place (`byteswap` in PyTorch); of a complex number, that of its
+    /// two parts.
+    ///
+    /// @param dtype the type of the elements
+    /// @return this storage
+    /// @throws IllegalArgumentException if the storage is no whole number of elements
+    /// @throws UnsupportedOperationException if the storage is read-only
+    public Storage byteswap(DType dtype) {
+        checkWhole(nbytes, dtype);
+        if (!isMeta()) {
+            int parts = dtype.kind() == DType.Kind.COMPLEX ? 2 : 1;
+            Endian.swapBytes(writable(), dtype.itemsize() / parts);
         }
-        Storage copy = allocate(nbytes);
-        copy.copyFrom(this);
-        return copy;
+        return this;
     }
 
     /// {@return whether both have the same bytes; identity does not matter}
     ///
     /// @param other another storage
     public boolean contentEquals(Storage other) {
-        return nbytes == other.nbytes && segment().mismatch(other.segment()) < 0;
+        try {
+            return nbytes == other.nbytes && segment().mismatch(other.segment()) < 0;
+        } finally {
+            Reference.reachabilityFence(this);
+            Reference.reachabilityFence(other);
+        }
     }
 
-    /// Adds a reference (`THStorage_retain`).
+    // ---- size ----
+
+    /// {@return whether [#resize] works: the storage came from an allocator, is no slice, and no other process shares
+    /// it} A meta storage has no bytes to move and can always be resized.
+    public boolean isResizable() {
+        if (isMeta()) {
+            return true;
+        }
+        Allocation there = holding.allocation();
+        return allocator != null && there != null && there.sharing() == Allocation.Sharing.PRIVATE;
+    }
+
+    /// Changes the size (`resize_` in PyTorch, `resize` in Torch7). The bytes move to another place: as many as fit
+    /// stay, new ones are zero. If it fails, nothing has changed.
+    ///
+    /// @param newSize the new size in bytes
+    /// @return this storage
+    /// @throws IllegalArgumentException if the size is negative
+    /// @throws UnsupportedOperationException if [#isResizable] is false
+    /// @throws OutOfMemoryError if the bytes are not to be had
+    /// @throws IllegalStateException if the storage was freed
+    public Storage resize(long newSize) {
+        checkSize(newSize);
+        checkAlive();
+        if (!isResizable()) {
+            throw new UnsupportedOperationException(describe() + " cannot be resized to " + newSize
+                    + " bytes: it is a slice, a mapped file, shared, or somebody else's memory; copy() it first");
+        }
+        if (isMeta()) {
+            nbytes = newSize;
+        } else {
+            move(Objects.requireNonNull(allocator), newSize);
+        }
+        return this;
+    }
+
+    // ---- copies and slices ----
+
+    /// {@return a new storage on the same device with a copy of the bytes (`clone` in PyTorch)} It comes from the same
+    /// allocator, or off the heap.
+    public Storage copy() {
+        checkAlive();
+        return isMeta() ? meta(nbytes) : allocateLike(nbytes).copyFrom(this);
+    }
+
+    /// {@return a new zeroed storage on the same device and from the same allocator, or off the heap (`new` in PyTorch
+    /// and Torch7)}
+    ///
+    /// @param size its size in bytes
+    public Storage allocateLike(long size) {
+        if (isMeta()) {
+            return meta(size);
+        }
+        Allocator from = root().allocator;
+        return allocate(size, from == null || isShared() ? Allocator.offHeap() : from);
+    }
+
+    /// {@return the bytes, each taken for an unsigned integer, as elements of a type (`float()`, `long()`, … of PyTorch's
+    /// untyped storages)}
+    ///
+    /// @param dtype the type
+    public TypedStorage to(DType dtype) {
+        return new TypedStorage(this, DType.UINT8).to(dtype);
+    }
+
+    /// A storage on a part of the bytes: what is written to one shows in the other. It has an identity of its own, and
+    /// holds a reference to this storage until it is released or collected.
+    ///
+    /// @param offset the first byte
+    /// @param size how many bytes
+    /// @return the slice
+    /// @throws IndexOutOfBoundsException if that is not inside this storage (PyTorch cuts it off at the end)
+    /// @throws IllegalStateException if this storage was freed
+    public Storage slice(long offset, long size) {
+        checkAlive();
+        Objects.checkFromIndexSize(offset, size, nbytes);
+        Holding held = Holding.slice(root());
+        Storage slice = new Storage(size, device, null, held, start + offset);
+        synchronized (held) {
+            held.cleanAfter(slice);
+        }
+        return slice;
+    }
+
+    // ---- devices ----
+
+    /// {@return this storage if the host can reach its bytes, else a copy that the host can reach}
+    ///
+    /// @throws IllegalStateException if it was freed or has no bytes (meta)
+    public Storage cpu() {
+        return to(Device.CPU);
+    }
+
+    /// {@return this storage if it is on the device, else a copy there} Of several tensors that share a storage, use
+    /// [SharingCopy] to keep them sharing.
+    ///
+    /// @param target the device
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
+    public Storage to(Device target) {
+        checkAlive();
+        if (target.equals(device)) {
+            return this;
+        } else if (target.isMeta()) {
+            return meta(nbytes);
+        }
+        checkBytes();
+        return allocate(nbytes, target.isCpu() ? Allocator.offHeap() : MemoryProviders.device(target)).copyFrom(this);
+    }
+
+    /// {@return this storage if it is pinned, else a copy in pinned host memory}
+    ///
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no pinned memory
+    public Storage pinMemory() {
+        checkAlive();
+        checkBytes();
+        return isPinned() ? this : allocate(nbytes, MemoryProviders.pinned()).copyFrom(this);
+    }
+
+    /// Moves the bytes to memory that other processes can attach by [#filename] (`share_memory_` in PyTorch). The
+    /// storage stays what it is, with all its tensors, but cannot be resized any more. Does nothing if it is shared
+    /// already.
+    ///
+    /// @return this storage
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), is a slice, or there is no shared memory
+    public Storage shareMemory() {
+        checkAlive();
+        checkBytes();
+        return isShared() ? this : moveTo(MemoryProviders.shared());
+    }
+
+    /// Moves the bytes to other memory of the same device. The storage stays what it is, with all its tensors and
+    /// slices. Segments that were taken before must not be used any more.
+    ///
+    /// @param target where to move them
+    /// @return this storage
+    /// @throws IllegalArgumentException if the allocator is for another device
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or is a slice
+    /// @throws OutOfMemoryError if the bytes are not to be had; nothing has changed then
+    public Storage moveTo(Allocator target) {
+        if (!target.device().equals(device)) {
+            throw new IllegalArgumentException(
+                    describe() + " cannot move to " + target.device() + "; copy it there with to(Device)");
+        }
+        checkBytes();
+        if (holding.base() != null) {
+            throw new IllegalStateException(describe() + " is a slice and moves with its base only");
+        }
+        move(target, nbytes);
+        return this;
+    }
+
+    // ---- lifetime ----
+
+    /// {@return a way back to this storage that does not keep it}
+    public WeakStorage weak() {
+        return new WeakStorage(this);
+    }
+
+    /// Adds a reference (`retain` in Torch7). Atomic.
     ///
     /// @return this storage
     /// @throws IllegalStateException if it was freed
     public Storage retain() {
-        if (references.getAndUpdate(count -> count == 0 ? 0 : count + 1) == 0) {
+        if (!tryRetain()) {
             throw freed();
         }
         return this;
     }
 
-    /// Takes a reference away and gives the bytes back if it was the last (`THStorage_free`).
+    /// Takes a reference away and gives the bytes back if it was the last (`free` in Torch7). Atomic.
     ///
     /// @throws IllegalStateException if it was freed before
     public void release() {
-        int before = references.getAndUpdate(count -> Math.max(count - 1, 0));
+        int before = holding.release();
         if (before == 0) {
             throw freed();
         }
         if (before == 1) {
-            free();
+            synchronized (holding) {
+                bytes = null;
+                holding.giveBack();
+            }
         }
     }
 
     /// {@return how many references there are; 0 once the storage is freed}
     public int referenceCount() {
-        return references.get();
+        return holding.references();
     }
 
+    // ---- printing ----
+
     /// {@return the identity, size and device, for messages}
+    public String describe() {
+        return "storage #" + id + " of " + nbytes + " bytes on " + device + (referenceCount() == 0 ? " (freed)" : "");
+    }
+
+    /// {@return the bytes as PyTorch prints an untyped storage, one on a line; of more than 1000 only the ends} Bytes
+    /// that are not there yet are fetched; those that the host cannot read are not shown.
     @Override
     public String toString() {
-        return "storage #" + id + " of " + nbytes + " bytes on " + device + (references.get() == 0 ? " (freed)" : "");
+        return StoragePrinter.print(this);
+    }
+
+    // ---- for this package ----
+
+    boolean tryRetain() {
+        return holding.retain();
+    }
+
+    /// The bytes, for writing by the host.
+    MemorySegment writable() {
+        MemorySegment all = segment();
+        if (all.isReadOnly()) {
+            throw new UnsupportedOperationException(
+                    describe() + " is read-only; open it copy-on-write or copy it to write");
+        }
+        return all;
+    }
+
+    private MemorySegment materialize() {
+        checkBytes();
+        if (!device.isCpu()) {
+            checkAlive();
+            throw new IllegalStateException(
+                    describe() + " is out of the host's reach; copy it with cpu(), or copy to it with copyFrom");
+        }
+        if (holding.base() != null) {
+            return window();
+        }
+        synchronized (holding) {
+            MemorySegment there = allocation().segment();
+            bytes = there;
+            return there;
+        }
+    }
+
+    /// The bytes on whatever device. The host may follow them only on the CPU.
+    private MemorySegment deviceSegment() {
+        return device.isCpu() ? segment() : holding.base() != null ? window() : allocation().segment();
+    }
+
+    private MemorySegment window() {
+        checkAlive();
+        Storage base = root();
+        MemorySegment whole = base.deviceSegment();
+        Window last = window;
+        if (last == null || last.whole != whole) {
+            if (start > whole.byteSize() - nbytes) {
+                throw new IllegalStateException(describe() + " is the slice from byte " + start + " on of "
+                        + base.describe() + ", which was resized and is too small for it now");
+            }
+            last = new Window(whole, whole.asSlice(start, nbytes));
+            window = last;
+        }
+        return last.part;
     }
 
     private Allocation allocation() {
-        Allocation there = allocation;
-        return there != null ? there : materialize();
-    }
-
-    private Allocation materialize() {
-        synchronized (lock) {
-            if (references.get() == 0) {
-                throw freed();
-            }
-            Allocation there = allocation;
-            if (there != null) {
-                return there;
-            }
-            if (source == null) {
-                throw new IllegalStateException(this + " has a size but no bytes to read or write");
-            }
-            Allocation made = source.get();
-            if (made.segment().byteSize() != nbytes) {
-                made.free();
-                throw new IllegalStateException(
-                        "an allocation of " + made.segment().byteSize() + " bytes came for " + this);
-            }
-            allocation = made;
-            source = null;
-            return made;
+        synchronized (holding) {
+            checkAlive();
+            return Objects.requireNonNull(holding.materialize(this));
         }
     }
 
-    private void free() {
-        synchronized (lock) {
-            Allocation there = allocation;
-            allocation = null;
-            source = null;
-            if (there != null) {
-                there.free();
-            }
+    private void copyBytes(Storage source) {
+        DeviceMemory here = deviceMemory();
+        DeviceMemory there = source.deviceMemory();
+        if (here == null && there == null) {
+            writable().copyFrom(source.segment());
+        } else if (here == null) {
+            Objects.requireNonNull(there).toHost(source.deviceSegment(), writable());
+        } else if (there == null) {
+            here.fromHost(source.segment(), deviceSegment());
+        } else if (device.equals(source.device)) {
+            here.copy(source.deviceSegment(), deviceSegment());
+        } else {
+            copyFrom(source.cpu());
         }
     }
 
-    /// The bytes, for writing.
-    MemorySegment writable() {
-        MemorySegment bytes = segment();
-        if (bytes.isReadOnly()) {
-            throw new UnsupportedOperationException(this + " is read-only; open it copy-on-write or copy it to write");
+    private void move(Allocator target, long newSize) {
+        synchronized (holding) {
+            Allocation from = allocation();
+            Allocation made = target.allocate(newSize);
+            long kept = Math.min(newSize, nbytes);
+            copy(from.segment().asSlice(0, kept), made.segment().asSlice(0, kept));
+            bytes = null;
+            allocator = target;
+            nbytes = newSize;
+            holding.replace(this, made);
         }
-        return bytes;
+    }
+
+    private void copy(MemorySegment source, MemorySegment target) {
+        DeviceMemory memory = deviceMemory();
+        if (memory == null) {
+            target.copyFrom(source);
+        } else {
+            memory.copy(source, target);
+        }
+    }
+
+    /// What copies and fills the bytes if the host cannot.
+    private @Nullable DeviceMemory deviceMemory() {
+        if (device.isCpu() || isMeta()) {
+            return null;
+        }
+        return root().allocator instanceof DeviceMemory memory ? memory : MemoryProviders.device(device);
+    }
+
+    private Storage root() {
+        Storage base = holding.base();
+        return base == null ? this : base;
+    }
+
+    private void checkAlive() {
+        if (referenceCount() == 0) {
+            throw freed();
+        }
+    }
+
+    private void checkBytes() {
+        if (isMeta()) {
+            throw new IllegalStateException(describe() + " has a size but no bytes to read or share");
+        }
     }
 
     private long checkIndex(long index) {
         if (index < 0 || index >= nbytes) {
-            throw new IndexOutOfBoundsException("byte " + index + " of " + this);
+            throw new IndexOutOfBoundsException("byte " + index + " of " + describe());
         }
         return index;
     }
@@ -309,4 +762,14 @@ public final class Storage {
         }
         return nbytes;
     }
+
+    private static void checkWhole(long nbytes, DType dtype) {
+        if (nbytes % dtype.itemsize() != 0) {
+            throw new IllegalArgumentException(
+                    nbytes + " bytes are no whole number of " + dtype.name() + " elements of " + dtype.itemsize());
+        }
+    }
+
+    /// The bytes of a slice, for as long as the base has the bytes they were cut from.
+    private record Window(MemorySegment whole, MemorySegment part) {}
 }

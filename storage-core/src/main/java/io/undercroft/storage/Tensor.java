@@ -1,29 +1,29 @@
 package io.undercroft.storage;
 
-import io.undercroft.storage.internal.Elements;
-import io.undercroft.storage.internal.StridedCopy;
 import io.undercroft.storage.internal.TensorPrinter;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
-import java.util.Arrays;
-import java.util.Collections;
-import java.util.EnumSet;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /// A strided window on a storage: dtype, shape, strides and storage offset. The counterpart of PyTorch's `TensorImpl`.
 ///
 /// A tensor is immutable metadata; only the elements that it stands on can be written, and every tensor on the same
 /// storage sees it. Views ([#select], [#narrow], [#transpose], …) are new tensors on the same storage and copy
 /// nothing. (PyTorch's `set_` changes a tensor in place; ours, [#set], makes a new one, so that a tensor can be used by
-/// many threads.)
+/// many threads.) Methods do what PyTorch's of the same name do, but for what is said here; those that PyTorch writes
+/// with a `_` at the end are [#fill] and [#copyFrom].
 ///
 /// Shape, strides and offsets count elements. No element can lie outside the storage: that is checked when a tensor is
-/// made. A tensor without elements may have any offset, as in PyTorch, and reads nothing.
+/// made. A tensor without elements may have any offset, as in PyTorch, and reads nothing. If the storage is resized
+/// later and becomes too small, views can still be made, and every access throws [IllegalStateException].
+///
+/// A tensor on the meta device has a shape and no elements. Views and copies of it are meta tensors, writing all its
+/// elements does nothing, and reading or writing a single one throws [IllegalStateException].
 ///
 /// A tensor does not count as a reference to its storage; see [Storage] for who gives the bytes back.
-public final class Tensor {
+public abstract sealed class Tensor extends ElementAccess {
     /// What is true of a tensor beyond its geometry.
     public enum Flag {
         /// The tensor takes part in differentiation (`requires_grad` in PyTorch); carried, not acted upon.
@@ -34,24 +34,25 @@ public final class Tensor {
         NEG
     }
 
-    private final Storage storage;
-    private final DType dtype;
-    private final long offset;
-    private final Shape shape;
-    private final long[] stride;
-    private final Set<Flag> flags;
-    private final Elements elements;
-
-    private Tensor(Storage storage, DType dtype, long offset, Shape shape, long[] stride, Set<Flag> flags) {
-        this.storage = storage;
-        this.dtype = dtype;
-        this.offset = offset;
-        this.shape = shape;
-        this.stride = stride;
-        this.flags = flags;
-        this.elements = Elements.of(dtype, flags);
-        checkInside();
+    /// Whether two NaNs count as close to each other.
+    public enum NaNs {
+        /// A NaN is not close to anything, as `equal_nan=False` in PyTorch.
+        DIFFERENT,
+        /// NaNs are close to each other, as `equal_nan=True` in PyTorch.
+        EQUAL
     }
+
+    private static final double DEFAULT_RTOL = 1e-5;
+    private static final double DEFAULT_ATOL = 1e-8;
+
+    private final @Nullable Tensor grad;
+
+    private Tensor(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
+        super(storage, type, offset, geometry);
+        this.grad = grad;
+    }
+
+    // ---- making ----
 
     /// A tensor on a storage.
     ///
@@ -63,8 +64,8 @@ public final class Tensor {
     /// @return the tensor
     /// @throws IllegalArgumentException if the strides do not fit the shape or an element would lie outside the storage
     public static Tensor of(Storage storage, DType dtype, long offset, Shape shape, long... stride) {
-        return new Tensor(Objects.requireNonNull(storage, "storage"), Objects.requireNonNull(dtype, "dtype"), offset,
-                Objects.requireNonNull(shape, "shape"), stride.clone(), Collections.emptySet());
+        Objects.requireNonNull(storage, "storage");
+        return checked(on(storage, ElementType.of(dtype), offset, Geometry.of(shape, stride)));
     }
 
     /// A zeroed tensor on a storage of its own, in row-major order.
@@ -74,102 +75,147 @@ public final class Tensor {
     /// @return the tensor
     /// @throws IllegalArgumentException if a size is negative, or the bytes are more than 2^63-1
     public static Tensor zeros(DType dtype, long... sizes) {
-        return onNewStorage(dtype, Shape.of(sizes));
+        return zeros(Allocator.offHeap(), dtype, sizes);
+    }
+
+    /// A zeroed tensor on a storage of its own, in row-major order, in memory of the caller's choice.
+    ///
+    /// @param allocator where the bytes come from
+    /// @param dtype type of the elements
+    /// @param sizes size in each dimension
+    /// @return the tensor
+    /// @throws IllegalArgumentException if a size is negative, or the bytes are more than 2^63-1
+    /// @throws OutOfMemoryError if the bytes are not to be had
+    public static Tensor zeros(Allocator allocator, DType dtype, long... sizes) {
+        Shape shape = Shape.of(sizes);
+        return rowMajor(Storage.allocate(Tensors.nbytes(dtype, shape), allocator), ElementType.of(dtype), shape);
+    }
+
+    /// A tensor of ones on a storage of its own.
+    ///
+    /// @param dtype type of the elements
+    /// @param sizes size in each dimension
+    /// @return the tensor
+    /// @throws IllegalArgumentException as [#zeros(DType,long...)]
+    public static Tensor ones(DType dtype, long... sizes) {
+        return zeros(dtype, sizes).fill(1);
+    }
+
+    /// A tensor of one number repeated, on a storage of its own.
+    ///
+    /// @param dtype type of the elements
+    /// @param value the number; converted as [#setDouble(double,long...)] does
+    /// @param sizes size in each dimension
+    /// @return the tensor
+    /// @throws IllegalArgumentException as [#zeros(DType,long...)]
+    public static Tensor full(DType dtype, double value, long... sizes) {
+        return zeros(dtype, sizes).fill(value);
+    }
+
+    /// A tensor with a shape and no elements; nothing is allocated, however large it is.
+    ///
+    /// @param dtype type of the elements
+    /// @param sizes size in each dimension
+    /// @return the tensor, on [Device#META]
+    /// @throws IllegalArgumentException if a size is negative, or the bytes would be more than 2^63-1
+    public static Tensor meta(DType dtype, long... sizes) {
+        Shape shape = Shape.of(sizes);
+        return rowMajor(Storage.meta(Tensors.nbytes(dtype, shape)), ElementType.of(dtype), shape);
+    }
+
+    /// {@return a one-dimensional tensor of the whole numbers from 0 to `end - 1`}
+    ///
+    /// @param dtype type of the elements
+    /// @param end how many
+    /// @throws IllegalArgumentException if `end` is negative
+    public static Tensor arange(DType dtype, long end) {
+        return Tensors.arange(dtype, end);
+    }
+
+    /// {@return a one-dimensional tensor of the numbers `start`, `start + step`, … before `end`}
+    ///
+    /// @param dtype type of the elements
+    /// @param start the first number
+    /// @param end where to stop
+    /// @param step from one to the next; may be negative
+    /// @throws IllegalArgumentException if a step of that sign does not lead from `start` to `end`, or there are more than
+    ///     2^63-1
+    public static Tensor arange(DType dtype, double start, double end, double step) {
+        return Tensors.arange(dtype, start, end, step);
+    }
+
+    /// {@return a tensor of no dimension and dtype float64}
+    ///
+    /// @param value its one element
+    public static Tensor scalar(double value) {
+        return of(value).view();
+    }
+
+    /// {@return a tensor of no dimension and dtype int64}
+    ///
+    /// @param value its one element
+    public static Tensor scalar(long value) {
+        return of(value).view();
     }
 
     /// {@return a one-dimensional float32 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(float... values) {
-        return of(DType.FLOAT32, ValueLayout.JAVA_FLOAT_UNALIGNED, values, values.length);
+        return Tensors.of(DType.FLOAT32, TensorArrays.FLOAT, values, values.length);
     }
 
     /// {@return a one-dimensional float64 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(double... values) {
-        return of(DType.FLOAT64, ValueLayout.JAVA_DOUBLE_UNALIGNED, values, values.length);
+        return Tensors.of(DType.FLOAT64, TensorArrays.DOUBLE, values, values.length);
     }
 
     /// {@return a one-dimensional int64 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(long... values) {
-        return of(DType.INT64, ValueLayout.JAVA_LONG_UNALIGNED, values, values.length);
+        return Tensors.of(DType.INT64, TensorArrays.LONG, values, values.length);
     }
 
     /// {@return a one-dimensional int32 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(int... values) {
-        return of(DType.INT32, ValueLayout.JAVA_INT_UNALIGNED, values, values.length);
+        return Tensors.of(DType.INT32, TensorArrays.INT, values, values.length);
     }
 
-    /// {@return what the tensor stands on; the same object for all its views}
-    public Storage storage() {
-        return storage;
-    }
-
-    /// {@return the type of the elements}
-    public DType dtype() {
-        return dtype;
-    }
-
-    /// {@return where the elements live}
-    public Device device() {
-        return storage.device();
-    }
-
-    /// {@return the size in each dimension}
-    public Shape shape() {
-        return shape;
-    }
-
-    /// {@return the number of dimensions}
-    public int dim() {
-        return shape.rank();
-    }
-
-    /// {@return the size of one dimension, in elements}
+    /// {@return a one-dimensional int16 tensor of the given values}
     ///
-    /// @param dim from 0, or from -1 backwards
-    public long size(int dim) {
-        return shape.size(dim);
+    /// @param values the elements
+    public static Tensor of(short... values) {
+        return Tensors.of(DType.INT16, TensorArrays.SHORT, values, values.length);
     }
 
-    /// {@return the strides, in elements, in a fresh array}
-    public long[] stride() {
-        return stride.clone();
-    }
-
-    /// {@return the stride of one dimension, in elements}
+    /// {@return a one-dimensional int8 tensor of the given values} Bytes have a sign in Java, and keep it;
+    /// `view(DType.UINT8)` shows them without.
     ///
-    /// @param dim from 0, or from -1 backwards
-    public long stride(int dim) {
-        return stride[Shape.checkDim(dim, stride.length)];
+    /// @param values the elements
+    public static Tensor of(byte... values) {
+        return Tensors.of(DType.INT8, TensorArrays.BYTE, values, values.length);
     }
 
-    /// {@return where the first element lies in the storage, in elements}
-    public long storageOffset() {
-        return offset;
-    }
-
-    /// {@return the number of elements}
-    public long numel() {
-        return shape.numel();
-    }
-
-    /// {@return the flags that are set}
-    public Set<Flag> flags() {
-        return flags;
-    }
-
-    /// {@return whether a flag is set}
+    /// {@return a one-dimensional bool tensor of the given values}
     ///
-    /// @param flag which one
-    public boolean is(Flag flag) {
-        return flags.contains(flag);
+    /// @param values the elements
+    public static Tensor of(boolean... values) {
+        return Tensors.of(values);
     }
+
+    /// {@return a one-dimensional complex128 tensor of the given values}
+    ///
+    /// @param values the elements
+    public static Tensor of(Complex... values) {
+        return Tensors.of(values);
+    }
+
+    // ---- flags and gradient ----
 
     /// {@return a tensor on the same elements with exactly these flags}
     ///
@@ -177,28 +223,29 @@ public final class Tensor {
     /// @throws IllegalArgumentException if [Flag#CONJ] is wanted of elements that are not complex, or [Flag#NEG] of elements
     ///     that are no numbers
     public Tensor withFlags(Set<Flag> wanted) {
-        checkFlags(wanted);
-        Set<Flag> copy = EnumSet.noneOf(Flag.class);
-        copy.addAll(wanted);
-        return new Tensor(storage, dtype, offset, shape, stride, Collections.unmodifiableSet(copy));
+        return on(storage, type.with(wanted), offset, geometry, grad);
     }
 
-    /// {@return whether the elements lie in row-major order without gaps} As in PyTorch, dimensions of size 1 do not
-    /// matter, and an empty tensor is contiguous.
-    public boolean isContiguous() {
-        if (numel() == 0) {
-            return true;
+    /// {@return the gradient, if the tensor has one} It is carried, not computed. Views, copies and what is saved of a
+    /// tensor have none, as in PyTorch.
+    public Optional<Tensor> grad() {
+        return Optional.ofNullable(grad);
+    }
+
+    /// {@return this tensor with a gradient (PyTorch sets it in place)}
+    ///
+    /// @param gradient a tensor of the same shape, dtype and device, usually on a storage of its own
+    /// @throws IllegalArgumentException if it is another shape, dtype or device, or this tensor itself
+    public Tensor withGrad(Tensor gradient) {
+        if (gradient == this) {
+            throw new IllegalArgumentException("a tensor cannot be its own gradient");
         }
-        long expected = 1;
-        for (int d = dim() - 1; d >= 0; d--) {
-            if (shape.size(d) != 1) {
-                if (stride[d] != expected) {
-                    return false;
-                }
-                expected *= shape.size(d);
-            }
+        boolean fits = isSameSize(gradient) && dtype().equals(gradient.dtype()) && device().equals(gradient.device());
+        if (!fits) {
+            throw new IllegalArgumentException("a gradient of " + gradient.shape() + ", " + gradient.dtype() + " on "
+                    + gradient.device() + " for a tensor of " + shape() + ", " + dtype() + " on " + device());
         }
-        return true;
+        return on(storage, type, offset, geometry, gradient);
     }
 
     // ---- views ----
@@ -209,8 +256,7 @@ public final class Tensor {
     /// @param index from 0, or from -1 backwards
     /// @throws IndexOutOfBoundsException if there is no such dimension or index
     public Tensor select(int dim, long index) {
-        int d = Shape.checkDim(dim, dim());
-        return viewAt(offsetOf(d, checkIndex(d, index)), Shape.of(without(shape.toArray(), d)), without(stride, d));
+        return Views.select(this, dim, index);
     }
 
     /// {@return the part of a dimension from `start` on}
@@ -220,15 +266,20 @@ public final class Tensor {
     /// @param length how many
     /// @throws IndexOutOfBoundsException if that is not inside the dimension
     public Tensor narrow(int dim, long start, long length) {
-        int d = Shape.checkDim(dim, dim());
-        long first = start < 0 ? start + shape.size(d) : start;
-        if (first < 0 || length < 0 || first > shape.size(d) - length) {
-            throw new IndexOutOfBoundsException(
-                    "start " + start + " and length " + length + " of dimension " + d + ofSize(d));
-        }
-        long[] sizes = shape.toArray();
-        sizes[d] = length;
-        return viewAt(offsetOf(d, first), Shape.of(sizes), stride);
+        return Views.narrow(this, dim, start, length);
+    }
+
+    /// {@return every `step`-th index of a dimension, as Python's `start:end:step`} Ends count from the end if negative,
+    /// and are limited to the dimension.
+    ///
+    /// @param dim which dimension, negative from the end
+    /// @param start the first index
+    /// @param end the first index not to take; `Long.MAX_VALUE` for all
+    /// @param step from one index to the next, 1 or more
+    /// @throws IndexOutOfBoundsException if there is no such dimension
+    /// @throws IllegalArgumentException if the step is not positive
+    public Tensor slice(int dim, long start, long end, long step) {
+        return Views.slice(this, dim, start, end, step);
     }
 
     /// {@return the tensor with two dimensions swapped} A tensor without dimensions takes 0 and -1, as in PyTorch.
@@ -237,11 +288,17 @@ public final class Tensor {
     /// @param second another
     /// @throws IndexOutOfBoundsException if there is no such dimension
     public Tensor transpose(int first, int second) {
-        int a = Shape.checkDim(first, Math.max(dim(), 1));
-        int b = Shape.checkDim(second, Math.max(dim(), 1));
-        int[] order = new int[dim()];
-        Arrays.setAll(order, d -> d == a ? b : d == b ? a : d);
-        return permute(order);
+        return Views.transpose(this, first, second);
+    }
+
+    /// {@return a matrix with its dimensions swapped; a tensor with fewer as it is}
+    ///
+    /// @throws IllegalArgumentException if there are more than two dimensions
+    public Tensor t() {
+        if (dim() > 2) {
+            throw new IllegalArgumentException("t() is for at most 2 dimensions, not " + dim());
+        }
+        return dim() == 2 ? transpose(0, 1) : viewAt(offset, geometry);
     }
 
     /// {@return the tensor with its dimensions in another order}
@@ -250,24 +307,16 @@ public final class Tensor {
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if `order` is not a permutation of the dimensions
     public Tensor permute(int... order) {
-        if (order.length != dim()) {
-            throw new IllegalArgumentException(
-                    "an order of " + order.length + " dimensions for a tensor that has " + dim());
-        }
-        long[] sizes = new long[dim()];
-        long[] steps = new long[dim()];
-        boolean[] seen = new boolean[dim()];
-        for (int d = 0; d < order.length; d++) {
-            int old = Shape.checkDim(order[d], dim());
-            if (seen[old]) {
-                throw new IllegalArgumentException(
-                        "dimension " + old + " twice in the order " + Arrays.toString(order));
-            }
-            seen[old] = true;
-            sizes[d] = shape.size(old);
-            steps[d] = stride[old];
-        }
-        return viewAt(offset, Shape.of(sizes), steps);
+        return Views.permute(this, order);
+    }
+
+    /// {@return the tensor with one dimension moved and the others in their order}
+    ///
+    /// @param source which dimension, negative from the end
+    /// @param destination where it shall be, negative from the end
+    /// @throws IndexOutOfBoundsException if there is no such dimension
+    public Tensor movedim(int source, int destination) {
+        return Views.movedim(this, source, destination);
     }
 
     /// The same elements in another shape, if strides can say it without a copy.
@@ -275,10 +324,67 @@ public final class Tensor {
     /// @param sizes the new sizes; one may be -1 and is found from the others
     /// @return the view
     /// @throws IllegalArgumentException if the number of elements differs, or the elements lie such that only a copy
-    ///     would do ([#contiguous] first)
+    ///     would do ([#reshape] copies then)
     public Tensor view(long... sizes) {
-        Shape wanted = ViewStrides.inferSize(sizes, numel());
-        return viewAt(offset, wanted, ViewStrides.of(shape, stride, wanted));
+        return Views.view(this, sizes);
+    }
+
+    /// The same bytes as elements of another dtype. Between dtypes of different widths the last dimension becomes longer
+    /// or shorter, and must have stride 1; to a wider dtype its size, the other strides and the offset must be multiples
+    /// of how much wider.
+    ///
+    /// @param dtype the type to see the bytes as
+    /// @return the view
+    /// @throws IllegalArgumentException if that is not so, or the tensor is negated or conjugated by a flag
+    public Tensor view(DType dtype) {
+        return Views.view(this, dtype);
+    }
+
+    /// The same elements in another shape: a [view][#view(long...)] if one will do, else a copy.
+    ///
+    /// @param sizes the new sizes; one may be -1 and is found from the others
+    /// @return the view or the copy
+    /// @throws IllegalArgumentException if the number of elements differs
+    public Tensor reshape(long... sizes) {
+        Tensor view = Views.viewOrNull(this, sizes);
+        return view != null ? view : copy().view(sizes);
+    }
+
+    /// {@return the elements in one dimension: a view if one will do, else a copy}
+    public Tensor flatten() {
+        return flatten(0, -1);
+    }
+
+    /// {@return some dimensions joined to one: a view if one will do, else a copy}
+    ///
+    /// @param startDim the first to join, negative from the end
+    /// @param endDim the last to join
+    /// @throws IndexOutOfBoundsException if there is no such dimension
+    /// @throws IllegalArgumentException if the last comes before the first
+    public Tensor flatten(int startDim, int endDim) {
+        return Views.flatten(this, startDim, endDim);
+    }
+
+    /// {@return the tensor without its dimensions of size 1}
+    public Tensor squeeze() {
+        return Views.squeeze(this);
+    }
+
+    /// {@return the tensor without those of the given dimensions that have size 1}
+    ///
+    /// @param dims which dimensions, negative from the end
+    /// @throws IndexOutOfBoundsException if there is no such dimension
+    /// @throws IllegalArgumentException if a dimension is given twice
+    public Tensor squeeze(int... dims) {
+        return Views.squeeze(this, dims);
+    }
+
+    /// {@return the tensor with a new dimension of size 1}
+    ///
+    /// @param dim which one it shall be, up to the number of dimensions that there are; negative from the end
+    /// @throws IndexOutOfBoundsException if there are not so many dimensions
+    public Tensor unsqueeze(int dim) {
+        return Views.unsqueeze(this, dim);
     }
 
     /// {@return the tensor with dimensions of size 1 repeated, by stride 0, and new dimensions put in front}
@@ -287,23 +393,44 @@ public final class Tensor {
     /// @throws IllegalArgumentException if a dimension that is not 1 would have to change, or there are fewer than
     ///     before
     public Tensor expand(long... sizes) {
-        int added = sizes.length - dim();
-        if (added < 0) {
-            throw cannotExpand(sizes);
-        }
-        long[] target = sizes.clone();
-        long[] steps = new long[sizes.length];
-        for (int d = sizes.length - 1; d >= 0; d--) {
-            boolean isNew = d < added;
-            long old = isNew ? 1 : shape.size(d - added);
-            target[d] = sizes[d] == -1 && !isNew ? old : sizes[d];
-            if (target[d] == old) {
-                steps[d] = isNew ? strideAround(target, steps, d) : stride[d - added];
-            } else if (old != 1) {
-                throw cannotExpand(sizes);
-            }
-        }
-        return viewAt(offset, Shape.of(target), steps);
+        return Views.expand(this, sizes);
+    }
+
+    /// {@return the tensor [expanded][#expand] to the shape of another}
+    ///
+    /// @param other the tensor with the wanted shape
+    /// @throws IllegalArgumentException as [#expand]
+    public Tensor expandAs(Tensor other) {
+        return expand(other.shape().toArray());
+    }
+
+    /// {@return the windows of a dimension, which may overlap, in a new last dimension}
+    ///
+    /// @param dim which dimension, negative from the end; it counts the windows now
+    /// @param size indices in a window, 0 or more
+    /// @param step indices from one window to the next, 1 or more
+    /// @throws IndexOutOfBoundsException if there is no such dimension
+    /// @throws IllegalArgumentException if the dimension is shorter than a window, or size or step are out of range
+    public Tensor unfold(int dim, long size, long step) {
+        return Views.unfold(this, dim, size, step);
+    }
+
+    /// {@return the main diagonal of the first two dimensions, in a new last dimension}
+    ///
+    /// @throws IndexOutOfBoundsException if there are no two dimensions
+    public Tensor diagonal() {
+        return diagonal(0, 0, 1);
+    }
+
+    /// {@return a diagonal of two dimensions, in a new last dimension}
+    ///
+    /// @param diagonalOffset 0 for the main diagonal, more for those above it, less for those below; empty if there is none
+    /// @param dim1 the rows, negative from the end
+    /// @param dim2 the columns
+    /// @throws IndexOutOfBoundsException if there is no such dimension
+    /// @throws IllegalArgumentException if both are the same
+    public Tensor diagonal(long diagonalOffset, int dim1, int dim2) {
+        return Views.diagonal(this, diagonalOffset, dim1, dim2);
     }
 
     /// {@return a tensor of any geometry on the same storage (`as_strided` in PyTorch)}
@@ -313,7 +440,7 @@ public final class Tensor {
     /// @param storageOffset where the first element lies, in elements of the storage
     /// @throws IllegalArgumentException if an element would lie outside the storage
     public Tensor asStrided(Shape sizes, long[] steps, long storageOffset) {
-        return viewAt(storageOffset, sizes, steps);
+        return set(storage, storageOffset, sizes, steps);
     }
 
     /// {@return a tensor of the same dtype on another storage (`set_` in PyTorch, which changes the tensor instead)}
@@ -324,307 +451,364 @@ public final class Tensor {
     /// @param steps stride in each dimension, in elements
     /// @throws IllegalArgumentException if an element would lie outside the storage (PyTorch grows the storage instead)
     public Tensor set(Storage source, long storageOffset, Shape sizes, long... steps) {
-        return new Tensor(source, dtype, storageOffset, sizes, steps.clone(), flags);
+        return checked(on(source, type, storageOffset, Geometry.of(sizes, steps)));
     }
 
-    // ---- elements ----
-
-    /// {@return one element as a double} Integers are rounded if they have more than 53 bits; of a complex element it
-    /// is the real part.
+    /// {@return a one-dimensional tensor of the same dtype on all of another storage} Bytes at the end that make no whole
+    /// element are left out.
     ///
-    /// @param index one index for each dimension, negative from the end
-    /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers
-    /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    public double getDouble(long... index) {
-        return elements.getDouble(storage.segment(), position(index));
+    /// @param source what it stands on
+    public Tensor set(Storage source) {
+        return on(source, type, 0, new long[]{new TypedStorage(source, dtype()).size(), 1});
     }
 
-    /// {@return one element as a float, rounded from [#getDouble]}
-    ///
-    /// @param index one index for each dimension, negative from the end
-    public float getFloat(long... index) {
-        return (float) getDouble(index);
+    // ---- views of numbers ----
+
+    /// {@return the complex conjugates of the elements, without a copy, by [Flag#CONJ]; this tensor if they are real}
+    public Tensor conj() {
+        return dtype().kind() == DType.Kind.COMPLEX ? withType(type.toggled(Flag.CONJ)) : this;
     }
 
-    /// {@return one element as a long} Floating-point elements lose their fraction and are limited to the range of
-    /// `long`, as a Java cast does it. A uint64 from 2^63 on comes as its 64 bits, for [Long#toUnsignedString] and its
-    /// like.
+    /// {@return the negatives of the elements, without a copy, by [Flag#NEG]} (PyTorch's `neg` copies; its `_neg_view`
+    /// is this.)
     ///
-    /// @param index one index for each dimension, negative from the end
-    /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers
-    /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    public long getLong(long... index) {
-        return elements.getLong(storage.segment(), position(index));
+    /// @throws IllegalArgumentException if the elements are no numbers: bool, quantized or bits
+    public Tensor neg() {
+        return withType(type.toggled(Flag.NEG));
     }
 
-    /// {@return one element as a complex number; its imaginary part is 0 unless the dtype is complex}
-    ///
-    /// @param index one index for each dimension, negative from the end
-    /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers
-    /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    public Complex getComplex(long... index) {
-        long position = position(index);
-        MemorySegment bytes = storage.segment();
-        return new Complex(elements.getDouble(bytes, position), elements.getImaginary(bytes, position));
+    /// {@return this tensor if it is not conjugated by a flag, else a copy whose bytes are the conjugates}
+    public Tensor resolveConj() {
+        return is(Flag.CONJ) ? copy() : this;
     }
 
-    /// {@return whether one element is not zero; NaN is not}
-    ///
-    /// @param index one index for each dimension, negative from the end
-    public boolean getBoolean(long... index) {
-        Complex value = getComplex(index);
-        return value.real() != 0 || value.imaginary() != 0;
+    /// {@return this tensor if it is not negated by a flag, else a copy whose bytes are the negatives}
+    public Tensor resolveNeg() {
+        return is(Flag.NEG) ? copy() : this;
     }
 
-    /// Writes one element, converted to its dtype as PyTorch's `to` converts: floating-point dtypes round to nearest,
-    /// ties to even; integer dtypes drop the fraction and then the upper bits, as C does by way of a 64-bit integer
-    /// (300.7 is 44 as uint8, where a Java cast would give 255). What does not fit 64 bits, where C leaves the answer
-    /// open, is limited to the range of `long` first, and NaN counts as 0.
-    ///
-    /// @param value what to write
-    /// @param index one index for each dimension, negative from the end
-    /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
-    /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    public void setDouble(double value, long... index) {
-        elements.setDouble(storage.writable(), position(index), value);
+    /// {@return the real parts, as a view; this tensor if the elements are real}
+    public Tensor real() {
+        return Views.real(this);
     }
 
-    /// Writes one element; integers too wide for the dtype lose their upper bits, as in C.
+    /// {@return the imaginary parts, as a view}
     ///
-    /// @param value what to write
-    /// @param index one index for each dimension, negative from the end
-    /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
-    /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    public void setLong(long value, long... index) {
-        elements.setLong(storage.writable(), position(index), value);
+    /// @throws IllegalArgumentException if the elements are not complex
+    public Tensor imag() {
+        return Views.imag(this);
     }
 
-    /// Writes one element; a dtype that is not complex drops the imaginary part.
+    /// {@return real and imaginary parts in a new last dimension of size 2, as a view}
     ///
-    /// @param value what to write
-    /// @param index one index for each dimension, negative from the end
-    /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
-    /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    public void setComplex(Complex value, long... index) {
-        elements.setComplex(storage.writable(), position(index), value.real(), value.imaginary());
+    /// @throws IllegalArgumentException if the elements are not complex, or conjugated by a flag
+    public Tensor viewAsReal() {
+        return Views.viewAsReal(this);
     }
 
-    // ---- bytes ----
-
-    /// The bytes of the elements, of a tensor that is contiguous and whose flags do not change what is stored.
+    /// {@return the pairs of the last dimension as complex numbers, as a view}
     ///
-    /// @return exactly the elements' bytes, in the storage; writing there writes the tensor. It is read-only if the
-    ///     storage is, and must not be used after the storage is freed
-    /// @throws IllegalStateException if the elements are not one run of stored bytes ([#contiguous] first): the tensor
-    ///     is not contiguous, or negated or conjugated, or starts inside a byte; or if the storage was freed or has no
-    ///     bytes
-    public MemorySegment bytes() {
-        if (!isOneRun()) {
-            throw new IllegalStateException("the elements of this tensor of shape " + shape + ", stride "
-                    + Arrays.toString(stride) + " and flags " + flags
-                    + " are not one run of stored bytes; call contiguous() first");
-        }
-        MemorySegment all = storage.segment();
-        return numel() == 0 ? all.asSlice(0, 0) : all.asSlice(firstByte(), dtype.nbytes(numel()));
+    /// @throws IllegalArgumentException if the elements are not float16, float32 or float64, or do not lie in pairs: the
+    ///     last dimension must have size 2 and stride 1, the other strides and the offset be even
+    public Tensor viewAsComplex() {
+        return Views.viewAsComplex(this);
     }
 
-    /// {@return this tensor if [#bytes] can be had of it, else a [#copy]}
+    // ---- copies ----
+
+    /// {@return this tensor if [#bytes] can be had of it, else a [#copy()]}
     ///
-    /// @throws IllegalStateException if a copy is needed and the storage was freed or has no bytes (meta)
+    /// @throws IllegalStateException if a copy is needed and the storage was freed or has become too small
     public Tensor contiguous() {
         return isOneRun() ? this : copy();
     }
 
-    /// {@return the same elements in row-major order on a storage of their own (`clone` in PyTorch)} Conjugation and
-    /// negation are carried out.
+    /// {@return this tensor if its elements lie in an order without gaps and are what is stored, else a copy in that
+    /// order}
     ///
-    /// @throws IllegalStateException if the storage was freed
-    public Tensor copy() {
-        Set<Flag> kept = is(Flag.REQUIRES_GRAD) ? EnumSet.of(Flag.REQUIRES_GRAD) : Set.of();
-        if (device().isMeta()) {
-            Storage nothing = Storage.meta(nbytes(dtype, shape));
-            return of(nothing, dtype, 0, shape, shape.contiguousStride()).withFlags(kept);
-        }
-        Tensor copy = onNewStorage(dtype, shape).withFlags(kept);
-        StridedCopy.copy(this, copy.storage.segment());
-        return copy;
+    /// @param format the order
+    /// @throws IllegalArgumentException if the format is for another number of dimensions
+    /// @throws IllegalStateException if a copy is needed and the storage was freed or has become too small
+    public Tensor contiguous(MemoryFormat format) {
+        return type.isResolved() && startsOnByte() && isContiguous(format) ? this : copy(format);
     }
 
-    /// Copies the elements in row-major order, conjugation and negation carried out, to memory that the caller owns.
+    /// {@return the same elements in row-major order on a storage of their own} Conjugation and negation are carried
+    /// out. (PyTorch's `clone` keeps the strides of a tensor that is dense in some other order; ours is always row-major,
+    /// and [#copy(MemoryFormat)] is for the other orders.)
     ///
-    /// @param target as many bytes as `dtype().nbytes(numel())`
-    /// @throws IllegalArgumentException if the target has another size
-    /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    public void copyTo(MemorySegment target) {
-        if (target.byteSize() != dtype.nbytes(numel())) {
-            throw new IllegalArgumentException("a target of " + target.byteSize() + " bytes for elements of "
-                    + dtype.nbytes(numel()));
-        }
-        StridedCopy.copy(this, target);
+    /// @throws IllegalStateException if the storage was freed or has become too small
+    public Tensor copy() {
+        return copy(MemoryFormat.CONTIGUOUS);
     }
+
+    /// {@return the same elements in a given order on a storage of their own} Conjugation and negation are carried out.
+    ///
+    /// @param format the order
+    /// @throws IllegalArgumentException if the format is for another number of dimensions
+    /// @throws IllegalStateException if the storage was freed or has become too small
+    public Tensor copy(MemoryFormat format) {
+        return Tensors.empty(this, type.resolved(), format, Allocator.offHeap()).copyFrom(this);
+    }
+
+    /// {@return the same elements in row-major order in memory of the caller's choice} Conjugation and negation are
+    /// carried out. A meta tensor stays one.
+    ///
+    /// @param allocator where the bytes come from
+    /// @throws IllegalStateException if the storage was freed or has become too small
+    /// @throws OutOfMemoryError if the bytes are not to be had
+    public Tensor copy(Allocator allocator) {
+        return Tensors.empty(this, type.resolved(), MemoryFormat.CONTIGUOUS, allocator).copyFrom(this);
+    }
+
+    /// Copies all elements of another tensor into this one (`copy_` in PyTorch): they are expanded to this shape and
+    /// converted to this dtype. The two may overlap.
+    ///
+    /// @param source where to copy from
+    /// @return this tensor
+    /// @throws IllegalArgumentException if the source cannot be expanded to this shape, or this tensor shows an element
+    ///     of its storage twice by stride 0
+    /// @throws UnsupportedOperationException if a dtype has no numbers and the other is not the same, or this storage is
+    ///     read-only
+    /// @throws IllegalStateException if a storage was freed or has become too small, or only the source is a meta tensor
+    public Tensor copyFrom(Tensor source) {
+        Tensors.copy(source, this);
+        return this;
+    }
+
+    /// Copies elements of this dtype in row-major order into this tensor.
+    ///
+    /// @param source as many bytes as [#nbytes], little-endian
+    /// @return this tensor
+    /// @throws IllegalArgumentException if the source has another size
+    /// @throws UnsupportedOperationException if the storage is read-only
+    /// @throws IllegalStateException if the storage was freed or has become too small
+    public Tensor copyFrom(MemorySegment source) {
+        if (source.byteSize() != nbytes()) {
+            throw new IllegalArgumentException("a source of " + source.byteSize() + " bytes for elements of " + nbytes());
+        }
+        return copyFrom(rowMajor(Storage.wrap(source), ElementType.of(dtype()), shape()));
+    }
+
+    /// Writes one number over all elements, converted as [#setDouble(double,long...)] does.
+    ///
+    /// @param value what to write
+    /// @return this tensor
+    /// @throws IllegalArgumentException if this tensor shows an element of its storage twice by stride 0
+    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
+    /// @throws IllegalStateException if the storage was freed or has become too small
+    public Tensor fill(double value) {
+        return fill(of(value));
+    }
+
+    /// Writes one integer over all elements, as [#fill(double)].
+    ///
+    /// @param value what to write
+    /// @return this tensor
+    public Tensor fill(long value) {
+        return fill(of(value));
+    }
+
+    /// Writes one complex number over all elements, as [#fill(double)]; a dtype that is not complex drops the imaginary
+    /// part.
+    ///
+    /// @param value what to write
+    /// @return this tensor
+    public Tensor fill(Complex value) {
+        return fill(of(value));
+    }
+
+    /// The elements as another dtype, converted as PyTorch's `to` converts them.
+    ///
+    /// @param dtype the type wanted
+    /// @return this tensor if it has that dtype, else a row-major copy
+    /// @throws UnsupportedOperationException if one of the dtypes has no numbers
+    /// @throws IllegalStateException if the storage was freed or has become too small
+    public Tensor to(DType dtype) {
+        return dtype.equals(dtype()) ? this : Tensors.converted(this, dtype);
+    }
+
+    /// The elements on another device. If the tensor is not all of its storage, only its own elements are copied; use
+    /// [SharingCopy] to keep several tensors on one storage.
+    ///
+    /// @param device where the elements are wanted
+    /// @return this tensor if it is there, else one on a storage of its own
+    /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no such device
+    public Tensor to(Device device) {
+        return device.equals(device()) ? this : Tensors.moved(this, device);
+    }
+
+    /// {@return this tensor if the host can read its elements, else a copy that it can read}
+    ///
+    /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
+    public Tensor cpu() {
+        return to(Device.CPU);
+    }
+
+    /// {@return a copy with the order of some dimensions turned round}
+    ///
+    /// @param dims which dimensions, negative from the end
+    /// @throws IndexOutOfBoundsException if there is no such dimension
+    /// @throws IllegalArgumentException if a dimension is given twice
+    /// @throws IllegalStateException if the storage was freed or has become too small
+    public Tensor flip(int... dims) {
+        return Flip.of(this, dims);
+    }
+
+    // ---- comparing ----
 
     /// {@return whether both have the same dtype, shape and elements, bit for bit} NaNs with the same bits are equal,
-    /// 0.0 and -0.0 are not; strides and identity do not matter.
+    /// 0.0 and -0.0 are not; strides and identity do not matter. [#equal] compares numbers.
     ///
     /// @param other another tensor
+    /// @throws IllegalStateException if a storage was freed, has no bytes (meta) or has become too small
     public boolean contentEquals(Tensor other) {
-        return dtype.equals(other.dtype) && shape.equals(other.shape)
-                && wholeBytes().mismatch(other.wholeBytes()) < 0;
+        return dtype().equals(other.dtype()) && isSameSize(other) && Comparison.sameBits(this, other);
+    }
+
+    /// {@return whether both have the same shape and equal numbers (`torch.equal`)} NaN equals nothing, 0.0 equals -0.0;
+    /// different dtypes are converted to a common one first, as PyTorch does.
+    ///
+    /// @param other another tensor
+    /// @throws IllegalArgumentException if the dtypes have no common one (int32 and uint32, for instance)
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if a storage was freed, has no bytes (meta) or has become too small
+    public boolean equal(Tensor other) {
+        return isSameSize(other) && Comparison.allEqual(this, other);
+    }
+
+    /// {@return a bool tensor that says for each element whether it equals that of another tensor, as [#equal] compares}
+    /// The two are expanded to a common shape.
+    ///
+    /// @param other another tensor
+    /// @throws IllegalArgumentException if there is no common shape, or no common dtype
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
+    public Tensor eq(Tensor other) {
+        return Comparison.eachEqual(this, other);
+    }
+
+    /// {@return as [#isClose(Tensor,double,double,NaNs)] with PyTorch's defaults: 1e-5, 1e-8, [NaNs#DIFFERENT]}
+    ///
+    /// @param other another tensor
+    public Tensor isClose(Tensor other) {
+        return isClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
+    }
+
+    /// Says for each element whether it is close to that of another tensor: equal, or finitely
+    /// `abs(this - other) <= atol + abs(rtol * other)`. As in PyTorch, each step is rounded to the dtype, and integers are
+    /// taken as float32. The two are expanded to a common shape.
+    ///
+    /// @param other the tensor to compare with, of the same dtype
+    /// @param rtol how far off, relative to `other`
+    /// @param atol how far off in any case
+    /// @param nans whether NaNs are close to each other
+    /// @return a bool tensor
+    /// @throws IllegalArgumentException if the dtypes differ, there is no common shape, or a tolerance is negative
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
+    public Tensor isClose(Tensor other, double rtol, double atol, NaNs nans) {
+        return Comparison.eachClose(this, other, new Tolerance(rtol, atol, nans));
+    }
+
+    /// {@return whether all elements are close, as [#isClose(Tensor)]}
+    ///
+    /// @param other another tensor
+    public boolean allClose(Tensor other) {
+        return allClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
+    }
+
+    /// {@return whether all elements are close, as [#isClose(Tensor,double,double,NaNs)]}
+    ///
+    /// @param other the tensor to compare with
+    /// @param rtol how far off, relative to `other`
+    /// @param atol how far off in any case
+    /// @param nans whether NaNs are close to each other
+    public boolean allClose(Tensor other, double rtol, double atol, NaNs nans) {
+        return Comparison.allClose(this, other, new Tolerance(rtol, atol, nans));
     }
 
     /// {@return the elements as PyTorch prints them: of more than 1000 only the ends} Bytes that are not there yet are
-    /// fetched; without any (meta, or freed) the size is printed instead.
+    /// fetched; without any (meta, freed, or a storage that has become too small) the size is printed instead.
     @Override
     public String toString() {
         return TensorPrinter.print(this);
     }
 
-    private static Tensor of(DType dtype, ValueLayout layout, Object array, int length) {
-        Tensor tensor = zeros(dtype, length);
-        MemorySegment.copy(array, 0, tensor.bytes(), layout.withOrder(ByteOrder.LITTLE_ENDIAN), 0, length);
+    // ---- for this package ----
+
+    /// A tensor of the class that its elements ask for, which may reach outside its storage; [#checkStorageHolds] looks.
+    static Tensor on(Storage storage, ElementType type, long offset, long[] geometry) {
+        return on(storage, type, offset, geometry, null);
+    }
+
+    private static Tensor on(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
+        return switch (type.access) {
+            case FLOAT -> new OfFloat(storage, type, offset, geometry, grad);
+            case DOUBLE -> new OfDouble(storage, type, offset, geometry, grad);
+            case INT -> new OfInt(storage, type, offset, geometry, grad);
+            case LONG -> new OfLong(storage, type, offset, geometry, grad);
+            case OTHER -> new OfOther(storage, type, offset, geometry, grad);
+        };
+    }
+
+    /// A tensor of row-major order at the start of a storage.
+    static Tensor rowMajor(Storage storage, ElementType type, Shape shape) {
+        return on(storage, type, 0, Geometry.rowMajor(shape));
+    }
+
+    /// A view of the same type. It has no gradient.
+    Tensor viewAt(long newOffset, long[] newGeometry) {
+        return on(storage, type, newOffset, newGeometry);
+    }
+
+    /// The same window with other flags, as a view.
+    Tensor withType(ElementType other) {
+        return on(storage, other, offset, geometry);
+    }
+
+    private Tensor fill(Tensor value) {
+        Tensors.fill(this, value.view());
+        return this;
+    }
+
+    private static Tensor checked(Tensor tensor) {
+        tensor.checkStorageHolds();
         return tensor;
     }
 
-    private void checkFlags(Set<Flag> wanted) {
-        if (wanted.contains(Flag.CONJ) && dtype.kind() != DType.Kind.COMPLEX) {
-            throw new IllegalArgumentException("only complex elements have conjugates, not " + dtype.name());
-        }
-        boolean numbers = switch (dtype.kind()) {
-            case FLOATING, SIGNED, UNSIGNED, COMPLEX -> true;
-            case BOOLEAN, QUANTIZED, BITS -> false;
-        };
-        if (wanted.contains(Flag.NEG) && !numbers) {
-            throw new IllegalArgumentException("elements of " + dtype.name() + " cannot be negated");
+    /// Elements of float32 as they are stored.
+    static final class OfFloat extends Tensor {
+        private OfFloat(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
+            super(storage, type, offset, geometry, grad);
         }
     }
 
-    private static Tensor onNewStorage(DType dtype, Shape shape) {
-        Storage storage = Storage.allocate(nbytes(dtype, shape));
-        return new Tensor(storage, dtype, 0, shape, shape.contiguousStride(), Collections.emptySet());
-    }
-
-    private static long nbytes(DType dtype, Shape shape) {
-        try {
-            return dtype.nbytes(shape.numel());
-        } catch (ArithmeticException e) {
-            throw new IllegalArgumentException(
-                    "the shape " + shape + " of " + dtype + " has more than 2^63-1 bytes", e);
+    /// Elements of float64 as they are stored.
+    static final class OfDouble extends Tensor {
+        private OfDouble(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
+            super(storage, type, offset, geometry, grad);
         }
     }
 
-    private IllegalArgumentException cannotExpand(long[] sizes) {
-        return new IllegalArgumentException("cannot expand " + shape + " to " + Arrays.toString(sizes));
-    }
-
-    /// The stride that PyTorch gives to a new dimension of size 1: one step goes past the dimension inside it.
-    private long strideAround(long[] sizes, long[] steps, int d) {
-        return dim() == 0 ? 0 : sizes[d + 1] * steps[d + 1];
-    }
-
-    private Tensor viewAt(long newOffset, Shape sizes, long[] steps) {
-        return new Tensor(storage, dtype, newOffset, sizes, steps.clone(), flags);
-    }
-
-    /// The elements' bytes; bits that no element fills are 0.
-    private MemorySegment wholeBytes() {
-        return (dtype.isByteSized() ? contiguous() : copy()).bytes();
-    }
-
-    /// The first byte of a tensor that starts on one.
-    private long firstByte() {
-        return dtype.isByteSized() ? offset * dtype.itemsize() : offset * dtype.bits() / 8;
-    }
-
-    private boolean isOneRun() {
-        boolean startsOnByte = numel() == 0 || dtype.isByteSized() || offset * dtype.bits() % 8 == 0;
-        return isContiguous() && startsOnByte && !is(Flag.NEG) && !is(Flag.CONJ);
-    }
-
-    /// The storage offset of an element, in elements.
-    private long position(long[] index) {
-        if (index.length != dim()) {
-            throw new IndexOutOfBoundsException(index.length + " indices for a tensor of " + dim() + " dimensions");
-        }
-        long position = offset;
-        for (int d = 0; d < index.length; d++) {
-            position += checkIndex(d, index[d]) * stride[d];
-        }
-        return position;
-    }
-
-    private long checkIndex(int d, long index) {
-        long counted = index < 0 ? index + shape.size(d) : index;
-        if (counted < 0 || counted >= shape.size(d)) {
-            throw new IndexOutOfBoundsException("index " + index + " of dimension " + d + ofSize(d));
-        }
-        return counted;
-    }
-
-    private String ofSize(int d) {
-        return " that has size " + shape.size(d);
-    }
-
-    /// The storage offset of an index of one dimension. Only strides that no element is reached by can make it
-    /// overflow.
-    private long offsetOf(int d, long index) {
-        try {
-            return Math.addExact(offset, Math.multiplyExact(index, stride[d]));
-        } catch (ArithmeticException e) {
-            throw new IllegalArgumentException("index " + index + " of stride " + stride[d] + " and offset " + offset
-                    + " give an offset of more than 2^63-1", e);
+    /// Elements of int32 as they are stored.
+    static final class OfInt extends Tensor {
+        private OfInt(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
+            super(storage, type, offset, geometry, grad);
         }
     }
 
-    private void checkInside() {
-        if (stride.length != dim()) {
-            throw new IllegalArgumentException(stride.length + " strides for the shape " + shape);
-        }
-        if (offset < 0) {
-            throw new IllegalArgumentException("the storage offset " + offset + " is negative");
-        }
-        for (long step : stride) {
-            if (step < 0) {
-                throw new IllegalArgumentException("the stride " + step + " is negative");
-            }
-        }
-        if (numel() > 0) {
-            checkEnd();
+    /// Elements of int64 as they are stored.
+    static final class OfLong extends Tensor {
+        private OfLong(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
+            super(storage, type, offset, geometry, grad);
         }
     }
 
-    private void checkEnd() {
-        String end = "a byte beyond 2^63-1";
-        try {
-            long nbytes = dtype.nbytes(Math.addExact(lastPosition(), 1));
-            if (nbytes <= storage.nbytes()) {
-                return;
-            }
-            end = "byte " + nbytes;
-        } catch (ArithmeticException e) {
-            // The end is too far away to be counted, and so outside any storage.
+    /// All other elements.
+    private static final class OfOther extends Tensor {
+        private OfOther(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
+            super(storage, type, offset, geometry, grad);
         }
-        throw new IllegalArgumentException("shape " + shape + ", stride " + Arrays.toString(stride) + " and offset "
-                + offset + " of " + dtype + " reach " + end + " of a storage of " + storage.nbytes() + " bytes");
-    }
-
-    private long lastPosition() {
-        long last = offset;
-        for (int d = 0; d < stride.length; d++) {
-            last = Math.addExact(last, Math.multiplyExact(shape.size(d) - 1, stride[d]));
-        }
-        return last;
-    }
-
-    private static long[] without(long[] values, int dim) {
-        long[] rest = new long[values.length - 1];
-        System.arraycopy(values, 0, rest, 0, dim);
-        System.arraycopy(values, dim + 1, rest, dim, rest.length - dim);
-        return rest;
     }
 }

@@ -1,28 +1,618 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.internal.Convention;
+import io.undercroft.storage.internal.Conversion;
+import io.undercroft.storage.internal.ElementBytes;
+import io.undercroft.storage.internal.Elements;
+import io.undercroft.storage.internal.PythonNumber;
+import io.undercroft.storage.internal.StoragePrinter;
+import io.undercroft.storage.internal.Torch7Printer;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
-/// A storage seen as elements of one type. PyTorch keeps it as the legacy view of an untyped storage, and so do we: the
-/// bytes and the identity belong to [#untyped].
+/// A storage seen as a row of elements of one type: `torch.FloatStorage`, `torch.IntStorage` and so on, of PyTorch and
+/// of Torch7.
+///
+/// **This is the legacy view.** PyTorch keeps it for old code and old files, and will remove it. New code uses
+/// a [Storage], for bytes and sharing, and a [Tensor] on it, for elements. What Torch7 calls a storage is this type.
+///
+/// Nothing is kept here: the bytes, the identity, the device and the references belong to [#untyped]. Two typed
+/// storages are equal if they see the same storage as the same type. Bytes at the end that fill no element are left
+/// alone.
+///
+/// **Elements.** Sizes, offsets and indexes count elements, from 0 (Torch7 counts from 1). Those narrower than a byte
+/// cannot be told apart here: as in PyTorch, an element of [DType#QUINT4X2] or [DType#QUINT2X4] is the byte that holds
+/// two or four of them, and quantized elements are the integers that are stored. (Their scale and zero point belong to
+/// a tensor.)
+///
+/// **Numbers that do not fit** are converted as Torch7 does, which is what C does on x86-64: a double loses its
+/// fraction; out of the range of `int` (for uint32 and elements of 64 bits: `long`) it becomes the lowest `int`
+/// (`long`), as does NaN; narrower integers then take the lower bits. So 300.7 is 44 as a byte, and 1e10 is 0.
+/// (PyTorch refuses such numbers.) Truth values are true for everything but 0. Types that are not complex drop an
+/// imaginary part.
+///
+/// **Errors.** An index outside is an [IndexOutOfBoundsException]; a size that is negative or too large for any storage
+/// an [IllegalArgumentException]; elements of a freed or meta storage, or of another device, an
+/// [IllegalStateException]; writing a read-only one an [UnsupportedOperationException], as are elements of a type
+/// without numbers, such as [DType#BITS8]. Writing to a meta storage does nothing.
+///
+/// **Threads.** As for [Storage].
 ///
 /// @param untyped the bytes
 /// @param dtype the type of the elements
-public record TypedStorage(Storage untyped, DType dtype) {
-    /// Checks the parts.
-    ///
-    /// @throws IllegalArgumentException if the storage does not hold a whole number of elements
+public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Object> {
+    private static final Map<DType, String> CLASS_NAMES = Stream
+            .of("Double", "Float", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16", "ComplexDouble",
+                    "ComplexFloat", "QUInt8", "QInt8", "QInt32", "QUInt4x2", "QUInt2x4")
+            .collect(Collectors.toUnmodifiableMap(DType::of, prefix -> prefix + "Storage"));
+    private static final Set<DType> TORCH7 = Set.of(DType.FLOAT64, DType.FLOAT32, DType.FLOAT16, DType.INT64,
+            DType.INT32, DType.INT16, DType.INT8, DType.UINT8);
+    private static final ValueLayout.OfDouble DOUBLES = ValueLayout.JAVA_DOUBLE_UNALIGNED
+            .withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfLong LONGS = ValueLayout.JAVA_LONG_UNALIGNED
+            .withOrder(ByteOrder.LITTLE_ENDIAN);
+
+    /// Checks that nothing is missing.
     public TypedStorage {
         Objects.requireNonNull(untyped, "untyped");
-        if (dtype.isByteSized() && untyped.nbytes() % dtype.itemsize() != 0) {
-            throw new IllegalArgumentException(
-                    untyped.nbytes() + " bytes are no whole number of " + dtype.name() + " elements");
+        Objects.requireNonNull(dtype, "dtype");
+    }
+
+    // ---- making ----
+
+    /// Allocates a storage of zeros. (PyTorch and Torch7 leave it uninitialised.)
+    ///
+    /// @param dtype the type of the elements
+    /// @param size how many
+    /// @return the storage
+    /// @throws IllegalArgumentException if the size is negative or too large for any storage
+    /// @throws OutOfMemoryError if the bytes are not to be had
+    public static TypedStorage allocate(DType dtype, long size) {
+        return new TypedStorage(Storage.allocate(bytes(dtype, size)), dtype);
+    }
+
+    /// Allocates a storage of zeros.
+    ///
+    /// @param dtype the type of the elements
+    /// @param size how many
+    /// @param allocator where the bytes come from
+    /// @return the storage
+    /// @throws IllegalArgumentException if the size is negative or too large for any storage
+    /// @throws OutOfMemoryError if the bytes are not to be had
+    public static TypedStorage allocate(DType dtype, long size, Allocator allocator) {
+        return new TypedStorage(Storage.allocate(bytes(dtype, size), allocator), dtype);
+    }
+
+    /// Allocates a storage of zeros of the default type, which is what `torch.Storage` stands for.
+    ///
+    /// @param size how many elements of [DType#defaultType]
+    /// @return the storage
+    /// @throws IllegalArgumentException if the size is negative or too large for any storage
+    /// @throws OutOfMemoryError if the bytes are not to be had
+    public static TypedStorage allocate(long size) {
+        return allocate(DType.defaultType(), size);
+    }
+
+    /// A new storage of the given elements.
+    ///
+    /// @param dtype their type
+    /// @param elements what to convert to it
+    /// @return the storage
+    /// @throws UnsupportedOperationException if the type has no numbers
+    public static TypedStorage of(DType dtype, double... elements) {
+        TypedStorage given = allocate(DType.FLOAT64, elements.length);
+        MemorySegment.copy(elements, 0, given.untyped.writable(), DOUBLES, 0, elements.length);
+        return allocate(dtype, elements.length).copyFrom(given);
+    }
+
+    /// A new storage of the given elements.
+    ///
+    /// @param dtype their type
+    /// @param elements what to convert to it
+    /// @return the storage
+    /// @throws UnsupportedOperationException if the type has no numbers
+    public static TypedStorage of(DType dtype, long... elements) {
+        TypedStorage given = allocate(DType.INT64, elements.length);
+        MemorySegment.copy(elements, 0, given.untyped.writable(), LONGS, 0, elements.length);
+        return allocate(dtype, elements.length).copyFrom(given);
+    }
+
+    /// A storage on memory at an address, as [Storage#ofAddress]: neither copied, nor owned, nor resizable.
+    ///
+    /// @param dtype the type of the elements
+    /// @param address where the first one begins
+    /// @param size how many there are
+    /// @return the storage
+    /// @throws IllegalArgumentException if the size is negative or too large for any storage
+    public static TypedStorage ofAddress(DType dtype, long address, long size) {
+        return new TypedStorage(Storage.ofAddress(address, bytes(dtype, size)), dtype);
+    }
+
+    // ---- names ----
+
+    /// The element type of a storage class.
+    ///
+    /// @param name one of PyTorch's 17 names, with or without `torch.`, for instance `torch.FloatStorage`; or
+    ///     `torch.Storage`, which stands for [DType#defaultType]
+    /// @return the type
+    /// @throws IllegalArgumentException if there is no such storage class
+    public static DType dtypeOf(String name) {
+        String plain = name.startsWith("torch.") ? name.substring(6) : name;
+        if (plain.equals("Storage")) {
+            return DType.defaultType();
+        }
+        return CLASS_NAMES.entrySet().stream().filter(named -> named.getValue().equals(plain)).map(Map.Entry::getKey)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no storage class is called '" + name + "'"));
+    }
+
+    /// {@return the name of PyTorch's and Torch7's storage class for the type, without `torch.`, for instance
+    /// `FloatStorage`; `TypedStorage` for newer types, which have no class of their own in PyTorch either}
+    public String typeName() {
+        return CLASS_NAMES.getOrDefault(dtype, "TypedStorage");
+    }
+
+    static boolean hasClass(DType dtype) {
+        return CLASS_NAMES.containsKey(dtype);
+    }
+
+    // ---- sizes ----
+
+    /// {@return the number of elements; bytes that fill no whole element do not count (as in PyTorch and Torch7)}
+    public long size() {
+        return untyped.nbytes() / elementSize();
+    }
+
+    /// {@return the size of the whole storage in bytes}
+    public long nbytes() {
+        return untyped.nbytes();
+    }
+
+    /// {@return the size of an element in bytes}
+    public int elementSize() {
+        return dtype.itemsize();
+    }
+
+    /// {@return where the bytes live}
+    public Device device() {
+        return untyped.device();
+    }
+
+    /// Changes the number of elements: as many as fit stay, new ones are zero.
+    ///
+    /// @param size the new number
+    /// @return this storage
+    /// @throws IllegalArgumentException if the size is negative or too large for any storage
+    /// @throws UnsupportedOperationException if the storage cannot be resized, as [Storage#resize]
+    /// @throws OutOfMemoryError if the bytes are not to be had; nothing has changed then
+    public TypedStorage resize(long size) {
+        untyped.resize(bytes(dtype, size));
+        return this;
+    }
+
+    // ---- elements ----
+
+    /// {@return an element as a double; the real part of a complex one}
+    ///
+    /// @param index from 0 to `size() - 1`
+    public double getDouble(long index) {
+        check(index);
+        return elements().getDouble(untyped.segment(), index);
+    }
+
+    /// {@return an element as a long, without its fraction; uint64 ones from 2^63 on are negative}
+    ///
+    /// @param index from 0 to `size() - 1`
+    public long getLong(long index) {
+        check(index);
+        return elements().getLong(untyped.segment(), index);
+    }
+
+    /// {@return an element as a complex number}
+    ///
+    /// @param index from 0 to `size() - 1`
+    public Complex getComplex(long index) {
+        check(index);
+        MemorySegment bytes = untyped.segment();
+        return new Complex(elements().getDouble(bytes, index), elements().getImaginary(bytes, index));
+    }
+
+    /// {@return an element as what it is: [Double], [Complex], [Boolean], [Long], or for uint64 [BigInteger]}
+    ///
+    /// @param index from 0 to `size() - 1`
+    public Object get(long index) {
+        return switch (dtype.kind()) {
+            case FLOATING -> getDouble(index);
+            case COMPLEX -> getComplex(index);
+            case BOOLEAN -> getLong(index) != 0;
+            case UNSIGNED -> dtype.bits() < Long.SIZE
+                    ? (Object) getLong(index)
+                    : new BigInteger(Long.toUnsignedString(getLong(index)));
+            case SIGNED, QUANTIZED, BITS -> getLong(index);
+        };
+    }
+
+    /// Writes an element.
+    ///
+    /// @param index from 0 to `size() - 1`
+    /// @param value what to convert to the type
+    public void setDouble(long index, double value) {
+        set(index, ElementBytes.of(stored(), value));
+    }
+
+    /// Writes an element.
+    ///
+    /// @param index from 0 to `size() - 1`
+    /// @param value what to convert to the type
+    public void setLong(long index, long value) {
+        set(index, ElementBytes.of(stored(), value));
+    }
+
+    /// Writes an element.
+    ///
+    /// @param index from 0 to `size() - 1`
+    /// @param value what to convert to the type
+    public void setComplex(long index, Complex value) {
+        set(index, ElementBytes.of(stored(), value));
+    }
+
+    private void set(long index, MemorySegment element) {
+        check(index);
+        if (!untyped.isMeta()) {
+            MemorySegment.copy(element, 0, untyped.writable(), index * elementSize(), elementSize());
         }
     }
 
-    /// {@return the number of elements}
-    public long size() {
-        return dtype.isByteSized()
-                ? untyped.nbytes() / dtype.itemsize()
-                : Math.multiplyExact(untyped.nbytes(), 8) / dtype.bits();
+    /// {@return the elements in order, each as [#get] gives it}
+    public Stream<Object> stream() {
+        return LongStream.range(0, size()).mapToObj(this::get);
+    }
+
+    /// {@return the elements in order, each as [#get] gives it}
+    @Override
+    public Iterator<Object> iterator() {
+        return stream().iterator();
+    }
+
+    /// {@return the elements, each as [#get] gives it, in a list of their own (`tolist` in PyTorch, `totable` in
+    /// Torch7)} A list takes many times the memory of the storage.
+    public List<Object> toList() {
+        return stream().toList();
+    }
+
+    // ---- whole storages ----
+
+    /// Writes one value over all elements.
+    ///
+    /// @param value what to convert to the type
+    /// @return this storage
+    public TypedStorage fill(double value) {
+        return fill(ElementBytes.of(stored(), value));
+    }
+
+    /// Writes one value over all elements.
+    ///
+    /// @param value what to convert to the type
+    /// @return this storage
+    public TypedStorage fill(long value) {
+        return fill(ElementBytes.of(stored(), value));
+    }
+
+    /// Writes one value over all elements.
+    ///
+    /// @param value what to convert to the type
+    /// @return this storage
+    public TypedStorage fill(Complex value) {
+        return fill(ElementBytes.of(stored(), value));
+    }
+
+    private TypedStorage fill(MemorySegment element) {
+        return change(target -> ElementBytes.repeat(element, target));
+    }
+
+    /// Copies all elements of another storage, from any device to any other, and converts them if the types differ.
+    /// (`copy` in Torch7. PyTorch's `copy_` does not convert: that is [Storage#copyFrom].)
+    ///
+    /// Slices of one storage that overlap are copied as if through a third place; Torch7 and PyTorch leave what a
+    /// `memcpy` happens to leave.
+    ///
+    /// @param source where to copy from
+    /// @return this storage
+    /// @throws IllegalArgumentException if the sizes differ (Torch7 checks that for equal types only, and reads or
+    ///     leaves out what is too much otherwise)
+    public TypedStorage copyFrom(TypedStorage source) {
+        if (source.size() != size()) {
+            throw new IllegalArgumentException("cannot copy " + source.describe() + " over " + describe());
+        }
+        return change(target -> source.copyTo(this, target));
+    }
+
+    private void copyTo(TypedStorage other, MemorySegment target) {
+        read(source -> {
+            if (dtype.equals(other.dtype)) {
+                MemorySegment.copy(source, 0, target, 0, target.byteSize());
+            } else {
+                convert(source, other.stored(), target);
+            }
+        });
+    }
+
+    /// Where bytes overlap, the source is copied before it is converted.
+    private void convert(MemorySegment source, DType to, MemorySegment target) {
+        if (source.asOverlappingSlice(target).isEmpty()) {
+            Conversion.convert(stored(), source, to, target, size(), Convention.TORCH7);
+            return;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment copy = arena.allocate(source.byteSize()).copyFrom(source);
+            Conversion.convert(stored(), copy, to, target, size(), Convention.TORCH7);
+        }
+    }
+
+    /// Reads the bytes where the host reaches them: in place, or in a copy.
+    private void read(Consumer<MemorySegment> reader) {
+        Storage host = untyped.cpu();
+        try {
+            reader.accept(host.segment());
+        } finally {
+            Reference.reachabilityFence(host);
+        }
+    }
+
+    /// Changes the elements where the host reaches them: in place, or in a copy that then replaces them.
+    private TypedStorage change(Consumer<MemorySegment> writer) {
+        if (untyped.isMeta()) {
+            return this;
+        }
+        Storage host = untyped.cpu();
+        try {
+            writer.accept(host.writable().asSlice(0, size() * elementSize()));
+            if (host != untyped) {
+                untyped.copyFrom(host);
+            }
+        } finally {
+            Reference.reachabilityFence(host);
+        }
+        return this;
+    }
+
+    /// {@return a new storage with the same elements, on the same device, converted as PyTorch converts (`float()`,
+    /// `long()`, …)} It has bytes of its own also if the type is the same. Quantized elements are converted as the
+    /// integers that are stored, which PyTorch refuses to do.
+    ///
+    /// @param target the type
+    /// @throws UnsupportedOperationException if the types differ and one of them has no numbers
+    public TypedStorage to(DType target) {
+        if (target.equals(dtype)) {
+            return copy();
+        } else if (untyped.isMeta()) {
+            return new TypedStorage(Storage.meta(bytes(target, size())), target);
+        }
+        long nbytes = bytes(target, size());
+        Storage room = device().isCpu() ? untyped.allocateLike(nbytes) : Storage.allocate(nbytes);
+        TypedStorage made = new TypedStorage(room, target);
+        read(source -> made.change(
+                bytes -> Conversion.convert(stored(), source, made.stored(), bytes, size(), Convention.PYTORCH)));
+        return new TypedStorage(made.untyped.to(device()), target);
+    }
+
+    /// {@return a new storage with a copy of the bytes (`clone` in PyTorch)}
+    public TypedStorage copy() {
+        return new TypedStorage(untyped.copy(), dtype);
+    }
+
+    /// {@return a new storage of zeros of the same type, on the same device and from the same allocator (`new` in
+    /// Torch7)}
+    ///
+    /// @param size how many elements
+    /// @throws IllegalArgumentException if the size is negative or too large for any storage
+    public TypedStorage allocateLike(long size) {
+        return new TypedStorage(untyped.allocateLike(bytes(dtype, size)), dtype);
+    }
+
+    /// A view on the elements from an offset to the end, as [#slice(long, long)].
+    ///
+    /// @param offset the first element of the view
+    /// @return the view
+    /// @throws IndexOutOfBoundsException if the offset is negative or larger than this storage
+    public TypedStorage slice(long offset) {
+        return slice(offset, size() - offset);
+    }
+
+    /// A view on some of the elements (in Torch7, a storage made of another one): what is written to one shows in the
+    /// other. It is a storage with an identity of its own that keeps this one alive and cannot be resized, as
+    /// [Storage#slice]. A view may be empty, which Torch7 forbids.
+    ///
+    /// @param offset the first element of the view
+    /// @param size how many
+    /// @return the view
+    /// @throws IndexOutOfBoundsException if the view is not inside this storage
+    public TypedStorage slice(long offset, long size) {
+        if (offset < 0 || size < 0 || offset > size() - size) {
+            throw new IndexOutOfBoundsException(
+                    "a slice of " + size + " elements from element " + offset + " of " + describe());
+        }
+        return new TypedStorage(untyped.slice(offset * elementSize(), size * elementSize()), dtype);
+    }
+
+    // ---- text ----
+
+    /// {@return the bytes as UTF-8 text} NULs are kept. Only for [DType#UINT8] and [DType#INT8], as in Torch7, whose
+    /// strings are bytes: [#string(Charset)] with ISO_8859_1 takes any.
+    ///
+    /// @throws IllegalStateException if the bytes are no UTF-8
+    /// @throws UnsupportedOperationException if the elements are no bytes or chars
+    public String string() {
+        return string(StandardCharsets.UTF_8);
+    }
+
+    /// {@return the bytes as text} NULs are kept.
+    ///
+    /// @param charset what the bytes mean
+    /// @throws IllegalStateException if the bytes are no text of the charset, or too many for a string
+    /// @throws UnsupportedOperationException if the elements are no bytes or chars
+    public String string(Charset charset) {
+        checkText();
+        if (size() > Integer.MAX_VALUE - 8) {
+            throw new IllegalStateException(describe() + " is too long for a string");
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(untyped.segment().toArray(ValueLayout.JAVA_BYTE));
+        try {
+            return charset.newDecoder().decode(bytes).toString();
+        } catch (CharacterCodingException e) {
+            throw new IllegalStateException(
+                    describe() + " holds no " + charset + " text; pass its charset, or ISO_8859_1 to take any bytes",
+                    e);
+        }
+    }
+
+    /// Resizes the storage to the length of a text in UTF-8, and writes it. No NUL is added; those in it are kept.
+    ///
+    /// @param text what to write
+    /// @return this storage
+    /// @throws IllegalArgumentException if the text has half of a surrogate pair
+    /// @throws UnsupportedOperationException if the elements are no bytes or chars, or the storage cannot be resized,
+    ///     also if its size is right already (as in Torch7)
+    public TypedStorage string(String text) {
+        return string(text, StandardCharsets.UTF_8);
+    }
+
+    /// Resizes the storage to the length of a text in bytes, and writes it. No NUL is added; those in it are kept.
+    ///
+    /// @param text what to write
+    /// @param charset how to write it
+    /// @return this storage
+    /// @throws IllegalArgumentException if the charset cannot write the text
+    /// @throws UnsupportedOperationException if the elements are no bytes or chars, or the storage cannot be resized,
+    ///     also if its size is right already (as in Torch7)
+    public TypedStorage string(String text, Charset charset) {
+        checkText();
+        try {
+            ByteBuffer bytes = charset.newEncoder().encode(CharBuffer.wrap(text));
+            resize(bytes.remaining());
+            return change(target -> target.copyFrom(MemorySegment.ofBuffer(bytes)));
+        } catch (CharacterCodingException e) {
+            throw new IllegalArgumentException(charset + " cannot write the text; UTF_8 can write any", e);
+        }
+    }
+
+    private void checkText() {
+        if (!dtype.equals(DType.UINT8) && !dtype.equals(DType.INT8)) {
+            throw new UnsupportedOperationException("only ByteStorage and CharStorage hold text, not " + describe());
+        }
+    }
+
+    // ---- references ----
+
+    /// Adds a reference to the untyped storage, as [Storage#retain].
+    ///
+    /// @return this storage
+    /// @throws IllegalStateException if it was freed
+    public TypedStorage retain() {
+        untyped.retain();
+        return this;
+    }
+
+    /// Takes a reference to the untyped storage away, and gives the bytes back if it was the last, as
+    /// [Storage#release].
+    ///
+    /// @throws IllegalStateException if it was freed before
+    public void free() {
+        untyped.release();
+    }
+
+    /// {@return how many references to the untyped storage there are; 0 once it is freed}
+    public int referenceCount() {
+        return untyped.referenceCount();
+    }
+
+    // ---- printing ----
+
+    /// {@return the elements as PyTorch prints them, one on a line; of more than 1000 only the ends} Those that the
+    /// host cannot read are not shown, and elements without numbers are shown as hexadecimal digits.
+    @Override
+    public String toString() {
+        return StoragePrinter.lines(untyped, size(), this::text) + "\n[torch.storage.TypedStorage(dtype=" + dtype
+                + ", device=" + device() + ") of size " + size() + "]";
+    }
+
+    private String text(long index) {
+        if (dtype.kind() == DType.Kind.BITS) {
+            return hex(index);
+        }
+        return switch (get(index)) {
+            case Double number -> PythonNumber.of(number);
+            case Complex number -> PythonNumber.of(number);
+            case Boolean truth -> truth ? "True" : "False";
+            case Object number -> number.toString();
+        };
+    }
+
+    /// The bits of an element, the highest first.
+    private String hex(long index) {
+        StringBuilder digits = new StringBuilder("0x");
+        for (int i = elementSize() - 1; i >= 0; i--) {
+            digits.append(HexFormat.of().toHexDigits(untyped.get(index * elementSize() + i)));
+        }
+        return digits.toString();
+    }
+
+    /// {@return the elements as Torch7 prints them, without the line feed at the end} All of them are shown.
+    ///
+    /// @throws UnsupportedOperationException if Torch7 has no such type
+    public String toTorch7String() {
+        if (!TORCH7.contains(dtype)) {
+            throw new UnsupportedOperationException("Torch7 cannot print " + describe() + "; it has no such type");
+        }
+        return Torch7Printer.print(this);
+    }
+
+    // ---- helpers ----
+
+    private Elements elements() {
+        return Elements.of(stored());
+    }
+
+    /// The type of what is stored as one element: of elements that share a byte, the byte.
+    private DType stored() {
+        return dtype.kind() == DType.Kind.QUANTIZED && !dtype.isByteSized() ? DType.UINT8 : dtype;
+    }
+
+    private void check(long index) {
+        if (index < 0 || index >= size()) {
+            throw new IndexOutOfBoundsException("element " + index + " of " + describe());
+        }
+    }
+
+    private String describe() {
+        return "a storage of " + size() + " " + dtype.name() + " elements";
+    }
+
+    private static long bytes(DType dtype, long size) {
+        int itemsize = dtype.itemsize();
+        if (size < 0 || size > Long.MAX_VALUE / itemsize) {
+            throw new IllegalArgumentException(
+                    "a storage cannot have " + size + " " + dtype.name() + " elements of " + itemsize + " bytes");
+        }
+        return size * itemsize;
     }
 }

@@ -11,9 +11,10 @@ import java.util.Arrays;
 final class ViewStrides {
     private ViewStrides() {}
 
-    /// Replaces a size of -1 by the one that gives `numel` elements.
-    static Shape inferSize(long[] sizes, long numel) {
-        long[] inferred = sizes.clone();
+    /// The sizes of a view of `numel` elements, with -1 replaced by the size that is missing, as a [Geometry] whose
+    /// strides are still 0.
+    static long[] inferSize(long[] sizes, long numel) {
+        long[] inferred = Arrays.copyOf(sizes, 2 * sizes.length);
         int unknown = -1;
         for (int d = 0; d < sizes.length; d++) {
             if (sizes[d] == -1) {
@@ -25,49 +26,63 @@ final class ViewStrides {
                 inferred[d] = 1;
             }
         }
-        Shape shape = Shape.of(inferred);
-        if (unknown >= 0 && shape.numel() > 0) {
-            inferred[unknown] = numel / shape.numel();
-            shape = Shape.of(inferred);
-        } else if (unknown >= 0) {
+        long known = Geometry.numel(inferred);
+        if (unknown >= 0 && known == 0) {
             throw new IllegalArgumentException("the size -1 in " + Arrays.toString(sizes) + " could be anything");
         }
-        if (shape.numel() != numel) {
+        if (unknown >= 0) {
+            inferred[unknown] = numel / known;
+            known *= inferred[unknown];
+        }
+        if (known != numel) {
             throw new IllegalArgumentException(
                     "the shape " + Arrays.toString(sizes) + " does not fit " + numel + " elements");
         }
-        return shape;
+        return inferred;
     }
 
-    /// The strides that show old elements in a new shape of as many elements.
-    static long[] of(Shape shape, long[] stride, Shape wanted) {
-        if (wanted.numel() == 0) {
-            return shape.equals(wanted) ? stride.clone() : wanted.contiguousStride();
+    /// Fills in the strides that show old elements in new sizes, if there are such strides.
+    ///
+    /// @param old the geometry that there is
+    /// @param wanted the geometry whose strides are to be found, of as many elements; undefined if that fails
+    /// @param numel the number of elements
+    /// @return whether it can be done without a copy
+    static boolean fit(long[] old, long[] wanted, long numel) {
+        int oldRank = Geometry.rank(old);
+        int rank = Geometry.rank(wanted);
+        if (numel == 0) {
+            fillEmpty(old, wanted);
+            return true;
         }
-        long[] result = new long[wanted.rank()];
-        Arrays.fill(result, 1);
-        int next = wanted.rank() - 1;
-        int d = shape.rank() - 1;
+        Arrays.fill(wanted, rank, wanted.length, 1);
+        int next = rank - 1;
+        int d = oldRank - 1;
         while (d >= 0) {
-            long blockStride = stride[d];
-            long blockSize = shape.size(d);
+            long blockStride = old[oldRank + d];
+            long blockSize = old[d];
             d--;
-            while (d >= 0 && (shape.size(d) == 1 || stride[d] == blockSize * blockStride)) {
-                blockSize *= shape.size(d);
+            while (d >= 0 && (old[d] == 1 || old[oldRank + d] == blockSize * blockStride)) {
+                blockSize *= old[d];
                 d--;
             }
             long filled = 1;
-            while (next >= 0 && (filled < blockSize || wanted.size(next) == 1)) {
-                result[next] = filled * blockStride;
-                filled *= wanted.size(next);
+            while (next >= 0 && (filled < blockSize || wanted[next] == 1)) {
+                wanted[rank + next] = filled * blockStride;
+                filled *= wanted[next];
                 next--;
             }
             if (filled != blockSize) {
-                throw new IllegalArgumentException(
-                        "elements of shape " + shape + " and stride " + Arrays.toString(stride)
-                                + " cannot be seen as " + wanted + " without a copy; call contiguous() first");
+                return false;
             }
         }
-        return result;
+        return true;
+    }
+
+    /// Without elements, equal sizes keep their strides, and others lie in row-major order.
+    private static void fillEmpty(long[] old, long[] wanted) {
+        int rank = Geometry.rank(wanted);
+        boolean same = rank == Geometry.rank(old) && Arrays.equals(old, 0, rank, wanted, 0, rank);
+        long[] strides = same ? Geometry.strides(old) : Geometry.shape(wanted).contiguousStride();
+        System.arraycopy(strides, 0, wanted, rank, rank);
     }
 }

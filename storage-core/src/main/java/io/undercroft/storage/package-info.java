@@ -7,13 +7,18 @@
 ///
 /// A [io.undercroft.storage.Storage] is an allocation with an identity. It has a size, a [io.undercroft.storage.Device]
 /// and a reference count, but no element type. Its bytes may come late: they are made by the first call that needs
-/// them.
+/// them. A slice is a storage on a part of another one's bytes. [io.undercroft.storage.SharingCopy] copies storages,
+/// to a device for instance, such that what shared bytes before shares them after.
 ///
 /// A [io.undercroft.storage.Tensor] is a window on a storage: an element type, the [io.undercroft.storage.DType], and a
 /// [io.undercroft.storage.Shape], strides and a storage offset, which count elements. Many tensors may stand on one
 /// storage; what is written through one is read through the others. An element lies at
 /// `offset + index[0] * stride[0] + index[1] * stride[1] + …`, in elements from the start of the storage. Views are new
 /// windows and copy nothing; only methods that say so (`copy`, and `contiguous` where it must) make a new storage.
+///
+/// A tensor that is made of several tensors is a record of them: a [io.undercroft.storage.QuantizedTensor] has stored
+/// integers and the parameters that make numbers of them, a [io.undercroft.storage.SparseTensor] places and values.
+/// Its [io.undercroft.storage.Layout] says how to read it.
 ///
 /// Two things are never mixed up: identity (`a.storage() == b.storage()`: writing to one shows in the other) and
 /// content (`a.contentEquals(b)`: the bytes are equal now).
@@ -26,7 +31,9 @@
 /// | what | who may touch it | who gives it back |
 /// |---|---|---|
 /// | `Allocation` | its one storage | that storage, once, when its last reference goes |
-/// | `Storage` | who holds a reference, or a tensor on it | who made or retained it, by `release()` |
+/// | `Storage` | who holds a reference, or a tensor on it | who made or retained it, by `release()`; else a cleaner |
+/// | slice | as a storage; it is a reference to its base | as a storage |
+/// | `WeakStorage` | everyone | the garbage collector; it is no reference |
 /// | `Tensor` | everyone | the garbage collector; a tensor is no reference to its storage |
 /// | `MemorySegment` | who asked for it, while its storage lives | its allocation |
 /// | `Shape`, `DType`, `Device` | everyone | the garbage collector |
@@ -41,7 +48,8 @@
 ///   [java.lang.foreign.MemorySegment]: unordered, but safe for the JVM.
 /// - Errors: a wrong size, stride or offset is an [IllegalArgumentException], a wrong index an
 ///   [IndexOutOfBoundsException], a freed storage or one without bytes an [IllegalStateException], writing what is
-///   read-only an [UnsupportedOperationException]. Messages hold the numbers.
+///   read-only or resizing what has a fixed size an [UnsupportedOperationException], memory that is not to be had an
+///   [OutOfMemoryError]. Messages hold the numbers.
 @NullMarked
 package io.undercroft.storage;
 

@@ -3,8 +3,10 @@ package io.undercroft.storage;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -93,5 +95,47 @@ class DTypeTest {
         assertThatThrownBy(() -> DType.opaque("x", 0)).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("0");
         assertThatThrownBy(() -> DType.opaque("x", (1 << 20) + 1)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void theDefaultTypeIsBoundForTheLengthOfAnAction() throws Exception {
+        assertThat(DType.defaultType()).isSameAs(DType.FLOAT32);
+        DType inner = DType.callWithDefault(DType.FLOAT64, () -> {
+            assertThat(DType.defaultType()).isSameAs(DType.FLOAT64);
+            return DType.callWithDefault(DType.INT32, DType::defaultType);
+        });
+        assertThat(inner).isSameAs(DType.INT32);
+        DType.runWithDefault(DType.FLOAT16, () -> assertThat(DType.defaultType()).isSameAs(DType.FLOAT16));
+        assertThat(DType.defaultType()).isSameAs(DType.FLOAT32);
+    }
+
+    @Test
+    void theDefaultTypeOfOtherThreadsIsNotTouched() {
+        AtomicReference<DType> seen = new AtomicReference<>();
+        DType.runWithDefault(DType.FLOAT64, () -> {
+            try {
+                Thread.ofVirtual().start(() -> seen.set(DType.defaultType())).join();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        assertThat(seen).hasValue(DType.FLOAT32);
+    }
+
+    @Test
+    void anActionsExceptionPassesAndTheDefaultIsAsBefore() {
+        assertThatThrownBy(() -> DType.callWithDefault(DType.FLOAT64, () -> {
+            throw new IOException("torn");
+        })).isInstanceOf(IOException.class).hasMessage("torn");
+        assertThat(DType.defaultType()).isSameAs(DType.FLOAT32);
+    }
+
+    @Test
+    void onlyATypeWithAStorageClassCanBeTheDefault() {
+        assertThatThrownBy(() -> DType.runWithDefault(DType.FLOAT8_E4M3FN, () -> {}))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("torch.float8_e4m3fn cannot be the default: no storage class is named after it");
+        assertThatThrownBy(() -> DType.callWithDefault(DType.UINT16, () -> 1))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 }

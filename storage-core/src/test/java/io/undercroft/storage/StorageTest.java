@@ -94,7 +94,7 @@ class StorageTest {
             Storage storage = Storage.wrap(MemorySegment.ofArray(new byte[2]).asReadOnly());
             assertThat(storage.isReadOnly()).isTrue();
             assertThatThrownBy(() -> storage.set(0, (byte) 1)).isInstanceOf(UnsupportedOperationException.class)
-                    .hasMessage(storage + " is read-only; open it copy-on-write or copy it to write");
+                    .hasMessage(storage.describe() + " is read-only; open it copy-on-write or copy it to write");
             assertThatThrownBy(() -> storage.fill((byte) 1)).isInstanceOf(UnsupportedOperationException.class);
             assertThatThrownBy(() -> storage.copyFrom(Storage.allocate(2)))
                     .isInstanceOf(UnsupportedOperationException.class);
@@ -143,7 +143,7 @@ class StorageTest {
             storage.release();
             assertThat(freed).hasValue(1);
             assertThat(storage.referenceCount()).isZero();
-            assertThat(storage).hasToString("storage #" + storage.id() + " of 8 bytes on cpu (freed)");
+            assertThat(storage.describe()).isEqualTo("storage #" + storage.id() + " of 8 bytes on cpu (freed)");
         }
 
         @Test
@@ -211,7 +211,7 @@ class StorageTest {
         void aDeferredAllocationOfTheWrongSizeIsGivenBack() {
             Storage storage = Storage.deferred(8, () -> allocation(7));
             assertThatThrownBy(storage::segment).isInstanceOf(IllegalStateException.class)
-                    .hasMessage("an allocation of 7 bytes came for " + storage);
+                    .hasMessage("an allocation of 7 bytes came for " + storage.describe());
             assertThat(freed).hasValue(1);
         }
     }

@@ -130,7 +130,7 @@ class TensorTest {
             assertThatThrownBy(() -> data.permute(0, 1)).isInstanceOf(IllegalArgumentException.class)
                     .hasMessage("an order of 2 dimensions for a tensor that has 3");
             assertThatThrownBy(() -> data.permute(0, 1, -2)).isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage("dimension 1 twice in the order [0, 1, -2]");
+                    .hasMessage("dimension 1 twice in [0, 1, -2]");
             assertThatThrownBy(() -> data.expand(2, 3, 5)).isInstanceOf(IllegalArgumentException.class)
                     .hasMessage("cannot expand [2, 3, 4] to [2, 3, 5]");
             assertThatThrownBy(() -> data.expand(3, 4)).isInstanceOf(IllegalArgumentException.class);

@@ -68,7 +68,7 @@ final class TorchCases {
         return Storage.wrap(MemorySegment.ofArray(text.equals("-") ? new byte[0] : HexFormat.of().parseHex(text)));
     }
 
-    private static Set<Tensor.Flag> flags(String text) {
+    static Set<Tensor.Flag> flags(String text) {
         Set<Tensor.Flag> flags = EnumSet.noneOf(Tensor.Flag.class);
         if (!text.equals("-")) {
             Arrays.stream(text.split(",", -1)).map(Tensor.Flag::valueOf).forEach(flags::add);

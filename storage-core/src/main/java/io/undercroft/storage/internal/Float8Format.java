@@ -16,7 +16,7 @@ enum Float8Format {
     E8M0FNU(0, 127, 0xFE, 0xFF) {
         @Override
         float value(int code) {
-            return code == 0xFF ? Float.NaN : Math.scalb(1f, code - 127);
+            return code == 0xFF ? ONLY_NAN : Math.scalb(1f, code - 127);
         }
 
         /// Drops the sign and the mantissa, after rounding the mantissa. A tie goes up, but for the subnormal 2^-127,
@@ -33,6 +33,10 @@ enum Float8Format {
 
     private static final int SIGN = 0x80;
     private static final int NAN = 0x7F;
+    /// PyTorch's value for the NaN of formats that have one: a signalling NaN.
+    private static final float ONLY_NAN = Float.intBitsToFloat(0x7F80_0001);
+    private static final int QUIET_NAN = 0x7FC0_0000;
+    private static final int FLOAT_MANTISSA_BITS = 23;
 
     private final int mantissaBits;
     private final int bias;
@@ -64,14 +68,21 @@ enum Float8Format {
     float value(int code) {
         int magnitude = code & ~SIGN;
         if (hasOnlyOneNaN() && code == SIGN) {
-            return Float.NaN;
+            return ONLY_NAN;
         }
         if (magnitude > maxFinite) {
-            return magnitude == overflow ? signOf(code) * Float.POSITIVE_INFINITY : Float.NaN;
+            return magnitude == overflow ? signOf(code) * Float.POSITIVE_INFINITY : nan(code);
         }
         int exponent = Math.max(magnitude >> mantissaBits, 1);
         int count = magnitude - ((exponent - 1) << mantissaBits);
         return signOf(code) * Math.scalb((float) count, exponent - bias - mantissaBits);
+    }
+
+    /// A NaN with the sign and the mantissa of its code.
+    private float nan(int code) {
+        int payload = (code << (FLOAT_MANTISSA_BITS - mantissaBits)) & ((1 << FLOAT_MANTISSA_BITS) - 1);
+        int sign = (code & SIGN) << (Integer.SIZE - Byte.SIZE);
+        return Float.intBitsToFloat(sign | QUIET_NAN | payload);
     }
 
     private int magnitude(float value) {

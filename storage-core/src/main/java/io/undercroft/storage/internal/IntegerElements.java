@@ -4,8 +4,7 @@ import java.lang.foreign.MemorySegment;
 
 /// Integers of whole bytes.
 ///
-/// A double that is written loses its fraction, then its upper bits: 300.7 becomes 44 as an unsigned byte. Beyond the
-/// range of `long`, where C says nothing, the nearest `long` is taken first, and NaN counts as 0.
+/// A double that is written is truncated as [Truncation] says.
 ///
 /// @param bits width of an element: 8, 16, 32 or 64
 /// @param signed whether the highest bit is a sign
@@ -18,8 +17,6 @@ record IntegerElements(int bits, boolean signed) implements Elements {
     static final IntegerElements UINT32 = new IntegerElements(32, false);
     static final IntegerElements UINT16 = new IntegerElements(16, false);
     static final IntegerElements UINT8 = new IntegerElements(8, false);
-
-    private static final double TWO_TO_63 = 0x1p63;
 
     @Override
     public double getDouble(MemorySegment bytes, long position) {
@@ -63,16 +60,11 @@ record IntegerElements(int bits, boolean signed) implements Elements {
     }
 
     private long toLong(double value) {
-        boolean upperHalf = !signed && value >= TWO_TO_63;
-        return upperHalf ? (long) (value - TWO_TO_63) + Long.MIN_VALUE : (long) value;
+        return Truncation.of(bits, signed).of(value);
     }
 
     private double toDouble(long value) {
-        if (signed || value >= 0) {
-            return value;
-        }
-        // Halved so that it fits a long; the lost bit is kept sticky, so that rounding sees it.
-        return (double) ((value >>> 1) | (value & 1)) * 2;
+        return signed ? value : Unsigned.toDouble(value);
     }
 
     /// Negatives in two's complement, which for unsigned integers are what is missing to 2^bits.

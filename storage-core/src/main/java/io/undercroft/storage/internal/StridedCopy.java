@@ -1,37 +1,75 @@
 package io.undercroft.storage.internal;
 
 import io.undercroft.storage.DType;
-import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Set;
 
-/// Copies the elements of a tensor, in row-major order, to bytes without gaps.
+/// Copies the elements of a tensor to another one, or in row-major order to bytes without gaps.
 ///
-/// Dimensions that lie one inside the other without a gap are joined first, so that a copy is made of as few and as
-/// long runs as the strides allow. The innermost dimension is one [MemorySegment#copy] if its elements are adjacent,
-/// else a loop over elements; the outer ones are counted like an odometer. The heap holds a few numbers for each
-/// dimension, whatever the size of the tensor.
+/// Elements that keep their bits are moved at once, by runs if they have any ([Tiles], [ElementMover]). Others go tile
+/// by tile through a small buffer, where they lie without gaps while they are converted.
 public final class StridedCopy {
-    private final DType dtype;
-    private final MemorySegment source;
-    private final MemorySegment target;
-    /// Sizes and strides of the joined dimensions, innermost first.
-    private final long[] sizes;
-    private final long[] strides;
-    private final int rank;
+    /// The most elements of a tile that is converted, and the side of a square one.
+    private static final int TILE = 4096;
+    private static final int TILE_SIDE = 64;
+    /// The fewest adjacent elements that are converted where they are.
+    private static final int LONG_RUN = 256;
 
-    private StridedCopy(Tensor tensor, MemorySegment target) {
-        this.dtype = tensor.dtype();
-        this.source = tensor.storage().segment();
+    private final Side source;
+    private final Side target;
+    private final Tiles tiles;
+    private final MemorySegment read;
+    private final MemorySegment converted;
+
+    private StridedCopy(Side source, Side target, long[] sizes) {
+        this.source = source;
         this.target = target;
-        this.sizes = new long[tensor.dim() + 1];
-        this.strides = new long[tensor.dim() + 1];
-        this.rank = join(tensor);
+        this.tiles = Tiles.of(sizes, source.stride, target.stride);
+        this.read = MemorySegment.ofArray(new byte[TILE * source.dtype.itemsize()]);
+        this.converted = MemorySegment.ofArray(new byte[TILE * target.dtype.itemsize()]);
     }
 
-    /// Copies all elements and carries out negation and conjugation. Bits of the last byte that no element fills stay
-    /// as they are.
+    /// One of the two tensors.
+    private static final class Side {
+        private final DType dtype;
+        private final MemorySegment bytes;
+        private final long offset;
+        private final long[] stride;
+        private final Set<Flag> flags;
+
+        Side(DType dtype, MemorySegment bytes, long offset, long[] stride, Set<Flag> flags) {
+            this.dtype = dtype;
+            this.bytes = bytes;
+            this.offset = offset;
+            this.stride = stride;
+            this.flags = flags;
+        }
+
+        static Side of(Tensor tensor, MemorySegment bytes) {
+            return new Side(tensor.dtype(), bytes, tensor.storageOffset(), tensor.stride(), tensor.flags());
+        }
+
+        /// Elements without gaps.
+        static Side of(DType dtype, MemorySegment bytes, long[] sizes) {
+            return new Side(dtype, bytes, 0, contiguousStride(sizes), Set.of());
+        }
+
+        /// The bytes from the first element to the last.
+        MemorySegment extent(long[] sizes) {
+            long last = 0;
+            for (int d = 0; d < sizes.length; d++) {
+                last += (sizes[d] - 1) * stride[d];
+            }
+            long start = offset * dtype.bits() / 8;
+            return bytes.asSlice(start, dtype.nbytes(offset + last + 1) - start);
+        }
+    }
+
+    /// Copies all elements in row-major order and carries out negation and conjugation. Bits of the last byte that no
+    /// element fills stay as they are.
     ///
     /// @param tensor what to copy
     /// @param target where to, not overlapping the tensor's storage; the first element goes to byte 0
@@ -40,137 +78,107 @@ public final class StridedCopy {
         if (tensor.numel() == 0) {
             return;
         }
-        new StridedCopy(tensor, target).run(tensor.storageOffset());
-        resolve(tensor, target);
+        long[] sizes = tensor.shape().toArray();
+        move(Side.of(tensor, tensor.storage().segment()), Side.of(tensor.dtype(), target, sizes), sizes);
+        LazyFlags.resolve(tensor.dtype(), tensor.flags(), target, tensor.numel());
     }
 
-    /// Joins the dimensions; those of size 1 go away.
-    private int join(Tensor tensor) {
-        int last = 0;
-        sizes[0] = 1;
-        strides[0] = 1;
-        for (int d = tensor.dim() - 1; d >= 0; d--) {
-            long size = tensor.size(d);
-            long stride = tensor.stride(d);
-            if (size == 1) {
-                continue;
-            }
-            if (sizes[last] == 1) {
-                sizes[last] = size;
-                strides[last] = stride;
-            } else if (stride == sizes[last] * strides[last]) {
-                sizes[last] *= size;
-            } else {
-                last++;
-                sizes[last] = size;
-                strides[last] = stride;
-            }
-        }
-        return last + 1;
-    }
-
-    private void run(long offset) {
-        long[] index = new long[rank];
-        long from = offset;
-        long to = 0;
-        while (true) {
-            copyInnermost(from, to);
-            to += sizes[0];
-            int d = 1;
-            while (d < rank && index[d] == sizes[d] - 1) {
-                from -= index[d] * strides[d];
-                index[d] = 0;
-                d++;
-            }
-            if (d == rank) {
-                return;
-            }
-            index[d]++;
-            from += strides[d];
-        }
-    }
-
-    private void copyInnermost(long from, long to) {
-        if (!dtype.isByteSized()) {
-            copyBits(from, to);
+    /// Copies all elements to a tensor of the same shape, converted to its dtype as PyTorch converts ([Conversion]).
+    /// Negation and conjugation of both are carried out: the target then has the values that the source had before, also
+    /// where their bytes overlap (PyTorch leaves the outcome of that open).
+    ///
+    /// @param source what to copy
+    /// @param target where to; of the same shape
+    /// @param targetBytes the bytes of the target's storage, for writing
+    /// @throws IllegalArgumentException if the shapes differ, or elements of the target share their place by stride 0
+    /// @throws UnsupportedOperationException if the dtypes differ and one of them has no numbers
+    public static void copy(Tensor source, Tensor target, MemorySegment targetBytes) {
+        check(source, target);
+        if (source.numel() == 0) {
             return;
         }
-        int itemsize = dtype.itemsize();
-        if (strides[0] == 1) {
-            MemorySegment.copy(source, from * itemsize, target, to * itemsize, sizes[0] * itemsize);
+        long[] sizes = source.shape().toArray();
+        Side from = Side.of(source, source.storage().segment());
+        Side to = Side.of(target, targetBytes);
+        if (from.extent(sizes).asOverlappingSlice(to.extent(sizes)).isEmpty()) {
+            copy(from, to, sizes);
             return;
         }
-        long step = strides[0] * itemsize;
-        switch (itemsize) {
-            case 1 -> copyBytes(from, to, step);
-            case 2 -> copyShorts(from * itemsize, to * itemsize, step);
-            case 4 -> copyInts(from * itemsize, to * itemsize, step);
-            case 8 -> copyLongs(from * itemsize, to * itemsize, step);
-            default -> copyWide(from * itemsize, to * itemsize, step);
+        try (Arena arena = Arena.ofConfined()) {
+            Side aside = Side.of(source.dtype(), arena.allocate(source.dtype().nbytes(source.numel())), sizes);
+            copy(source, aside.bytes);
+            copy(aside, to, sizes);
         }
     }
 
-    private void copyBytes(long from, long to, long step) {
-        for (long i = 0; i < sizes[0]; i++) {
-            target.set(Layouts.BYTE, to + i, source.get(Layouts.BYTE, from + i * step));
+    private static void check(Tensor source, Tensor target) {
+        if (!source.shape().equals(target.shape())) {
+            throw new IllegalArgumentException(
+                    "elements of shape " + source.shape() + " for a target of shape " + target.shape());
         }
-    }
-
-    private void copyShorts(long from, long to, long step) {
-        for (long i = 0; i < sizes[0]; i++) {
-            target.set(Layouts.SHORT, to + i * Short.BYTES, source.get(Layouts.SHORT, from + i * step));
-        }
-    }
-
-    private void copyInts(long from, long to, long step) {
-        for (long i = 0; i < sizes[0]; i++) {
-            target.set(Layouts.INT, to + i * Integer.BYTES, source.get(Layouts.INT, from + i * step));
-        }
-    }
-
-    private void copyLongs(long from, long to, long step) {
-        for (long i = 0; i < sizes[0]; i++) {
-            target.set(Layouts.LONG, to + i * Long.BYTES, source.get(Layouts.LONG, from + i * step));
-        }
-    }
-
-    private void copyWide(long from, long to, long step) {
-        int itemsize = dtype.itemsize();
-        for (long i = 0; i < sizes[0]; i++) {
-            MemorySegment.copy(source, from + i * step, target, to + i * itemsize, itemsize);
-        }
-    }
-
-    /// For elements that end inside a byte. Such types are rare and small, so plainness is worth more than speed here.
-    private void copyBits(long from, long to) {
-        int bits = dtype.bits();
-        for (long i = 0; i < sizes[0]; i++) {
-            for (int bit = 0; bit < bits; bit++) {
-                copyBit((from + i * strides[0]) * bits + bit, (to + i) * bits + bit);
+        for (int d = 0; d < target.dim(); d++) {
+            if (target.stride(d) == 0 && target.size(d) > 1) {
+                throw new IllegalArgumentException("stride 0 of dimension " + d + " puts " + target.size(d)
+                        + " elements of the target in one place; copy it first");
             }
         }
     }
 
-    private void copyBit(long from, long to) {
-        int value = source.get(Layouts.BYTE, from / 8) >> (from % 8) & 1;
-        int others = target.get(Layouts.BYTE, to / 8) & ~(1 << to % 8);
-        target.set(Layouts.BYTE, to / 8, (byte) (others | value << to % 8));
+    private static void copy(Side source, Side target, long[] sizes) {
+        if (source.dtype.equals(target.dtype) && LazyFlags.agree(source.flags, target.flags)) {
+            move(source, target, sizes);
+        } else {
+            new StridedCopy(source, target, sizes).run();
+        }
     }
 
-    private static void resolve(Tensor tensor, MemorySegment target) {
-        if (!tensor.is(Flag.NEG) && !tensor.is(Flag.CONJ)) {
-            return;
+    private static void move(Side source, Side target, long[] sizes) {
+        Tiles tiles = Tiles.of(sizes, source.stride, target.stride);
+        new ElementMover(source.dtype, source.bytes, target.bytes).move(tiles, source.offset, target.offset);
+    }
+
+    private void run() {
+        if (areLongRuns()) {
+            tiles.forEach(source.offset, target.offset, tiles.size(0), 1, this::convertRun);
+        } else if (tiles.areCrossed()) {
+            tiles.forEach(source.offset, target.offset, TILE_SIDE, TILE_SIDE, this::convert);
+        } else {
+            long width = Math.min(tiles.size(0), TILE);
+            tiles.forEach(source.offset, target.offset, width, TILE / width, this::convert);
         }
-        Elements stored = Elements.of(tensor.dtype());
-        Elements meant = Elements.of(tensor.dtype(), tensor.flags());
-        boolean inexact = tensor.dtype().kind() == Kind.FLOATING || tensor.dtype().kind() == Kind.COMPLEX;
-        for (long position = 0; position < tensor.numel(); position++) {
-            if (inexact) {
-                stored.setComplex(target, position, meant.getDouble(target, position),
-                        meant.getImaginary(target, position));
-            } else {
-                stored.setLong(target, position, meant.getLong(target, position));
-            }
+    }
+
+    /// Whether elements can be converted where they are.
+    private boolean areLongRuns() {
+        boolean asStored = !LazyFlags.areSet(source.flags) && !LazyFlags.areSet(target.flags);
+        boolean byteSized = source.dtype.isByteSized() && target.dtype.isByteSized();
+        return asStored && byteSized && tiles.haveRuns() && tiles.size(0) >= LONG_RUN;
+    }
+
+    private void convertRun(long from, long to, long width, long height) {
+        Conversion.convert(source.dtype, source.bytes.asSlice(from * source.dtype.itemsize()), target.dtype,
+                target.bytes.asSlice(to * target.dtype.itemsize()), width, Convention.PYTORCH);
+    }
+
+    private void convert(long from, long to, long width, long height) {
+        long numel = width * height;
+        long[] sizes = {height, width};
+        move(new Side(source.dtype, source.bytes, from, new long[]{tiles.sourceStride(1), tiles.sourceStride(0)},
+                source.flags), Side.of(source.dtype, read, sizes), sizes);
+        LazyFlags.resolve(source.dtype, source.flags, read, numel);
+        Conversion.convert(source.dtype, read, target.dtype, converted, numel, Convention.PYTORCH);
+        LazyFlags.resolve(target.dtype, target.flags, converted, numel);
+        move(Side.of(target.dtype, converted, sizes), new Side(target.dtype, target.bytes, to,
+                new long[]{tiles.targetStride(1), tiles.targetStride(0)}, target.flags), sizes);
+    }
+
+    private static long[] contiguousStride(long[] sizes) {
+        long[] stride = new long[sizes.length];
+        long step = 1;
+        for (int d = sizes.length - 1; d >= 0; d--) {
+            stride[d] = step;
+            step *= sizes[d];
         }
+        return stride;
     }
 }

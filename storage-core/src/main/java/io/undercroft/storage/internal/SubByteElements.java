@@ -18,7 +18,7 @@ record SubByteElements(int bits) implements Elements {
 
     @Override
     public void setDouble(MemorySegment bytes, long position, double value) {
-        setLong(bytes, position, (long) value);
+        setLong(bytes, position, Truncation.TO_LONG.of(value));
     }
 
     @Override

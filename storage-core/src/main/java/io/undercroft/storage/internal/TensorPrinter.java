@@ -1,6 +1,7 @@
 package io.undercroft.storage.internal;
 
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
 import java.util.ArrayList;
@@ -8,14 +9,15 @@ import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
 
 /// Prints tensors as PyTorch does with its default options: lines of 80 characters, 4 digits, and of more than 1000
 /// elements only the first and last 3 of each dimension.
 ///
 /// Where PyTorch prints more than a tensor of ours knows, or nothing at all: quantized elements are printed as the
 /// integers that are stored, and elements without a numeric value as hexadecimal digits. A NaN among float8_e8m0fnu
-/// does not change how the numbers beside it are printed; PyTorch takes it for a finite number there. A tensor on a
-/// freed storage is printed without elements.
+/// does not change how the numbers beside it are printed; PyTorch takes it for a finite number there. A tensor whose
+/// storage was freed or has become too small is printed without elements.
 public final class TensorPrinter {
     private static final String PREFIX = "tensor(";
     private static final int LINE_WIDTH = 80;
@@ -25,12 +27,12 @@ public final class TensorPrinter {
 
     private final Tensor tensor;
     private final boolean summarized;
-    private final boolean freed;
+    private final @Nullable String missing;
 
     private TensorPrinter(Tensor tensor) {
         this.tensor = tensor;
         this.summarized = tensor.numel() > SUMMARY_THRESHOLD;
-        this.freed = tensor.storage().referenceCount() == 0;
+        this.missing = missing(tensor);
     }
 
     /// {@return the tensor as PyTorch prints it}
@@ -40,11 +42,37 @@ public final class TensorPrinter {
         return new TensorPrinter(tensor).print();
     }
 
-    private String print() {
-        StringBuilder text = new StringBuilder(PREFIX).append(body());
+    /// {@return only the elements, from the opening bracket to the closing one, as they are printed from a column on;
+    /// `...` if there are none to be read}
+    ///
+    /// @param tensor what to print
+    /// @param indent the column
+    static String elements(Tensor tensor, int indent) {
+        return new TensorPrinter(tensor).body(indent);
+    }
+
+    /// {@return a text with the suffixes of a tensor after it, on new lines where it gets too long, and the closing
+    /// parenthesis}
+    ///
+    /// @param start the text
+    /// @param suffixes what follows after commas
+    static String withSuffixes(String start, List<String> suffixes) {
         // PyTorch counts two characters too many here, and the line breaks should be its own.
-        int column = text.length() - text.lastIndexOf("\n") + 1;
-        for (String suffix : suffixes()) {
+        return withSuffixes(start, start.length() - start.lastIndexOf("\n") + 1, suffixes);
+    }
+
+    /// {@return as [#withSuffixes], but the first suffix on a new line however short the last one is}
+    ///
+    /// @param start the text
+    /// @param suffixes what follows after commas
+    static String withSuffixesBelow(String start, List<String> suffixes) {
+        return withSuffixes(start, LINE_WIDTH, suffixes);
+    }
+
+    private static String withSuffixes(String start, int length, List<String> suffixes) {
+        StringBuilder text = new StringBuilder(start);
+        int column = length;
+        for (String suffix : suffixes) {
             if (column + suffix.length() + 2 > LINE_WIDTH) {
                 text.append(",\n").append(" ".repeat(PREFIX.length()));
                 column = PREFIX.length() + suffix.length();
@@ -57,6 +85,10 @@ public final class TensorPrinter {
         return text.append(")").toString();
     }
 
+    private String print() {
+        return withSuffixes(PREFIX + body(PREFIX.length()), suffixes());
+    }
+
     private List<String> suffixes() {
         List<String> suffixes = new ArrayList<>();
         boolean unread = isUnread();
@@ -65,7 +97,7 @@ public final class TensorPrinter {
             suffixes.add("device='" + tensor.device() + "'");
         }
         if (unread || (empty && tensor.dim() != 1)) {
-            suffixes.add("size=" + tuple());
+            suffixes.add("size=" + tuple(tensor.shape()));
         }
         boolean clear = (unread || empty) ? tensor.dtype().equals(DType.FLOAT32) : speaksForItself(tensor.dtype());
         if (!clear) {
@@ -74,14 +106,27 @@ public final class TensorPrinter {
         if (tensor.is(Flag.REQUIRES_GRAD)) {
             suffixes.add("requires_grad=True");
         }
-        if (freed) {
-            suffixes.add("storage=freed");
+        if (missing != null) {
+            suffixes.add("storage=" + missing);
         }
         return suffixes;
     }
 
+    /// Why there are no elements to print; null if there are.
+    private static @Nullable String missing(Tensor tensor) {
+        if (tensor.storage().referenceCount() == 0) {
+            return "freed";
+        }
+        long last = tensor.storageOffset();
+        for (int d = 0; d < tensor.dim(); d++) {
+            last += (tensor.size(d) - 1) * tensor.stride(d);
+        }
+        boolean fits = tensor.numel() == 0 || tensor.dtype().nbytes(last + 1) <= tensor.storage().nbytes();
+        return fits ? null : "too small";
+    }
+
     private boolean isUnread() {
-        return freed || tensor.device().isMeta() || showsTooMuch();
+        return missing != null || tensor.device().isMeta() || showsTooMuch();
     }
 
     /// Whether the shape has so many dimensions that even the ends of all of them are too much.
@@ -93,27 +138,33 @@ public final class TensorPrinter {
         return shown > MAX_SHOWN;
     }
 
-    /// The shape as Python prints a tuple.
-    private String tuple() {
-        return LongStream.of(tensor.shape().toArray()).mapToObj(Long::toString)
-                .collect(Collectors.joining(", ", "(", tensor.dim() == 1 ? ",)" : ")"));
+    /// {@return a shape as Python prints a tuple}
+    ///
+    /// @param shape what to print
+    static String tuple(Shape shape) {
+        return LongStream.of(shape.toArray()).mapToObj(Long::toString)
+                .collect(Collectors.joining(", ", "(", shape.rank() == 1 ? ",)" : ")"));
     }
 
-    private static boolean speaksForItself(DType dtype) {
+    /// {@return whether printed elements of a dtype show which it is}
+    ///
+    /// @param dtype what to look at
+    static boolean speaksForItself(DType dtype) {
         return dtype.equals(DType.FLOAT32) || dtype.equals(DType.COMPLEX64) || dtype.equals(DType.INT64)
                 || dtype.equals(DType.BOOL);
     }
 
-    private String body() {
+    private String body(int indent) {
         if (isUnread()) {
             return "...";
         }
         if (tensor.numel() == 0) {
             return "[]";
         }
+        Tensor readable = tensor.cpu();
         List<Tensor> shown = new ArrayList<>();
-        forEachShown(tensor, shown::add);
-        return new Layout(Cells.of(shown)).lay(tensor, PREFIX.length());
+        forEachShown(readable, shown::add);
+        return new Layout(Cells.of(shown)).lay(readable, indent);
     }
 
     private boolean hidesMiddle(Tensor part) {

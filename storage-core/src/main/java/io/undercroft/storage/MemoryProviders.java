@@ -1,0 +1,38 @@
+package io.undercroft.storage;
+
+import io.undercroft.storage.spi.DeviceMemory;
+import io.undercroft.storage.spi.MemoryProvider;
+import java.util.List;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.function.Function;
+
+/// The memory that other rooms bring, or a message that says which room is missing.
+final class MemoryProviders {
+    private static final List<MemoryProvider> ALL = ServiceLoader
+            .load(MemoryProvider.class, MemoryProvider.class.getClassLoader()).stream()
+            .map(ServiceLoader.Provider::get).toList();
+
+    private MemoryProviders() {}
+
+    static Allocator shared() {
+        return first(MemoryProvider::shared).orElseThrow(() -> new IllegalStateException(
+                "there is no shared memory here; it needs undercroft-mmap on the class path, Linux or macOS, and "
+                        + "--enable-native-access=ALL-UNNAMED"));
+    }
+
+    static Allocator pinned() {
+        return first(MemoryProvider::pinned).orElseThrow(() -> new IllegalStateException(
+                "there is no pinned memory here; it needs undercroft-cuda on the class path and a CUDA device"));
+    }
+
+    static DeviceMemory device(Device device) {
+        return first(provider -> provider.device(device)).orElseThrow(() -> new IllegalStateException(
+                "there is no device " + device + " here; cuda devices need undercroft-cuda on the class path and "
+                        + "NVIDIA's driver"));
+    }
+
+    private static <T> Optional<T> first(Function<MemoryProvider, Optional<T>> question) {
+        return ALL.stream().map(question).flatMap(Optional::stream).findFirst();
+    }
+}

@@ -1,0 +1,72 @@
+package io.undercroft.storage;
+
+import java.util.IdentityHashMap;
+import java.util.function.UnaryOperator;
+
+/// Copies tensors and storages such that those which shared a storage share its copy. Each storage is copied once,
+/// whole, however many tensors and slices stand on it. (PyTorch's `deepcopy` of tensors that are copied together; its
+/// `to(device)` copies tensor by tensor and loses the sharing.)
+///
+/// Give everything that belongs together to one instance. It remembers what it copied, and so keeps it from the garbage
+/// collector, until it is itself collected. Not safe for several threads at once.
+public final class SharingCopy {
+    private final UnaryOperator<Storage> copy;
+    private final IdentityHashMap<Storage, Storage> copies = new IdentityHashMap<>();
+
+    private SharingCopy(UnaryOperator<Storage> copy) {
+        this.copy = copy;
+    }
+
+    /// {@return something that copies to a device; what is there already stays as it is}
+    ///
+    /// @param device where to copy
+    public static SharingCopy to(Device device) {
+        return new SharingCopy(storage -> storage.to(device));
+    }
+
+    /// {@return something that copies to new memory}
+    ///
+    /// @param allocator where the copies come from
+    public static SharingCopy into(Allocator allocator) {
+        return new SharingCopy(storage -> Storage.allocate(storage.nbytes(), allocator).copyFrom(storage));
+    }
+
+    /// {@return the copy of a storage: the same one each time} The copy of a slice is a slice of the copy of its base.
+    ///
+    /// @param storage what to copy
+    /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no such device
+    public Storage of(Storage storage) {
+        Storage known = copies.get(storage);
+        if (known != null) {
+            return known;
+        }
+        Storage made = storage.base().map(base -> sliceOf(of(base), base, storage))
+                .orElseGet(() -> copy.apply(storage));
+        copies.put(storage, made);
+        return made;
+    }
+
+    /// {@return a tensor of the same geometry and flags on the copy of its storage}
+    ///
+    /// @param tensor what to copy
+    /// @throws IllegalStateException as [#of(Storage)]
+    public Tensor of(Tensor tensor) {
+        Storage target = of(tensor.storage());
+        return target == tensor.storage()
+                ? tensor
+                : Tensor.of(target, tensor.dtype(), tensor.storageOffset(), tensor.shape(), tensor.stride())
+                        .withFlags(tensor.flags());
+    }
+
+    /// {@return a typed storage on the copy of its bytes}
+    ///
+    /// @param storage what to copy
+    /// @throws IllegalStateException as [#of(Storage)]
+    public TypedStorage of(TypedStorage storage) {
+        return new TypedStorage(of(storage.untyped()), storage.dtype());
+    }
+
+    private static Storage sliceOf(Storage copyOfBase, Storage base, Storage slice) {
+        return copyOfBase == base ? slice : copyOfBase.slice(slice.sliceOffset(), slice.nbytes());
+    }
+}

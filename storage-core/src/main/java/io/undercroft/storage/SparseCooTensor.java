@@ -1,0 +1,205 @@
+package io.undercroft.storage;
+
+import io.undercroft.storage.internal.HolderPrinter;
+import java.util.Arrays;
+import java.util.Objects;
+
+/// A sparse tensor in coordinate format: for each value, its index in every sparse dimension. PyTorch's
+/// `torch.sparse_coo_tensor`.
+///
+/// @param indices int64, of shape (sparse dimensions, nnz)
+/// @param values of shape (nnz, dense dimensions …)
+/// @param shape sizes of the sparse dimensions, then of the dense ones
+/// @param coalescence whether the indices are known to be sorted and distinct
+public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
+        Coalescence coalescence) implements SparseTensor {
+    /// What is known of the order of the indices.
+    public enum Coalescence {
+        /// They are in ascending row-major order, and each stands there once.
+        COALESCED,
+        /// They may be in any order, and values of the same index are to be summed.
+        UNCOALESCED
+    }
+
+    /// Checks the parts, but reads no element.
+    ///
+    /// @throws IllegalArgumentException if types, sizes or devices do not fit together
+    public SparseCooTensor {
+        Objects.requireNonNull(shape, "shape");
+        Objects.requireNonNull(coalescence, "coalescence");
+        checkIndices(indices, values);
+        checkShape(indices, values, shape);
+    }
+
+    @Override
+    public Layout layout() {
+        return Layout.SPARSE_COO;
+    }
+
+    @Override
+    public long nnz() {
+        return indices.size(1);
+    }
+
+    @Override
+    public int sparseDim() {
+        return (int) indices.size(0);
+    }
+
+    @Override
+    public int denseDim() {
+        return values.dim() - 1;
+    }
+
+    /// {@return whether the indices are known to be sorted and distinct}
+    public boolean isCoalesced() {
+        return coalescence == Coalescence.COALESCED;
+    }
+
+    @Override
+    public void validate() {
+        if (device().isMeta()) {
+            return;
+        }
+        sparseShape();
+        long before = -1;
+        for (long k = 0; k < nnz(); k++) {
+            long position = position(k);
+            if (isCoalesced() && position <= before) {
+                throw new IllegalArgumentException("the indices are said to be coalesced, but number " + k
+                        + " is not after the one before it");
+            }
+            before = position;
+        }
+    }
+
+    @Override
+    public Tensor toDense() {
+        validate();
+        Tensor dense = Blank.like(values, dtype(), shape);
+        if (!device().isMeta() && dense.numel() > 0 && nnz() > 0) {
+            DenseParts from = DenseParts.of(values, nnz());
+            DenseParts to = DenseParts.of(dense, sparseShape().numel());
+            for (long k = 0; k < nnz(); k++) {
+                to.add(position(k), from, k);
+            }
+        }
+        return dense;
+    }
+
+    /// {@return the same tensor with sorted and distinct indices; values of the same index are summed, in the order in
+    /// which they stand} A tensor that is coalesced already is returned itself.
+    ///
+    /// @throws IllegalArgumentException if an index is outside the shape
+    /// @throws UnsupportedOperationException if values without numbers would have to be summed, or they are quantized
+    /// @throws IllegalStateException if a storage was freed or has no bytes (meta)
+    public SparseCooTensor coalesce() {
+        if (isCoalesced()) {
+            return this;
+        }
+        validate();
+        if (nnz() == 0) {
+            return new SparseCooTensor(indices, values, shape, Coalescence.COALESCED);
+        }
+        Tensor positions = positions();
+        Tensor order = StableSort.order(positions);
+        return summed(order, groups(positions, order));
+    }
+
+    /// {@return the tensor as PyTorch prints it; without bytes (meta, or freed) the sizes of its parts}
+    @Override
+    public String toString() {
+        return HolderPrinter.print(this);
+    }
+
+    /// The entries in sorted order, each group of the same index as one.
+    private SparseCooTensor summed(Tensor order, Tensor groups) {
+        long count = groups.getLong(-1) + 1;
+        Tensor sums = Blank.like(values, dtype(), valuesShape(count));
+        Tensor distinct = Blank.like(indices, DType.INT64, Shape.of(sparseDim(), count));
+        DenseParts from = DenseParts.of(values, nnz());
+        DenseParts to = DenseParts.of(sums, count);
+        for (long i = 0; i < nnz(); i++) {
+            long k = order.getLong(i);
+            long group = groups.getLong(i);
+            if (i > 0 && group == groups.getLong(i - 1)) {
+                to.add(group, from, k);
+                continue;
+            }
+            to.put(group, from, k);
+            for (int d = 0; d < sparseDim(); d++) {
+                distinct.setLong(indices.getLong(d, k), d, group);
+            }
+        }
+        return new SparseCooTensor(distinct, sums, shape, Coalescence.COALESCED);
+    }
+
+    /// For each entry in sorted order, the number of the distinct index that it has.
+    private Tensor groups(Tensor positions, Tensor order) {
+        Tensor groups = Tensor.zeros(DType.INT64, nnz());
+        for (long i = 1; i < nnz(); i++) {
+            boolean same = positions.getLong(order.getLong(i)) == positions.getLong(order.getLong(i - 1));
+            groups.setLong(groups.getLong(i - 1) + (same ? 0 : 1), i);
+        }
+        return groups;
+    }
+
+    private Tensor positions() {
+        Tensor positions = Tensor.zeros(DType.INT64, nnz());
+        for (long k = 0; k < nnz(); k++) {
+            positions.setLong(position(k), k);
+        }
+        return positions;
+    }
+
+    /// The place of an entry among the sparse dimensions in row-major order.
+    private long position(long k) {
+        long position = 0;
+        for (int d = 0; d < sparseDim(); d++) {
+            long index = indices.getLong(d, k);
+            if (index < 0 || index >= shape.size(d)) {
+                throw new IllegalArgumentException("index " + index + " of entry " + k + " is outside dimension " + d
+                        + " of the shape " + shape);
+            }
+            position = position * shape.size(d) + index;
+        }
+        return position;
+    }
+
+    /// The sizes of the sparse dimensions, whose places must be countable.
+    private Shape sparseShape() {
+        return Shape.of(Arrays.copyOf(shape.toArray(), sparseDim()));
+    }
+
+    private Shape valuesShape(long count) {
+        long[] sizes = values.shape().toArray();
+        sizes[0] = count;
+        return Shape.of(sizes);
+    }
+
+    private static void checkIndices(Tensor indices, Tensor values) {
+        if (!indices.dtype().equals(DType.INT64) || indices.dim() != 2) {
+            throw new IllegalArgumentException("the indices of a coordinate tensor are int64 in two dimensions, not "
+                    + indices.dtype().name() + " of shape " + indices.shape());
+        }
+        if (values.dim() == 0 || values.size(0) != indices.size(1)) {
+            throw new IllegalArgumentException("indices of shape " + indices.shape() + " do not fit values of shape "
+                    + values.shape() + ", which need one index each");
+        }
+        if (!indices.device().equals(values.device())) {
+            throw new IllegalArgumentException(
+                    "indices on " + indices.device() + " for values on " + values.device());
+        }
+    }
+
+    private static void checkShape(Tensor indices, Tensor values, Shape shape) {
+        int dense = values.dim() - 1;
+        long[] sizes = shape.toArray();
+        boolean fits = indices.size(0) == sizes.length - dense && Arrays.equals(values.shape().toArray(), 1,
+                values.dim(), sizes, sizes.length - dense, sizes.length);
+        if (!fits) {
+            throw new IllegalArgumentException("the shape " + shape + " does not fit " + indices.size(0)
+                    + " sparse dimensions and values of shape " + values.shape());
+        }
+    }
+}

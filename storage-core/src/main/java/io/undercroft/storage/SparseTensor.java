@@ -1,0 +1,54 @@
+package io.undercroft.storage;
+
+/// A tensor that keeps only some of its elements, as component tensors: their places and their values. PyTorch's sparse
+/// tensors.
+///
+/// What fits together is checked when one is made, which reads no element: types, sizes and devices of the components.
+/// What the indices say is checked by [#validate]. Components are held, not owned: [Storage] says who gives their bytes
+/// back. Of a tensor on the meta device everything can be asked except for the elements.
+///
+/// Dimensions come in this order: of a compressed tensor first the batch, then the sparse ones, at last the dense ones,
+/// which every value has by itself.
+public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTensor {
+    /// {@return how the components are to be read}
+    Layout layout();
+
+    /// {@return the size in each dimension}
+    Shape shape();
+
+    /// {@return the elements that are kept}
+    Tensor values();
+
+    /// {@return how many elements are kept (of one batch, if there are batches), or blocks, or dense parts}
+    long nnz();
+
+    /// {@return the number of sparse dimensions}
+    int sparseDim();
+
+    /// {@return the number of dense dimensions}
+    int denseDim();
+
+    /// Checks that the indices say what they may say. On the meta device there is nothing to check.
+    ///
+    /// @throws IllegalArgumentException if they do not, with the numbers
+    /// @throws IllegalStateException if a storage was freed
+    void validate();
+
+    /// {@return all elements in row-major order on a storage of their own, those that are not kept as 0} What is kept is
+    /// added to 0, as in PyTorch, so that -0.0 becomes 0.0. The indices are checked as by [#validate] first.
+    ///
+    /// @throws IllegalArgumentException if the indices are wrong
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if a storage was freed
+    Tensor toDense();
+
+    /// {@return the type of the elements}
+    default DType dtype() {
+        return values().dtype();
+    }
+
+    /// {@return where the values live}
+    default Device device() {
+        return values().device();
+    }
+}

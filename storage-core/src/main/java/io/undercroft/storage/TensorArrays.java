@@ -1,0 +1,65 @@
+package io.undercroft.storage;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.function.IntFunction;
+
+/// The elements of tensors as Java's arrays and buffers.
+final class TensorArrays {
+    static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
+    static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+    /// Some JVMs need a few words of an array for themselves.
+    private static final long MAX_LENGTH = Integer.MAX_VALUE - 8;
+
+    private TensorArrays() {}
+
+    /// The elements in row-major order, converted, in a fresh array.
+    ///
+    /// @param <A> the type of the array
+    /// @param tensor whose elements
+    /// @param dtype the dtype of the array's elements
+    /// @param layout their layout in the bytes of a tensor
+    /// @param array makes an array of a length
+    static <A> A toArray(Tensor tensor, DType dtype, ValueLayout layout, IntFunction<A> array) {
+        if (tensor.numel() > MAX_LENGTH) {
+            throw new IllegalArgumentException("an array cannot hold " + tensor.numel()
+                    + " elements, only " + MAX_LENGTH + "; take parts with narrow(), or bytes()");
+        }
+        int length = (int) tensor.numel();
+        A values = array.apply(length);
+        Tensor run = tensor.to(dtype).contiguous();
+        try {
+            MemorySegment.copy(run.bytes(), layout, 0, values, 0, length);
+            return values;
+        } finally {
+            Reference.reachabilityFence(run.storage);
+        }
+    }
+
+    /// The bytes of a tensor that must have a dtype.
+    static ByteBuffer buffer(Tensor tensor, DType dtype) {
+        if (!tensor.dtype().equals(dtype)) {
+            throw new IllegalArgumentException("a buffer of " + dtype + " needs a tensor of that dtype, not of "
+                    + tensor.dtype() + "; convert it with to()");
+        }
+        return buffer(tensor);
+    }
+
+    /// The bytes of a tensor.
+    static ByteBuffer buffer(Tensor tensor) {
+        MemorySegment bytes = tensor.bytes();
+        if (bytes.byteSize() > Integer.MAX_VALUE) {
+            throw new UnsupportedOperationException("a buffer cannot have " + bytes.byteSize()
+                    + " bytes, only 2^31-1; take parts with narrow(), or bytes()");
+        }
+        return bytes.asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
+    }
+}

@@ -1,0 +1,144 @@
+package io.undercroft.storage;
+
+import io.undercroft.storage.Tensor.Flag;
+import io.undercroft.storage.internal.StridedCopy;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
+
+/// How tensors on storages of their own are made, filled and copied, for [Tensor], which says what each means.
+final class Tensors {
+    /// How many bytes are filled one by one before they are copied as a block; it fits the first cache.
+    private static final long FILL_BLOCK = 16 * 1024;
+
+    private Tensors() {}
+
+    /// The bytes of a new tensor.
+    static long nbytes(DType dtype, Shape shape) {
+        try {
+            return dtype.nbytes(shape.numel());
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException(
+                    "the shape " + shape + " of " + dtype + " has more than 2^63-1 bytes", e);
+        }
+    }
+
+    /// A zeroed tensor of the shape of another one; a meta tensor if that is one.
+    static Tensor empty(Tensor like, ElementType type, MemoryFormat format, Allocator allocator) {
+        Shape shape = like.shape();
+        long[] stride = format.stride(shape);
+        long nbytes = nbytes(type.dtype, shape);
+        Storage storage = like.device().isMeta() ? Storage.meta(nbytes) : Storage.allocate(nbytes, allocator);
+        return Tensor.on(storage, type, 0, Geometry.of(shape, stride));
+    }
+
+    /// A tensor of the elements of an array of Java numbers.
+    static Tensor of(DType dtype, ValueLayout layout, Object array, int length) {
+        Tensor tensor = Tensor.zeros(dtype, length);
+        MemorySegment.copy(array, 0, tensor.bytes(), layout, 0, length);
+        return tensor;
+    }
+
+    static Tensor of(boolean... values) {
+        Tensor tensor = Tensor.zeros(DType.BOOL, values.length);
+        for (int i = 0; i < values.length; i++) {
+            tensor.setLong(values[i] ? 1 : 0, i);
+        }
+        return tensor;
+    }
+
+    static Tensor of(Complex... values) {
+        Tensor tensor = Tensor.zeros(DType.COMPLEX128, values.length);
+        for (int i = 0; i < values.length; i++) {
+            tensor.setComplex(values[i], i);
+        }
+        return tensor;
+    }
+
+    static Tensor arange(DType dtype, long end) {
+        Tensor tensor = Tensor.zeros(dtype, end);
+        MemorySegment bytes = tensor.segment();
+        for (long i = 0; i < end; i++) {
+            tensor.type.elements.setLong(bytes, i, i);
+        }
+        return tensor;
+    }
+
+    static Tensor arange(DType dtype, double start, double end, double step) {
+        double count = Math.ceil((end - start) / step);
+        // Written so that NaN is refused too.
+        if (!(count >= 0 && count < 0x1p63) || step == 0) {
+            throw new IllegalArgumentException("there is no way from " + start + " to " + end + " by steps of " + step);
+        }
+        Tensor tensor = Tensor.zeros(dtype, (long) count);
+        MemorySegment bytes = tensor.segment();
+        for (long i = 0; i < tensor.numel(); i++) {
+            tensor.type.elements.setDouble(bytes, i, start + i * step);
+        }
+        return tensor;
+    }
+
+    static Tensor converted(Tensor tensor, DType dtype) {
+        boolean differentiable = dtype.kind() == DType.Kind.FLOATING || dtype.kind() == DType.Kind.COMPLEX;
+        ElementType type = ElementType.of(dtype);
+        ElementType kept = differentiable && tensor.is(Flag.REQUIRES_GRAD) ? type.toggled(Flag.REQUIRES_GRAD) : type;
+        return empty(tensor, kept, MemoryFormat.CONTIGUOUS, Allocator.offHeap()).copyFrom(tensor);
+    }
+
+    static Tensor moved(Tensor tensor, Device device) {
+        if (device.isMeta()) {
+            return Tensor.meta(tensor.dtype(), tensor.shape().toArray())
+                    .withType(tensor.type.resolved());
+        }
+        boolean whole = !tensor.device().isCpu() || tensor.nbytes() == tensor.storage.nbytes();
+        Tensor moving = whole ? tensor : tensor.copy();
+        return Tensor.on(moving.storage.to(device), moving.type, moving.offset, moving.geometry);
+    }
+
+    /// Copies and converts all elements of one tensor into another.
+    static void copy(Tensor source, Tensor target) {
+        Tensor expanded = source.isSameSize(target) ? source : source.expandAs(target);
+        boolean itself = expanded.isSetTo(target) && expanded.flags().equals(target.flags());
+        if (itself || target.device().isMeta()) {
+            return;
+        }
+        try {
+            expanded.segment();
+            StridedCopy.copy(expanded, target, target.writable());
+        } finally {
+            // Nobody else may know the storages any more, and their memory must not be given back in between.
+            Reference.reachabilityFence(source.storage);
+            Reference.reachabilityFence(target.storage);
+        }
+    }
+
+    /// Writes the one element of a tensor without dimensions over all elements of another.
+    static void fill(Tensor target, Tensor value) {
+        boolean run = target.isOneRun() && target.dtype().isByteSized();
+        if (!run || target.device().isMeta()) {
+            copy(value.expandAs(target), target);
+            return;
+        }
+        try {
+            target.writable();
+            fill(target.bytes(), value.to(target.dtype()).bytes());
+        } finally {
+            Reference.reachabilityFence(target.storage);
+        }
+    }
+
+    private static void fill(MemorySegment target, MemorySegment pattern) {
+        long size = target.byteSize();
+        if (pattern.byteSize() == 1) {
+            target.fill(pattern.get(ValueLayout.JAVA_BYTE, 0));
+            return;
+        }
+        long block = Math.min(size, Math.max(FILL_BLOCK / pattern.byteSize(), 1) * pattern.byteSize());
+        for (long at = 0; at < block; at += pattern.byteSize()) {
+            MemorySegment.copy(pattern, 0, target, at, pattern.byteSize());
+        }
+        for (long at = block; at < size; at += block) {
+            MemorySegment.copy(target, 0, target, at, Math.min(block, size - at));
+        }
+    }
+}

@@ -1,0 +1,196 @@
+package io.undercroft.storage.internal;
+
+import org.jspecify.annotations.Nullable;
+
+/// A few elements on their way from one dtype to another, as Java values of one of three types.
+///
+/// They are heap arrays on purpose: loops over arrays are what the JIT turns into vector instructions whatever kinds of
+/// memory segments the program uses besides, and a block stays in the first-level cache. The loops here and in
+/// [BlockCodec] are each the plainest form that JDK 25 vectorises, which is why some take a detour: it narrows `int` to
+/// `short` only by way of `float` or `long`.
+final class Block {
+    /// The most elements in a block. Complex ones have two values.
+    static final int ELEMENTS = 2048;
+
+    /// The type that stands for all values of a dtype.
+    enum Values {
+        /// Integers and truth values; those of uint64 from 2^63 on are negative.
+        LONGS,
+        /// Floating-point numbers of up to 32 bits.
+        FLOATS,
+        /// Floating-point numbers of 64 bits.
+        DOUBLES
+    }
+
+    /// Something done to the first values of a block.
+    interface Step {
+        /// Does it.
+        ///
+        /// @param block the block
+        /// @param count how many values
+        void apply(Block block, int count);
+    }
+
+    private final int size;
+    private long @Nullable [] longs;
+    private float @Nullable [] floats;
+    private double @Nullable [] doubles;
+    private byte @Nullable [] storedBytes;
+    private short @Nullable [] storedShorts;
+    private int @Nullable [] storedInts;
+
+    /// An empty block. Its arrays are made when first needed, as a conversion uses few of them.
+    ///
+    /// @param size the number of values that fit
+    Block(int size) {
+        this.size = size;
+    }
+
+    long[] longs() {
+        if (longs == null) {
+            longs = new long[size];
+        }
+        return longs;
+    }
+
+    float[] floats() {
+        if (floats == null) {
+            floats = new float[size];
+        }
+        return floats;
+    }
+
+    double[] doubles() {
+        if (doubles == null) {
+            doubles = new double[size];
+        }
+        return doubles;
+    }
+
+    /// Elements of one byte as they are stored, before or after they are values.
+    byte[] storedBytes() {
+        if (storedBytes == null) {
+            storedBytes = new byte[size];
+        }
+        return storedBytes;
+    }
+
+    /// Elements of two bytes as they are stored.
+    short[] storedShorts() {
+        if (storedShorts == null) {
+            storedShorts = new short[size];
+        }
+        return storedShorts;
+    }
+
+    /// Elements of four bytes as they are stored.
+    int[] storedInts() {
+        if (storedInts == null) {
+            storedInts = new int[size];
+        }
+        return storedInts;
+    }
+
+    void longsToFloats(int count) {
+        long[] longs = longs();
+        float[] floats = floats();
+        for (int i = 0; i < count; i++) {
+            floats[i] = (float) longs[i];
+        }
+    }
+
+    void longsToDoubles(int count) {
+        long[] longs = longs();
+        double[] doubles = doubles();
+        for (int i = 0; i < count; i++) {
+            doubles[i] = (double) longs[i];
+        }
+    }
+
+    void unsignedLongsToFloats(int count) {
+        long[] longs = longs();
+        float[] floats = floats();
+        for (int i = 0; i < count; i++) {
+            floats[i] = Unsigned.toFloat(longs[i]);
+        }
+    }
+
+    void unsignedLongsToDoubles(int count) {
+        long[] longs = longs();
+        double[] doubles = doubles();
+        for (int i = 0; i < count; i++) {
+            doubles[i] = Unsigned.toDouble(longs[i]);
+        }
+    }
+
+    void floatsToDoubles(int count) {
+        float[] floats = floats();
+        double[] doubles = doubles();
+        for (int i = 0; i < count; i++) {
+            doubles[i] = floats[i];
+        }
+    }
+
+    void doublesToFloats(int count) {
+        float[] floats = floats();
+        double[] doubles = doubles();
+        for (int i = 0; i < count; i++) {
+            floats[i] = (float) doubles[i];
+        }
+    }
+
+    void negateLongs(int count) {
+        long[] longs = longs();
+        for (int i = 0; i < count; i++) {
+            longs[i] = -longs[i];
+        }
+    }
+
+    /// Keeps of each complex number the real part.
+    ///
+    /// @param parts which values are its parts
+    /// @param count how many numbers
+    void keepReal(Values parts, int count) {
+        if (parts == Values.FLOATS) {
+            float[] floats = floats();
+            for (int i = 0; i < count; i++) {
+                floats[i] = floats[2 * i];
+            }
+        } else {
+            double[] doubles = doubles();
+            for (int i = 0; i < count; i++) {
+                doubles[i] = doubles[2 * i];
+            }
+        }
+    }
+
+    /// Keeps of each complex number, whose parts are the doubles, one that is not 0, if there is one.
+    ///
+    /// @param count how many numbers
+    void keepNonZero(int count) {
+        double[] doubles = doubles();
+        for (int i = 0; i < count; i++) {
+            doubles[i] = doubles[2 * i] != 0 ? doubles[2 * i] : doubles[2 * i + 1];
+        }
+    }
+
+    /// Makes each value a complex number. Goes backwards, so that no value is overwritten before it is moved.
+    ///
+    /// @param parts which values become its parts
+    /// @param count how many numbers
+    void addImaginary(Values parts, int count) {
+        if (parts == Values.FLOATS) {
+            float[] floats = floats();
+            for (int i = count - 1; i >= 0; i--) {
+                floats[2 * i] = floats[i];
+                floats[2 * i + 1] = 0;
+            }
+        } else {
+            double[] doubles = doubles();
+            for (int i = count - 1; i >= 0; i--) {
+                doubles[2 * i] = doubles[i];
+                doubles[2 * i + 1] = 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+package io.undercroft.storage.internal;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.internal.Block.Values;
+import java.lang.foreign.MemorySegment;
+
+/// Reads and writes runs of elements of one dtype, by way of a [Block].
+///
+/// A position counts elements from the start of the segment. Bytes are little-endian and need no alignment.
+sealed interface BlockCodec extends BlockReader, BlockWriter {
+    /// {@return how runs of a dtype are read and written}
+    ///
+    /// @param dtype a type that is not complex
+    /// @param convention whose NaNs to write
+    static BlockCodec of(DType dtype, Convention convention) {
+        if (dtype.equals(DType.FLOAT64)) {
+            return new Doubles();
+        }
+        if (dtype.equals(DType.FLOAT32)) {
+            return new Floats();
+        }
+        if (dtype.equals(DType.FLOAT16)) {
+            return convention == Convention.TORCH7 ? new Torch7Halves() : new Halves();
+        }
+        if (dtype.equals(DType.BFLOAT16)) {
+            return new BFloats(BFloats.NAN);
+        }
+        if (dtype.equals(DType.BOOL)) {
+            return new Truths();
+        }
+        return switch (dtype.kind()) {
+            case SIGNED -> new Integers(dtype.bits(), true);
+            case UNSIGNED -> new Integers(dtype.bits(), false);
+            case FLOATING -> new SingleFloats((FloatElements) Elements.of(dtype));
+            case QUANTIZED, BITS, BOOLEAN, COMPLEX -> new SingleLongs(Elements.of(dtype));
+        };
+    }
+
+    /// float64.
+    record Doubles() implements BlockCodec {
+        @Override
+        public Values values() {
+            return Values.DOUBLES;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            MemorySegment.copy(bytes, Layouts.DOUBLE, Layouts.at(position, Double.BYTES), block.doubles(), 0, count);
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            MemorySegment.copy(block.doubles(), 0, bytes, Layouts.DOUBLE, Layouts.at(position, Double.BYTES), count);
+        }
+    }
+
+    /// float32.
+    record Floats() implements BlockCodec {
+        @Override
+        public Values values() {
+            return Values.FLOATS;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            MemorySegment.copy(bytes, Layouts.FLOAT, Layouts.at(position, Float.BYTES), block.floats(), 0, count);
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            MemorySegment.copy(block.floats(), 0, bytes, Layouts.FLOAT, Layouts.at(position, Float.BYTES), count);
+        }
+    }
+
+    /// float16, with NaNs as the processor converts them: they keep their sign and what fits of their payload.
+    record Halves() implements BlockCodec {
+        @Override
+        public Values values() {
+            return Values.FLOATS;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            short[] stored = readShorts(bytes, position, block, count);
+            float[] floats = block.floats();
+            for (int i = 0; i < count; i++) {
+                floats[i] = Float.float16ToFloat(stored[i]);
+            }
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            float[] floats = block.floats();
+            short[] stored = block.storedShorts();
+            for (int i = 0; i < count; i++) {
+                stored[i] = Float.floatToFloat16(floats[i]);
+            }
+            writeShorts(block, bytes, position, count);
+        }
+    }
+
+    /// float16 as Torch7 has it, with one NaN for all.
+    record Torch7Halves() implements BlockCodec {
+        private static final short NAN = 0x7FFF;
+
+        @Override
+        public Values values() {
+            return Values.FLOATS;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            short[] stored = readShorts(bytes, position, block, count);
+            float[] floats = block.floats();
+            for (int i = 0; i < count; i++) {
+                float value = Float.float16ToFloat(stored[i]);
+                floats[i] = Float.isNaN(value) ? Float.intBitsToFloat(0x7FFF_FFFF) : value;
+            }
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            float[] floats = block.floats();
+            short[] stored = block.storedShorts();
+            for (int i = 0; i < count; i++) {
+                float value = floats[i];
+                stored[i] = Float.isNaN(value) ? NAN : Float.floatToFloat16(value);
+            }
+            writeShorts(block, bytes, position, count);
+        }
+    }
+
+    /// bfloat16: the upper half of a float32.
+    ///
+    /// @param nan what is written for NaN
+    record BFloats(int nan) implements BlockCodec {
+        /// What PyTorch writes for most NaNs.
+        static final int NAN = 0x7FC0;
+        /// What PyTorch's vectorised loops write for a NaN of float32 or float64.
+        static final int NAN_OF_VECTORS = 0xFFFF;
+
+        private static final int INFINITY = 0x7F80_0000;
+
+        @Override
+        public Values values() {
+            return Values.FLOATS;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            short[] stored = readShorts(bytes, position, block, count);
+            MemorySegment bits = MemorySegment.ofArray(block.floats());
+            for (int i = 0; i < count; i++) {
+                bits.set(Layouts.INT, i * 4L, (int) ((long) stored[i] << 16));
+            }
+        }
+
+        /// Rounds to nearest, ties to even, as [FloatElements.BFloat16] does; a mask, not a branch, picks the NaNs.
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            MemorySegment floats = MemorySegment.ofArray(block.floats());
+            short[] stored = block.storedShorts();
+            for (int i = 0; i < count; i++) {
+                int bits = floats.get(Layouts.INT, i * 4L);
+                int rounded = (bits + 0x7FFF + ((bits >>> 16) & 1)) >>> 16;
+                int isNaN = (INFINITY - (bits & Integer.MAX_VALUE)) >> 31;
+                stored[i] = (short) (float) ((rounded & ~isNaN) | (nan & isNaN));
+            }
+            writeShorts(block, bytes, position, count);
+        }
+    }
+
+    /// Truth values: a byte that is not 0 is true.
+    record Truths() implements BlockCodec {
+        @Override
+        public Values values() {
+            return Values.LONGS;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            byte[] stored = readBytes(bytes, position, block, count);
+            long[] longs = block.longs();
+            for (int i = 0; i < count; i++) {
+                long value = stored[i];
+                longs[i] = (value | -value) >>> 63;
+            }
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            long[] longs = block.longs();
+            byte[] stored = block.storedBytes();
+            for (int i = 0; i < count; i++) {
+                stored[i] = (byte) ((longs[i] | -longs[i]) >>> 63);
+            }
+            writeBytes(block, bytes, position, count);
+        }
+    }
+
+    /// Integers of whole bytes.
+    ///
+    /// @param bits width of an element: 8, 16, 32 or 64
+    /// @param signed whether the highest bit is a sign
+    record Integers(int bits, boolean signed) implements BlockCodec {
+        @Override
+        public Values values() {
+            return Values.LONGS;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            long[] longs = block.longs();
+            switch (bits) {
+                case 8 -> widen(readBytes(bytes, position, block, count), longs, count);
+                case 16 -> widen(readShorts(bytes, position, block, count), longs, count);
+                case 32 -> widen(readInts(bytes, position, block, count), longs, count);
+                default -> MemorySegment.copy(bytes, Layouts.LONG, Layouts.at(position, Long.BYTES), longs, 0, count);
+            }
+            if (!signed) {
+                long mask = -1L >>> (Long.SIZE - bits);
+                for (int i = 0; i < count; i++) {
+                    longs[i] &= mask;
+                }
+            }
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            long[] longs = block.longs();
+            switch (bits) {
+                case 8 -> {
+                    narrow(longs, block.storedBytes(), count);
+                    writeBytes(block, bytes, position, count);
+                }
+                case 16 -> {
+                    narrow(longs, block.storedShorts(), count);
+                    writeShorts(block, bytes, position, count);
+                }
+                case 32 -> {
+                    narrow(longs, block.storedInts(), count);
+                    MemorySegment.copy(block.storedInts(), 0, bytes, Layouts.INT, Layouts.at(position, Integer.BYTES),
+                            count);
+                }
+                default -> MemorySegment.copy(longs, 0, bytes, Layouts.LONG, Layouts.at(position, Long.BYTES), count);
+            }
+        }
+
+        private static int[] readInts(MemorySegment bytes, long position, Block block, int count) {
+            MemorySegment.copy(bytes, Layouts.INT, Layouts.at(position, Integer.BYTES), block.storedInts(), 0, count);
+            return block.storedInts();
+        }
+
+        private static void widen(byte[] stored, long[] longs, int count) {
+            for (int i = 0; i < count; i++) {
+                longs[i] = stored[i];
+            }
+        }
+
+        private static void widen(short[] stored, long[] longs, int count) {
+            for (int i = 0; i < count; i++) {
+                longs[i] = stored[i];
+            }
+        }
+
+        private static void widen(int[] stored, long[] longs, int count) {
+            for (int i = 0; i < count; i++) {
+                longs[i] = stored[i];
+            }
+        }
+
+        private static void narrow(long[] longs, byte[] stored, int count) {
+            for (int i = 0; i < count; i++) {
+                stored[i] = (byte) longs[i];
+            }
+        }
+
+        private static void narrow(long[] longs, short[] stored, int count) {
+            for (int i = 0; i < count; i++) {
+                stored[i] = (short) longs[i];
+            }
+        }
+
+        private static void narrow(long[] longs, int[] stored, int count) {
+            for (int i = 0; i < count; i++) {
+                stored[i] = (int) longs[i];
+            }
+        }
+    }
+
+    /// Rare floating-point types, one element at a time.
+    ///
+    /// @param elements how one is read and written
+    record SingleFloats(FloatElements elements) implements BlockCodec {
+        @Override
+        public Values values() {
+            return Values.FLOATS;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            float[] floats = block.floats();
+            for (int i = 0; i < count; i++) {
+                floats[i] = elements.get(bytes, position + i);
+            }
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            float[] floats = block.floats();
+            for (int i = 0; i < count; i++) {
+                elements.set(bytes, position + i, floats[i]);
+            }
+        }
+    }
+
+    /// Rare types of integers, and those without numbers, one element at a time.
+    ///
+    /// @param elements how one is read and written
+    record SingleLongs(Elements elements) implements BlockCodec {
+        @Override
+        public Values values() {
+            return Values.LONGS;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            long[] longs = block.longs();
+            for (int i = 0; i < count; i++) {
+                longs[i] = elements.getLong(bytes, position + i);
+            }
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            long[] longs = block.longs();
+            for (int i = 0; i < count; i++) {
+                elements.setLong(bytes, position + i, longs[i]);
+            }
+        }
+    }
+
+    private static byte[] readBytes(MemorySegment bytes, long position, Block block, int count) {
+        MemorySegment.copy(bytes, Layouts.BYTE, position, block.storedBytes(), 0, count);
+        return block.storedBytes();
+    }
+
+    private static void writeBytes(Block block, MemorySegment bytes, long position, int count) {
+        MemorySegment.copy(block.storedBytes(), 0, bytes, Layouts.BYTE, position, count);
+    }
+
+    private static short[] readShorts(MemorySegment bytes, long position, Block block, int count) {
+        MemorySegment.copy(bytes, Layouts.SHORT, Layouts.at(position, Short.BYTES), block.storedShorts(), 0, count);
+        return block.storedShorts();
+    }
+
+    private static void writeShorts(Block block, MemorySegment bytes, long position, int count) {
+        MemorySegment.copy(block.storedShorts(), 0, bytes, Layouts.SHORT, Layouts.at(position, Short.BYTES), count);
+    }
+}

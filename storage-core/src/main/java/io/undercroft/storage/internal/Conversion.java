@@ -1,0 +1,133 @@
+package io.undercroft.storage.internal;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.DType.Kind;
+import io.undercroft.storage.internal.Block.Step;
+import io.undercroft.storage.internal.Block.Values;
+import java.lang.foreign.MemorySegment;
+import java.util.Map;
+
+/// Converts runs of elements from one dtype to another, in three steps: elements become values of a block, the values
+/// get the Java type that the other dtype uses, and are written as its elements. So there is code for each dtype, not
+/// for each pair.
+///
+/// Answers are those of PyTorch 2.13 or Torch7 on x86-64. Floating-point types round to nearest, ties to even; what
+/// is not float64 goes through float32 to the narrower ones. How they become integers, [Truncation] says. Integers keep
+/// their lower bits. Complex numbers lose their imaginary part on the way to others, and are true if either part is not
+/// 0. Quantized types count as the integers that are stored.
+///
+/// Where PyTorch itself gives one answer for a few elements and another for many, because its vectorised loops differ,
+/// ours is always the same: that for many elements for NaNs from float16 to float32 and from float64 to bfloat16, and
+/// that for one element from floating-point types to uint32 out of range. Otherwise ours are PyTorch's, bit for bit,
+/// but for two oddities: PyTorch makes 0 of a NaN of the float8 formats that have only one, on the way to int32, int64
+/// and uint64, and leaves signalling NaNs as they are from complex32 to float16.
+public final class Conversion {
+    private static final Map<DType, DType> PARTS = Map.of(DType.COMPLEX128, DType.FLOAT64, DType.COMPLEX64,
+            DType.FLOAT32, DType.COMPLEX32, DType.FLOAT16);
+
+    private final BlockReader reader;
+    private final BlockWriter writer;
+    private final Step step;
+
+    private Conversion(BlockReader reader, BlockWriter writer, Step step) {
+        this.reader = reader;
+        this.writer = writer;
+        this.step = step;
+    }
+
+    /// Converts adjacent elements.
+    ///
+    /// @param from the dtype of the source
+    /// @param source the elements, the first at byte 0
+    /// @param to the dtype of the target
+    /// @param target where the converted elements go, the first at byte 0; not overlapping the source
+    /// @param numel number of elements
+    /// @param convention whose answers to give
+    /// @throws IndexOutOfBoundsException if the source or the target is too small
+    /// @throws UnsupportedOperationException if the dtypes differ and one of them has no numbers
+    public static void convert(DType from, MemorySegment source, DType to, MemorySegment target, long numel,
+            Convention convention) {
+        if (haveSameBits(from, to)) {
+            MemorySegment.copy(source, 0, target, 0, from.nbytes(numel));
+            return;
+        }
+        if (from.kind() == Kind.COMPLEX && to.kind() == Kind.COMPLEX) {
+            convert(part(from), source, part(to), target, Math.multiplyExact(numel, 2), convention);
+            return;
+        }
+        int parts = from.kind() == Kind.COMPLEX || to.kind() == Kind.COMPLEX ? 2 : 1;
+        Block block = new Block(parts * (int) Math.min(Block.ELEMENTS, numel));
+        of(from, to, convention).run(source, target, numel, block);
+    }
+
+    private void run(MemorySegment source, MemorySegment target, long numel, Block block) {
+        for (long position = 0; position < numel; position += Block.ELEMENTS) {
+            int count = (int) Math.min(Block.ELEMENTS, numel - position);
+            reader.read(source, position, block, count);
+            step.apply(block, count);
+            writer.write(block, target, position, count);
+        }
+    }
+
+    private static Conversion of(DType from, DType to, Convention convention) {
+        BlockReader reader = reader(from, to, convention);
+        BlockWriter writer = writer(from, to, convention);
+        return new Conversion(reader, writer, step(from, reader.values(), to, writer.values(), convention));
+    }
+
+    private static BlockReader reader(DType from, DType to, Convention convention) {
+        BlockCodec parts = BlockCodec.of(part(from), convention);
+        if (from.kind() != Kind.COMPLEX) {
+            return parts;
+        }
+        return to.equals(DType.BOOL) ? new BlockReader.EitherPart(parts) : new BlockReader.RealParts(parts);
+    }
+
+    private static BlockWriter writer(DType from, DType to, Convention convention) {
+        if (to.equals(DType.BFLOAT16) && (from.equals(DType.FLOAT32) || from.equals(DType.FLOAT64))) {
+            return new BlockCodec.BFloats(BlockCodec.BFloats.NAN_OF_VECTORS);
+        }
+        BlockCodec parts = BlockCodec.of(part(to), convention);
+        return to.kind() == Kind.COMPLEX ? new BlockWriter.RealParts(parts) : parts;
+    }
+
+    private static boolean haveSameBits(DType from, DType to) {
+        boolean onlySigns = isInteger(from) && isInteger(to) && from.bits() == to.bits();
+        return from.isByteSized() && (from.equals(to) || onlySigns);
+    }
+
+    private static boolean isInteger(DType dtype) {
+        return dtype.kind() == Kind.SIGNED || dtype.kind() == Kind.UNSIGNED;
+    }
+
+    private static DType part(DType dtype) {
+        return PARTS.getOrDefault(dtype, dtype);
+    }
+
+    private static Step step(DType from, Values has, DType to, Values wants, Convention convention) {
+        boolean unsigned = from.equals(DType.UINT64);
+        return switch (wants) {
+            case LONGS -> has == Values.LONGS ? (block, count) -> {} : truncation(has, to, convention);
+            case FLOATS -> switch (has) {
+                case LONGS -> unsigned ? Block::unsignedLongsToFloats : Block::longsToFloats;
+                case FLOATS -> (block, count) -> {};
+                case DOUBLES -> Block::doublesToFloats;
+            };
+            case DOUBLES -> switch (has) {
+                case LONGS -> unsigned ? Block::unsignedLongsToDoubles : Block::longsToDoubles;
+                case FLOATS -> Block::floatsToDoubles;
+                case DOUBLES -> (block, count) -> {};
+            };
+        };
+    }
+
+    private static Step truncation(Values has, DType to, Convention convention) {
+        Truncation truncation = Truncation.of(to, convention);
+        return (block, count) -> {
+            if (has == Values.FLOATS) {
+                block.floatsToDoubles(count);
+            }
+            truncation.apply(block.doubles(), block.longs(), count);
+        };
+    }
+}

@@ -1,0 +1,72 @@
+package io.undercroft.storage.internal;
+
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import java.lang.foreign.MemorySegment;
+
+/// The bytes of one element, converted from a number as Torch7 converts, and runs of equal elements.
+public final class ElementBytes {
+    private static final long BLOCK = 64 * 1024;
+
+    private ElementBytes() {}
+
+    /// {@return the bytes of an element}
+    ///
+    /// @param dtype its type
+    /// @param value its value
+    /// @throws UnsupportedOperationException if the type has no numbers
+    public static MemorySegment of(DType dtype, double value) {
+        MemorySegment bytes = room(DType.FLOAT64);
+        Elements.of(DType.FLOAT64).setDouble(bytes, 0, value);
+        return convert(DType.FLOAT64, bytes, dtype);
+    }
+
+    /// {@return the bytes of an element}
+    ///
+    /// @param dtype its type
+    /// @param value its value
+    /// @throws UnsupportedOperationException if the type has no numbers
+    public static MemorySegment of(DType dtype, long value) {
+        MemorySegment bytes = room(DType.INT64);
+        Elements.of(DType.INT64).setLong(bytes, 0, value);
+        return convert(DType.INT64, bytes, dtype);
+    }
+
+    /// {@return the bytes of an element}
+    ///
+    /// @param dtype its type
+    /// @param value its value; of a type that is not complex, the real part
+    /// @throws UnsupportedOperationException if the type has no numbers
+    public static MemorySegment of(DType dtype, Complex value) {
+        MemorySegment bytes = room(DType.COMPLEX128);
+        Elements.of(DType.COMPLEX128).setComplex(bytes, 0, value.real(), value.imaginary());
+        return convert(DType.COMPLEX128, bytes, dtype);
+    }
+
+    /// Writes an element over and over.
+    ///
+    /// @param element its bytes, at least one
+    /// @param target where to; a whole number of elements
+    public static void repeat(MemorySegment element, MemorySegment target) {
+        long itemsize = element.byteSize();
+        long size = target.byteSize();
+        long block = Math.max(BLOCK / itemsize, 1) * itemsize;
+        MemorySegment.copy(element, 0, target, 0, Math.min(itemsize, size));
+        // What is copied doubles, but stays small enough for the processor's cache.
+        for (long filled = itemsize; filled < size;) {
+            long more = Math.min(Math.min(filled, block), size - filled);
+            MemorySegment.copy(target, 0, target, filled, more);
+            filled += more;
+        }
+    }
+
+    private static MemorySegment convert(DType from, MemorySegment value, DType dtype) {
+        MemorySegment bytes = room(dtype);
+        Conversion.convert(from, value, dtype, bytes, 1, Convention.TORCH7);
+        return bytes;
+    }
+
+    private static MemorySegment room(DType dtype) {
+        return MemorySegment.ofArray(new byte[dtype.itemsize()]);
+    }
+}

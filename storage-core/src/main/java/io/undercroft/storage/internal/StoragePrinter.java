@@ -1,0 +1,43 @@
+package io.undercroft.storage.internal;
+
+import io.undercroft.storage.Storage;
+import java.util.function.LongFunction;
+
+/// Prints storages as PyTorch does: an element on each line, then what it is. Of more than 1000 elements only the first
+/// and last 3 are shown, where PyTorch shows them all.
+public final class StoragePrinter {
+    private static final long SUMMARY_THRESHOLD = 1000;
+    private static final long EDGE_ITEMS = 3;
+
+    private StoragePrinter() {}
+
+    /// {@return an untyped storage as PyTorch prints it}
+    ///
+    /// @param storage what to print
+    public static String print(Storage storage) {
+        String elements = lines(storage, storage.nbytes(), index -> Integer.toString(storage.getUnsigned(index)));
+        return elements + "\n[torch.storage.UntypedStorage(device=" + storage.device() + ") of size " + storage.nbytes()
+                + "]";
+    }
+
+    /// {@return the elements of a storage, each on a line; dots if the host cannot read them}
+    ///
+    /// @param storage where they are
+    /// @param size how many there are
+    /// @param text the text of the one at an index
+    public static String lines(Storage storage, long size, LongFunction<String> text) {
+        if (!storage.device().isCpu() || storage.referenceCount() == 0) {
+            return "...";
+        }
+        StringBuilder lines = new StringBuilder(" ");
+        for (long index = 0; index < size; index++) {
+            lines.append(index == 0 ? "" : "\n ");
+            if (size > SUMMARY_THRESHOLD && index == EDGE_ITEMS) {
+                lines.append("...\n ");
+                index = size - EDGE_ITEMS;
+            }
+            lines.append(text.apply(index));
+        }
+        return lines.toString();
+    }
+}

@@ -1,0 +1,168 @@
+package io.undercroft.storage.internal;
+
+import java.util.Arrays;
+import java.util.Comparator;
+
+/// The elements of two layouts of one shape, side by side, cut into tiles of two dimensions that lie close together in
+/// both.
+///
+/// Dimensions that lie one inside the other without a gap in both layouts are joined first, so that there are as few and
+/// as long runs as the strides allow. Dimension 0 is then the one with the shortest steps in the target, and dimension 1
+/// that with the shortest ones in the source; where these are two, as in a transpose, square tiles use each fetched
+/// cache line whole. The other dimensions are counted like an odometer. The heap holds a few numbers for each dimension,
+/// whatever the size.
+final class Tiles {
+    /// Sees the tiles, one after another.
+    interface Visitor {
+        /// Takes one tile.
+        ///
+        /// @param from position of its first element in the source, in elements
+        /// @param to position of its first element in the target, in elements
+        /// @param width its size in dimension 0
+        /// @param height its size in dimension 1
+        void visit(long from, long to, long width, long height);
+    }
+
+    private final long[] sizes;
+    private final long[] sourceStrides;
+    private final long[] targetStrides;
+
+    private Tiles(long[] sizes, long[] sourceStrides, long[] targetStrides) {
+        this.sizes = sizes;
+        this.sourceStrides = sourceStrides;
+        this.targetStrides = targetStrides;
+    }
+
+    /// The tiles of two layouts.
+    ///
+    /// @param sizes size in each dimension, none of them 0
+    /// @param source strides of the source, in elements
+    /// @param target strides of the target, in elements
+    static Tiles of(long[] sizes, long[] source, long[] target) {
+        Integer[] order = new Integer[sizes.length];
+        Arrays.setAll(order, d -> d);
+        Arrays.sort(order, Comparator.<Integer>comparingLong(d -> target[d]).thenComparingLong(d -> source[d]));
+        long[][] dims = {ones(sizes.length), ones(sizes.length), ones(sizes.length)};
+        int rank = 0;
+        for (int d : order) {
+            if (sizes[d] == 1) {
+                continue;
+            }
+            int last = rank - 1;
+            if (rank > 0 && source[d] == dims[0][last] * dims[1][last]
+                    && target[d] == dims[0][last] * dims[2][last]) {
+                dims[0][last] *= sizes[d];
+                continue;
+            }
+            dims[0][rank] = sizes[d];
+            dims[1][rank] = source[d];
+            dims[2][rank] = target[d];
+            rank++;
+        }
+        int length = Math.max(rank, 2);
+        Tiles tiles = new Tiles(Arrays.copyOf(dims[0], length), Arrays.copyOf(dims[1], length),
+                Arrays.copyOf(dims[2], length));
+        tiles.bringForward(rank);
+        return tiles;
+    }
+
+    private static long[] ones(int rank) {
+        long[] ones = new long[Math.max(rank, 2)];
+        Arrays.fill(ones, 1);
+        return ones;
+    }
+
+    /// Makes the dimension with the shortest steps in the source the second, if it is not the first.
+    private void bringForward(int rank) {
+        int shortest = 0;
+        for (int d = 1; d < rank; d++) {
+            shortest = sourceStrides[d] < sourceStrides[shortest] ? d : shortest;
+        }
+        if (shortest > 1) {
+            swap(sizes, shortest);
+            swap(sourceStrides, shortest);
+            swap(targetStrides, shortest);
+        }
+    }
+
+    private static void swap(long[] values, int other) {
+        long second = values[1];
+        values[1] = values[other];
+        values[other] = second;
+    }
+
+    /// {@return the size of a dimension}
+    ///
+    /// @param dim 0 or 1
+    long size(int dim) {
+        return sizes[dim];
+    }
+
+    /// {@return the step of a dimension in the source, in elements}
+    ///
+    /// @param dim 0 or 1
+    long sourceStride(int dim) {
+        return sourceStrides[dim];
+    }
+
+    /// {@return the step of a dimension in the target, in elements}
+    ///
+    /// @param dim 0 or 1
+    long targetStride(int dim) {
+        return targetStrides[dim];
+    }
+
+    /// {@return whether elements next to each other in the one are so in the other: dimension 0 is made of runs}
+    boolean haveRuns() {
+        return sourceStrides[0] == 1 && targetStrides[0] == 1;
+    }
+
+    /// {@return whether the shortest steps are along different dimensions}
+    boolean areCrossed() {
+        return sizes[1] > 1 && sourceStrides[1] < sourceStrides[0];
+    }
+
+    /// {@return whether dimension 1 is made of runs in the source, and dimension 0 in the target}
+    boolean areTransposed() {
+        return areCrossed() && sourceStrides[1] == 1 && targetStrides[0] == 1;
+    }
+
+    /// Shows all tiles.
+    ///
+    /// @param from position of the first element in the source, in elements
+    /// @param to position of the first element in the target, in elements
+    /// @param width the most that a tile has in dimension 0
+    /// @param height the most that a tile has in dimension 1
+    /// @param visitor who sees them
+    void forEach(long from, long to, long width, long height, Visitor visitor) {
+        long[] index = new long[sizes.length];
+        long planeFrom = from;
+        long planeTo = to;
+        while (true) {
+            plane(planeFrom, planeTo, width, height, visitor);
+            int d = 2;
+            while (d < sizes.length && index[d] == sizes[d] - 1) {
+                planeFrom -= index[d] * sourceStrides[d];
+                planeTo -= index[d] * targetStrides[d];
+                index[d] = 0;
+                d++;
+            }
+            if (d == sizes.length) {
+                return;
+            }
+            index[d]++;
+            planeFrom += sourceStrides[d];
+            planeTo += targetStrides[d];
+        }
+    }
+
+    private void plane(long from, long to, long width, long height, Visitor visitor) {
+        for (long y = 0; y < sizes[1]; y += height) {
+            for (long x = 0; x < sizes[0]; x += width) {
+                visitor.visit(from + x * sourceStrides[0] + y * sourceStrides[1],
+                        to + x * targetStrides[0] + y * targetStrides[1], Math.min(width, sizes[0] - x),
+                        Math.min(height, sizes[1] - y));
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+package io.undercroft.storage.internal;
+
+import io.undercroft.storage.DType;
+import java.lang.foreign.MemorySegment;
+
+/// How a floating-point number becomes an integer. C leaves the answer open where the number does not fit; these are
+/// the answers of the instructions that C compilers choose on x86-64, and so those of PyTorch and Torch7. The integer
+/// is then cut to the width of its dtype: 300.7 is 44 as uint8, where a Java cast would give 255.
+enum Truncation {
+    /// By way of a 32-bit integer: what does not fit, and NaN, is -2^31.
+    TO_INT(0x1p31) {
+        @Override
+        long of(double value) {
+            return value > -0x1p31 - 1 && value < 0x1p31 ? (long) value : Integer.MIN_VALUE;
+        }
+    },
+    /// By way of a 64-bit integer: what does not fit, and NaN, is -2^63.
+    TO_LONG(0x1p63) {
+        @Override
+        long of(double value) {
+            return value < 0x1p63 ? (long) value : Long.MIN_VALUE;
+        }
+    },
+    /// By way of a 64-bit integer without a sign, which is made of a signed one: what does not fit the upper half either
+    /// is 0.
+    TO_UNSIGNED_LONG(0x1p63) {
+        @Override
+        long of(double value) {
+            return value >= 0x1p63 ? TO_LONG.of(value - 0x1p63) ^ Long.MIN_VALUE : TO_LONG.of(value);
+        }
+    },
+    /// 0 for 0, and 1 for all else, NaN too.
+    TO_TRUTH(0) {
+        @Override
+        long of(double value) {
+            return value == 0 ? 0 : 1;
+        }
+    };
+
+    /// Numbers nearer to 0 than this are truncated as Java truncates them.
+    private final long plainBelow;
+
+    Truncation(double plainBelow) {
+        this.plainBelow = Double.doubleToRawLongBits(plainBelow);
+    }
+
+    /// {@return how numbers are truncated for a dtype}
+    ///
+    /// @param dtype a type of integers or truth values
+    /// @param convention whose answers to give
+    static Truncation of(DType dtype, Convention convention) {
+        if (dtype.equals(DType.BOOL)) {
+            return TO_TRUTH;
+        }
+        if (dtype.equals(DType.UINT8) && convention == Convention.TORCH7) {
+            return TO_INT;
+        }
+        return of(dtype.bits(), dtype.kind() == DType.Kind.SIGNED);
+    }
+
+    /// {@return how PyTorch truncates numbers for integers}
+    ///
+    /// @param bits their width
+    /// @param signed whether they have a sign
+    static Truncation of(int bits, boolean signed) {
+        return switch (bits) {
+            case 64 -> signed ? TO_LONG : TO_UNSIGNED_LONG;
+            case 32 -> signed ? TO_INT : TO_LONG;
+            case 16 -> TO_INT;
+            default -> signed ? TO_INT : TO_LONG;
+        };
+    }
+
+    /// {@return the integer for a number, of which a dtype narrower than 64 bits takes the lower bits}
+    ///
+    /// @param value the number
+    abstract long of(double value);
+
+    /// Truncates many numbers.
+    ///
+    /// @param values the numbers
+    /// @param integers where the integers go
+    /// @param count how many
+    void apply(double[] values, long[] integers, int count) {
+        if (arePlain(values, count)) {
+            for (int i = 0; i < count; i++) {
+                integers[i] = (long) values[i];
+            }
+        } else {
+            for (int i = 0; i < count; i++) {
+                integers[i] = of(values[i]);
+            }
+        }
+    }
+
+    /// Whether all are below the limit. Looks at bits because the JIT vectorises that, and not a comparison of doubles.
+    private boolean arePlain(double[] values, int count) {
+        MemorySegment bits = MemorySegment.ofArray(values);
+        long signs = 0;
+        for (int i = 0; i < count; i++) {
+            signs |= plainBelow - 1 - (bits.get(Layouts.LONG, i * 8L) & Long.MAX_VALUE);
+        }
+        return signs >= 0;
+    }
+}

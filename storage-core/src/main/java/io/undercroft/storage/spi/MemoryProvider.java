@@ -1,0 +1,27 @@
+package io.undercroft.storage.spi;
+
+import io.undercroft.storage.Allocator;
+import io.undercroft.storage.Device;
+import java.util.Optional;
+
+/// Brings the memory of another room. Found by [java.util.ServiceLoader]; of several providers the first that has what
+/// is wanted is taken. Instances are safe for any thread and do nothing before they are asked.
+public interface MemoryProvider {
+    /// {@return an allocator of memory that other processes can attach by the file name of the allocation, or nothing
+    /// if there is none here}
+    default Optional<Allocator> shared() {
+        return Optional.empty();
+    }
+
+    /// {@return an allocator of host memory that the system does not move, which devices copy fast from, or nothing}
+    default Optional<Allocator> pinned() {
+        return Optional.empty();
+    }
+
+    /// {@return the memory of a device, or nothing if this provider does not know it or it is not there}
+    ///
+    /// @param device which device; never the CPU or meta
+    default Optional<DeviceMemory> device(Device device) {
+        return Optional.empty();
+    }
+}

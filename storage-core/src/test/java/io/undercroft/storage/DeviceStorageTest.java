@@ -1,0 +1,64 @@
+package io.undercroft.storage;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/// Storages on a device that the host cannot reach.
+class DeviceStorageTest {
+    private final Storage host = Storage.copyOf((byte) 1, (byte) 2, (byte) 3);
+
+    @Test
+    void bytesGoToTheDeviceAndBack() {
+        Storage there = host.to(PretendDevice.DEVICE);
+        assertThat(there.device()).isEqualTo(PretendDevice.DEVICE);
+        assertThat(there.cpu().toList()).containsExactly(1, 2, 3);
+        assertThat(there.to(PretendDevice.DEVICE)).isSameAs(there);
+        assertThat(there).hasToString("...\n[torch.storage.UntypedStorage(device=xpu:0) of size 3]");
+    }
+
+    @Test
+    void theHostCannotReachThem() {
+        Storage there = host.to(PretendDevice.DEVICE);
+        assertThatThrownBy(() -> there.get(0)).isInstanceOf(IllegalStateException.class)
+                .hasMessage("storage #" + there.id() + " of 3 bytes on xpu:0 is out of the host's reach; copy it with "
+                        + "cpu(), or copy to it with copyFrom");
+        assertThatThrownBy(() -> there.set(0, (byte) 1)).isInstanceOf(IllegalStateException.class);
+        Tensor tensor = Tensor.of(there, DType.UINT8, 0, Shape.of(3), 1);
+        assertThatThrownBy(() -> tensor.getDouble(0)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void wholeStoragesAreFilledCopiedAndResizedThere() {
+        Storage there = host.to(PretendDevice.DEVICE);
+        Storage copy = there.copy();
+        copy.slice(1, 1).fill((byte) 9);
+        assertThat(copy.resize(4).device()).isEqualTo(PretendDevice.DEVICE);
+        assertThat(copy.cpu().toList()).containsExactly(1, 9, 3, 0);
+        assertThat(there.copyFrom(copy.slice(0, 3)).cpu().toList()).containsExactly(1, 9, 3);
+        assertThat(host.copyFrom(there).toList()).containsExactly(1, 9, 3);
+    }
+
+    @Test
+    void aSetOfTensorsMovesEachStorageOnce() {
+        Tensor tensor = Tensor.of(1f, 2f, 3f, 4f);
+        List<Tensor> set = List.of(tensor, tensor.view(2, 2), tensor.narrow(0, 1, 2));
+        int before = PretendDevice.ALLOCATIONS.get();
+        SharingCopy copy = SharingCopy.to(PretendDevice.DEVICE);
+        List<Tensor> moved = set.stream().map(copy::of).toList();
+        assertThat(PretendDevice.ALLOCATIONS.get() - before).isEqualTo(1);
+        assertThat(moved).allMatch(there -> there.storage() == moved.getFirst().storage());
+        SharingCopy back = SharingCopy.to(Device.CPU);
+        assertThat(moved.stream().map(back::of)).zipSatisfy(set.stream().toList(),
+                (returned, original) -> assertThat(returned.contentEquals(original)).isTrue());
+    }
+
+    @Test
+    void anAllocatorOfAnotherDeviceDoesNotTakeTheBytes() {
+        Storage there = host.to(PretendDevice.DEVICE);
+        assertThatThrownBy(() -> there.moveTo(Allocator.heap())).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("cannot move to cpu");
+    }
+}

@@ -1,0 +1,143 @@
+package io.undercroft.storage;
+
+import io.undercroft.storage.Quantizer.PerChannel;
+import io.undercroft.storage.Quantizer.PerChannelFloat;
+import io.undercroft.storage.Quantizer.PerTensor;
+import io.undercroft.storage.SparseCooTensor.Coalescence;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.HexFormat;
+import java.util.List;
+
+/// What PyTorch answers about quantized and sparse tensors, from the resources that `src/test/python/holder_cases.py`
+/// writes.
+final class HolderCases {
+    private HolderCases() {}
+
+    /// Numbers, how they are quantized, the stored integers, the numbers that these stand for, and what is printed.
+    record Quantized(String name, Tensor floats, Quantizer quantizer, DType dtype, Tensor intRepr, Tensor dequantized,
+            String printed) {
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    /// A sparse tensor, the dense one, what is printed, and of coordinates what coalescing gives.
+    record Sparse(String name, SparseTensor tensor, Tensor dense, String printed, List<Tensor> coalesced) {
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    /// Components, and whether PyTorch makes a tensor of them; what it takes, but should not, counts as refused.
+    record Invariants(String name, boolean taken, Layout layout, Shape shape, List<Tensor> parts) {
+        SparseTensor tensor() {
+            return sparse(layout, shape, parts, Coalescence.UNCOALESCED);
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    static List<Quantized> quantized() {
+        return cases("quantized.txt").stream().map(HolderCases::quantized).toList();
+    }
+
+    static List<Sparse> sparse() {
+        return cases("sparse.txt").stream().map(HolderCases::sparse).toList();
+    }
+
+    static List<Invariants> invariants() {
+        List<String> lines = TorchCases.lines("invariants.txt");
+        List<Invariants> cases = new ArrayList<>();
+        for (String line : lines) {
+            String[] words = line.split(" ", -1);
+            List<Tensor> parts = Arrays.stream(words).skip(3).map(HolderCases::tensor).toList();
+            cases.add(new Invariants(cases.size() + ": " + words[1], words[0].equals("taken"), Layout.of(words[1]),
+                    Shape.of(TorchCases.numbers(words[2])), parts));
+        }
+        return cases;
+    }
+
+    /// A case of several lines: the first, by words, and what PyTorch prints.
+    private record Case(int number, List<String> words, String printed) {}
+
+    private static List<Case> cases(String resource) {
+        List<Case> cases = new ArrayList<>();
+        List<String> lines = TorchCases.lines(resource);
+        for (int start = 0; start < lines.size();) {
+            int end = start + 1;
+            while (end < lines.size() && !lines.get(end).startsWith("case ")) {
+                end++;
+            }
+            cases.add(new Case(cases.size(), List.of(lines.get(start).split(" ", -1)),
+                    String.join("\n", lines.subList(start + 1, end))));
+            start = end;
+        }
+        return cases;
+    }
+
+    private static Quantized quantized(Case given) {
+        List<String> words = given.words();
+        String[] integers = words.get(3).split("/", -1);
+        DType dtype = DType.of(integers[0]);
+        String plain = switch (dtype.name()) {
+            case "qint8" -> "int8";
+            case "qint32" -> "int32";
+            default -> "uint8";
+        };
+        String shape = dtype.isByteSized()
+                ? integers[1]
+                : Integer.toString(integers[2].equals("-") ? 0 : integers[2].length() / 2);
+        return new Quantized(given.number() + ": " + dtype + " " + words.get(2).substring(0, 30), tensor(words.get(1)),
+                quantizer(words.get(2)), dtype, tensor(plain + "/" + shape + "/" + integers[2]), tensor(words.get(4)),
+                given.printed());
+    }
+
+    private static Quantizer quantizer(String text) {
+        String[] parts = text.split(";", -1);
+        return switch (parts[0]) {
+            case "torch.per_tensor_affine" -> new PerTensor(
+                    Double.longBitsToDouble(Long.parseUnsignedLong(parts[1], 16)), Long.parseLong(parts[2]));
+            case "torch.per_channel_affine" ->
+                new PerChannel(tensor(parts[1]), tensor(parts[2]), Integer.parseInt(parts[3]));
+            default -> new PerChannelFloat(tensor(parts[1]), tensor(parts[2]), Integer.parseInt(parts[3]));
+        };
+    }
+
+    private static Sparse sparse(Case given) {
+        List<String> words = given.words();
+        Layout layout = Layout.of(words.get(1));
+        Shape shape = Shape.of(TorchCases.numbers(words.get(2)));
+        int count = layout == Layout.SPARSE_COO ? 2 : 3;
+        List<Tensor> parts = new ArrayList<>(words.subList(5, 5 + count).stream().map(HolderCases::tensor).toList());
+        if (!words.get(3).equals("-")) {
+            parts.set(count - 1, parts.get(count - 1).withFlags(EnumSet.of(Tensor.Flag.valueOf(words.get(3)))));
+        }
+        boolean coo = layout == Layout.SPARSE_COO;
+        Coalescence coalescence = coo ? Coalescence.valueOf(words.get(7)) : Coalescence.UNCOALESCED;
+        List<Tensor> coalesced = coo ? List.of(tensor(words.get(8)), tensor(words.get(9))) : List.of();
+        return new Sparse(given.number() + ": " + layout + " " + shape, sparse(layout, shape, parts, coalescence),
+                tensor(words.get(4)), given.printed(), coalesced);
+    }
+
+    private static SparseTensor sparse(Layout layout, Shape shape, List<Tensor> parts, Coalescence coalescence) {
+        return layout == Layout.SPARSE_COO
+                ? new SparseCooTensor(parts.get(0), parts.get(1), shape, coalescence)
+                : new SparseCompressedTensor(layout, parts.get(0), parts.get(1), parts.get(2), shape);
+    }
+
+    private static Tensor tensor(String text) {
+        String[] parts = text.split("/", -1);
+        byte[] bytes = parts[2].equals("-") ? new byte[0] : HexFormat.of().parseHex(parts[2]);
+        Shape shape = Shape.of(TorchCases.numbers(parts[1]));
+        return Tensor.of(Storage.wrap(MemorySegment.ofArray(bytes)), DType.of(parts[0]), 0, shape,
+                shape.contiguousStride());
+    }
+}
