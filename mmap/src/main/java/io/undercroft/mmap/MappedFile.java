@@ -67,15 +67,56 @@ public final class MappedFile implements AutoCloseable {
         if (Files.notExists(path)) {
             throw new NoSuchFileException(path.toString(), null, "there is no such file; check the path");
         }
-        // Asked before opening: opening a pipe would wait for its other end.
+        checkRegular(path);
+        return opened(path, mode, HostFile.open(libc, path, mode));
+    }
+
+    /// Opens a regular file [MapMode#SHARED] that has at least so many bytes: one that is not there is created, for its
+    /// owner only, and one that is shorter grows by zeros. No byte changes and none is cut off.
+    ///
+    /// @param path which file
+    /// @param nbytes how many bytes, more than 0
+    /// @param libc the C library, if there is one
+    /// @return the file, with one holder
+    /// @throws IOException if it cannot be created, opened or grown; a file that was created is removed again
+    static MappedFile openAtLeast(Path path, long nbytes, Optional<Libc> libc) throws IOException {
+        Path folder = path.toAbsolutePath().getParent();
+        if (folder != null && Files.notExists(folder)) {
+            throw new NoSuchFileException(path.toString(), null, "its folder is not there; make it first");
+        }
+        checkRegular(path);
+        boolean created = Files.notExists(path);
+        HostFile file = HostFile.openOrCreate(libc, path);
+        try {
+            file.grow(nbytes);
+        } catch (IOException e) {
+            file.close();
+            if (created) {
+                Files.deleteIfExists(path);
+            }
+            throw new FileSystemException(path.toString(), null,
+                    "it cannot grow to " + nbytes + " bytes (" + e.getMessage() + "); make room, or ask for less");
+        }
+        return opened(path, MapMode.SHARED, file);
+    }
+
+    /// Asked before opening: opening a pipe would wait for its other end.
+    private static void checkRegular(Path path) throws IOException {
         if (Files.isDirectory(path)) {
             throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");
         }
         if (Files.exists(path) && !Files.isRegularFile(path)) {
             throw new FileSystemException(path.toString(), null, "only regular files can be mapped; copy it into one");
         }
-        HostFile file = HostFile.open(libc, path, mode);
+    }
+
+    private static MappedFile opened(Path path, MapMode mode, HostFile file) throws IOException {
         try {
+            // Files that the system makes up (/proc) have bytes to read but no size.
+            if (file.size() == 0 && file.read(0, MemorySegment.ofArray(new byte[1])) > 0) {
+                throw new FileSystemException(path.toString(), null,
+                        "it has bytes but no size, as files in /proc; copy it into a regular file");
+            }
             return new MappedFile(path, mode, file);
         } catch (IOException e) {
             file.close();
@@ -185,6 +226,18 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IllegalStateException if the file is closed
     public Allocation allocation(List<Piece> pieces) {
         return held(map(pieces));
+    }
+
+    /// Maps the start of the file as the only thing that is ever mapped of it, and closes the descriptor now: a process
+    /// may have far more mappings than open files. Nothing but [#close] may be called afterwards.
+    ///
+    /// @param nbytes how many bytes
+    /// @return the allocation, as of [#allocation(long, long)]
+    /// @throws MappingException as [#map(long, long)]
+    Allocation onlyAllocation(long nbytes) {
+        Allocation start = allocation(0, nbytes);
+        file.close();
+        return start;
     }
 
     private Allocation held(MemorySegment segment) {

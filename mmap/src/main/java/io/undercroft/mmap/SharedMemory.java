@@ -14,20 +14,25 @@ import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.Mapping;
+import io.undercroft.mmap.internal.OwnedNames;
 import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Allocator;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.ThreadLocalRandom;
 
 /// A named run of bytes that several processes of one host have in common: POSIX shared memory, the file
 /// `/dev/shm/NAME` on Linux. The payload is all there is, without a header, so that PyTorch's
 /// `from_file('/dev/shm/NAME', shared=True)` and numpy's `memmap` see the same bytes.
 ///
 /// A segment and its name are two things. [#close] takes the mapping of this process away; [#unlink] removes the
-/// name, so that nobody new can attach, and the bytes go once the last process has closed. Nobody unlinks but the
-/// caller of `unlink`: what is forgotten stays until the host restarts.
+/// name, so that nobody new can attach, and the bytes go once the last process has closed. What is made by [#create]
+/// is unlinked by the caller of `unlink` and nobody else: forgotten, it stays until the host restarts. Names that
+/// belong to a storage, of the [#allocator] or of [FileStorage#openSharedMemory(String, long)], go with the storage.
 ///
 /// **Lifetime.** The creator is the first holder. [#retain] adds one, and so does every [#allocation] until it is
 /// freed; [#close] lets one go, and the last one unmaps. From then on the segment throws [IllegalStateException].
@@ -40,6 +45,9 @@ public final class SharedMemory implements AutoCloseable {
     /// Read and write for the owner, nothing for others.
     private static final int OWNER_ONLY = 0600;
     private static final int SHOWN_NAME = 80;
+    /// Ten digits to the base 36: more would make the name too long for macOS.
+    private static final long FRESH_NAMES = 3_656_158_440_062_976L;
+    private static final long ALL = -1;
     private static final boolean LINUX = System.getProperty("os.name").equals("Linux");
 
     private final String name;
@@ -70,7 +78,7 @@ public final class SharedMemory implements AutoCloseable {
             int fd = libc.shmOpen("/" + plain, Constant.flags(O_CREAT, O_EXCL, O_RDWR), OWNER_ONLY);
             try {
                 if (nbytes > 0) {
-                    libc.allocate(fd, nbytes);
+                    libc.allocate(fd, 0, nbytes);
                 }
                 return map(libc, plain, fd, nbytes, Access.READ_WRITE);
             } catch (ErrnoException | RuntimeException | Error e) {
@@ -80,7 +88,7 @@ public final class SharedMemory implements AutoCloseable {
                 libc.close(fd);
             }
         } catch (ErrnoException e) {
-            throw notCreated(plain, nbytes, e);
+            throw described(plain, nbytes, e);
         }
     }
 
@@ -102,6 +110,45 @@ public final class SharedMemory implements AutoCloseable {
         return attach(name, Access.READ_ONLY);
     }
 
+    /// The allocator of fresh segments, each with a name of its own (`/undercroft_PID_RANDOM`), which [Allocation#filename]
+    /// tells and which other processes may [#attach] or give to [FileStorage#openSharedMemory(String)]. The name is
+    /// removed when its storage is freed, or when this JVM ends in order; processes that are attached keep the bytes.
+    ///
+    /// Where there is not that much shared memory it throws [OutOfMemoryError], where there is none at all
+    /// [UncheckedIOException]; the message is that of [#create].
+    ///
+    /// @return the allocator, safe for any thread
+    public static Allocator allocator() {
+        return SharedMemory::allocate;
+    }
+
+    /// Creates a segment whose name goes with its storage, or attaches one that is there and makes it larger if it is
+    /// too small.
+    ///
+    /// @param name its name, with or without a slash in front
+    /// @param nbytes how many bytes; with 0, nothing is created
+    /// @return the first bytes of the segment
+    /// @throws SharedMemoryException as [#create] and [#attach]
+    static Allocation openAtLeast(String name, long nbytes) throws SharedMemoryException {
+        // Others may create or unlink the name between the two: then it is to be tried again.
+        while (true) {
+            try (SharedMemory memory = attach(name, Access.READ_WRITE, nbytes)) {
+                return memory.allocation();
+            } catch (SharedMemoryException e) {
+                if (e.reason() != Reason.NOT_FOUND || nbytes == 0) {
+                    throw e;
+                }
+            }
+            try {
+                return create(name, nbytes).owned();
+            } catch (SharedMemoryException e) {
+                if (e.reason() != Reason.EXISTS) {
+                    throw e;
+                }
+            }
+        }
+    }
+
     /// Removes a name. Processes that are attached keep the bytes.
     ///
     /// @param name the name, with or without a slash in front
@@ -109,8 +156,10 @@ public final class SharedMemory implements AutoCloseable {
     /// @throws SharedMemoryException if the name is not valid or belongs to somebody else
     public static boolean unlink(String name) throws SharedMemoryException {
         String plain = plainName(name);
+        Libc libc = libc(plain);
+        OwnedNames.ofThisProcess().forget(plain);
         try {
-            libc(plain).shmUnlink("/" + plain);
+            libc.shmUnlink("/" + plain);
             return true;
         } catch (ErrnoException e) {
             if (e.errno() == ErrnoException.ENOENT) {
@@ -171,19 +220,53 @@ public final class SharedMemory implements AutoCloseable {
     }
 
     private static SharedMemory attach(String name, Access access) throws SharedMemoryException {
+        return attach(name, access, ALL);
+    }
+
+    /// @param nbytes how many bytes to map, or [#ALL]; a smaller segment grows
+    private static SharedMemory attach(String name, Access access, long nbytes) throws SharedMemoryException {
         String plain = plainName(name);
         Libc libc = libc(plain);
         try {
             int flags = (access == Access.READ_ONLY ? O_RDONLY : O_RDWR).value();
             int fd = libc.shmOpen("/" + plain, flags, 0);
             try {
-                return map(libc, plain, fd, libc.size(fd), access);
+                long size = libc.size(fd);
+                if (size < nbytes) {
+                    libc.allocate(fd, 0, nbytes);
+                }
+                return map(libc, plain, fd, nbytes == ALL ? size : nbytes, access);
             } finally {
                 libc.close(fd);
             }
         } catch (ErrnoException e) {
-            throw described(plain, e);
+            throw nbytes == ALL ? described(plain, e) : described(plain, nbytes, e);
         }
+    }
+
+    private static Allocation allocate(long nbytes) {
+        long random = ThreadLocalRandom.current().nextLong(FRESH_NAMES);
+        String fresh = "undercroft_" + ProcessHandle.current().pid() + "_" + Long.toString(random, Character.MAX_RADIX);
+        try {
+            return create(fresh, nbytes).owned();
+        } catch (SharedMemoryException e) {
+            if (e.reason() != Reason.FULL) {
+                throw new UncheckedIOException(e);
+            }
+            OutOfMemoryError error = new OutOfMemoryError(e.getMessage());
+            error.initCause(e);
+            throw error;
+        }
+    }
+
+    /// The creator's hold as an allocation that takes the name with it.
+    private Allocation owned() {
+        OwnedNames names = OwnedNames.ofThisProcess();
+        names.add(name, lifetime);
+        return new Allocation(segment, Allocation.Sharing.SHARED, "/" + name, () -> {
+            names.remove(name, lifetime);
+            lifetime.release();
+        });
     }
 
     private static SharedMemory map(Libc libc, String name, int fd, long nbytes, Access access) throws ErrnoException {
@@ -235,7 +318,7 @@ public final class SharedMemory implements AutoCloseable {
                 null);
     }
 
-    private static SharedMemoryException notCreated(String name, long nbytes, ErrnoException e) {
+    private static SharedMemoryException described(String name, long nbytes, ErrnoException e) {
         return switch (e.errno()) {
             case ErrnoException.EEXIST -> new SharedMemoryException(Reason.EXISTS,
                     "shared memory /" + name + " exists already: attach to it, unlink it first, or choose another name",

@@ -7,6 +7,8 @@
 /// **Shared memory** is a named run of bytes that outlives its creator and that any process of the same user may
 /// attach: [SharedMemory].
 ///
+/// **Storages** on either are opened by [FileStorage], as Torch7 and PyTorch open theirs.
+///
 /// **Anonymous memory** belongs to this process alone: [AnonymousMemory].
 ///
 /// | made by | who may touch it | who gives it back |
@@ -14,6 +16,8 @@
 /// | [MappedFile#map(long, long)] | any thread, until the file's last holder lets go | [MappedFile#close] |
 /// | [MappedFile#allocation(long, long)] | any thread, until the allocation is freed | the storage that owns the allocation, which holds the file so long |
 /// | [SharedMemory#segment] | any thread and process, until the last holder lets go | [SharedMemory#close] the mapping, [SharedMemory#unlink] the bytes |
+/// | [SharedMemory#allocator] | any thread and process, until the allocation is freed | the storage that owns the allocation, name included |
+/// | [FileStorage] | any thread, shared ones any process, until the storage is freed | the storage |
 /// | [AnonymousMemory#allocator] | any thread, until the allocation is freed | the storage that owns the allocation |
 ///
 /// What is used after it was given back throws [IllegalStateException]; memory that is gone is never read. What is

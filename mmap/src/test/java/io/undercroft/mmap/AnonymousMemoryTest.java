@@ -5,20 +5,31 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class AnonymousMemoryTest {
+    static Stream<Arguments> allocatorsAndSizes() {
+        return Stream.of(AnonymousMemory.allocator(), AnonymousMemory.populatedAllocator()).flatMap(
+                allocator -> Stream.of(0, 1, 4097, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (5 << 20) + 77)
+                        .map(nbytes -> Arguments.of(allocator, nbytes)));
+    }
+
     @ParameterizedTest
-    @ValueSource(longs = {0, 1, 4097, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (5 << 20) + 77})
-    void memoryIsZeroedAlignedPrivateAndWritable(long nbytes) {
-        Allocation allocation = AnonymousMemory.allocator().allocate(nbytes);
+    @MethodSource("allocatorsAndSizes")
+    void memoryIsZeroedAlignedPrivateAndWritable(Allocator allocator, long nbytes) {
+        Allocation allocation = allocator.allocate(nbytes);
         MemorySegment segment = allocation.segment();
 
         assertThat(segment.byteSize()).isEqualTo(nbytes);
@@ -64,8 +75,25 @@ class AnonymousMemoryTest {
 
     @Test
     @EnabledOnOs(OS.LINUX)
-    void moreMemoryThanThereCanBeIsAnOutOfMemoryError() {
-        assertThatThrownBy(() -> AnonymousMemory.allocator().allocate(1L << 50)).isInstanceOf(OutOfMemoryError.class)
-                .hasMessageContaining(String.valueOf(1L << 50));
+    void largeMemoryIsTakenAtOnceOrWhenItIsTouched() throws IOException {
+        long nbytes = 64 << 20;
+        Storage lazy = Storage.allocate(nbytes, AnonymousMemory.allocator());
+        Storage populated = Storage.allocate(nbytes, AnonymousMemory.populatedAllocator());
+
+        assertThat(Proc.presentBytes(lazy.segment())).isZero();
+        assertThat(Proc.presentBytes(populated.segment())).isEqualTo(nbytes);
+        lazy.release();
+        populated.release();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1L << 50, 1L << 60, Long.MAX_VALUE})
+    @EnabledOnOs(OS.LINUX)
+    void moreMemoryThanThereCanBeIsAnOutOfMemoryError(long nbytes) {
+        for (Allocator allocator : List.of(AnonymousMemory.allocator(), AnonymousMemory.populatedAllocator())) {
+            assertThatThrownBy(() -> allocator.allocate(nbytes)).isInstanceOf(OutOfMemoryError.class)
+                    .hasMessageContaining(String.valueOf(nbytes)).hasMessageContaining("ENOMEM")
+                    .hasMessageContaining("ulimit");
+        }
     }
 }

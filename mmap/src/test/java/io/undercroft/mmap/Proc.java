@@ -1,12 +1,18 @@
 package io.undercroft.mmap;
 
+import java.io.EOFException;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /// What Linux knows about this process.
-final class Proc {
+public final class Proc {
     private Proc() {}
 
     /// How many mappings mention the text.
@@ -22,6 +28,26 @@ final class Proc {
             return lines.map(line -> line.substring(0, line.indexOf(' ')).split("-", 2))
                     .anyMatch(range -> Long.parseUnsignedLong(range[0], 16) <= address
                             && address < Long.parseUnsignedLong(range[1], 16));
+        }
+    }
+
+    /// How many bytes of whole pages of the memory are there, and not to be made at the first touch.
+    public static long presentBytes(MemorySegment segment) throws IOException {
+        long page = 4096;
+        long first = segment.address() / page;
+        long count = Math.ceilDiv(segment.address() + segment.byteSize(), page) - first;
+        try (FileChannel pagemap = FileChannel.open(Path.of("/proc/self/pagemap"))) {
+            ByteBuffer entries = ByteBuffer.allocate(Math.toIntExact(count * Long.BYTES))
+                    .order(ByteOrder.nativeOrder());
+            while (entries.hasRemaining()) {
+                int read = pagemap.read(entries, first * Long.BYTES + entries.position());
+                if (read <= 0) {
+                    throw new EOFException("the map of the pages ends early");
+                }
+            }
+            entries.flip();
+            // The highest bit says so, whether in memory or swapped out (the next).
+            return LongStream.range(0, count).filter(_ -> entries.getLong() >>> 62 != 0).count() * page;
         }
     }
 

@@ -15,7 +15,12 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 
 /// A file behind a channel of the JDK: what is left where libc cannot be called. Advice does nothing, and where the JDK
 /// cannot map, bytes are copied: stitched ranges, and copy-on-write maps, for which it would need the file open for
@@ -23,6 +28,8 @@ import java.util.List;
 public final class ChannelFile implements HostFile {
     private static final System.Logger LOG = System.getLogger(ChannelFile.class.getName());
     private static final long COPY_CHUNK = 1 << 20;
+    private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY = PosixFilePermissions
+            .asFileAttribute(PosixFilePermissions.fromString("rw-------"));
 
     private final FileChannel channel;
     private final MapMode mode;
@@ -39,9 +46,25 @@ public final class ChannelFile implements HostFile {
         return new ChannelFile(channel, mode);
     }
 
+    static ChannelFile openOrCreate(Path path) throws IOException {
+        Set<StandardOpenOption> options = EnumSet.of(StandardOpenOption.READ, StandardOpenOption.WRITE,
+                StandardOpenOption.CREATE);
+        boolean posix = path.getFileSystem().supportedFileAttributeViews().contains("posix");
+        FileAttribute<?>[] ownerOnly = posix ? new FileAttribute<?>[]{OWNER_ONLY} : new FileAttribute<?>[0];
+        return new ChannelFile(FileChannel.open(path, options, ownerOnly), MapMode.SHARED);
+    }
+
     @Override
     public long size() throws IOException {
         return uninterrupted(channel::size);
+    }
+
+    /// Writes the last byte, which is past the end of the file: what the file has stays.
+    @Override
+    public void grow(long nbytes) throws IOException {
+        if (size() < nbytes) {
+            uninterrupted(() -> channel.write(ByteBuffer.allocate(1), nbytes - 1));
+        }
     }
 
     @Override

@@ -26,10 +26,26 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
         return libc.isPresent() ? PosixFile.open(libc.get(), path, mode) : ChannelFile.open(path, mode);
     }
 
+    /// Opens a regular file for reading and writing. One that is not there is created empty, for its owner only.
+    ///
+    /// @param libc the library, if there is one
+    /// @param path which file
+    /// @return the file, to be mapped [MapMode#SHARED]
+    /// @throws IOException if it cannot be opened
+    static HostFile openOrCreate(Optional<Libc> libc, Path path) throws IOException {
+        return libc.isPresent() ? PosixFile.openOrCreate(libc.get(), path) : ChannelFile.openOrCreate(path);
+    }
+
     /// {@return its size now, in bytes}
     ///
     /// @throws IOException if the system does not say
     long size() throws IOException;
+
+    /// Makes the file longer with zeros, unless it is that long already. No byte of it changes.
+    ///
+    /// @param nbytes how long it has to be at least, more than 0
+    /// @throws IOException if there is no room, or this is not a file that can grow
+    void grow(long nbytes) throws IOException;
 
     /// Reads bytes at a position.
     ///

@@ -12,15 +12,13 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The calls of the C library that this room makes, one handle each.
+/// The calls of the C library that this room makes.
 ///
 /// Every call captures `errno` in an arena of its own, is made again when a signal interrupted it, and throws
 /// [ErrnoException] when it failed. Addresses are plain numbers, since they are rounded to pages; buffers are
@@ -28,19 +26,42 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Where the library cannot be bound (Windows, or a JVM that denies native access) [#find] is empty and [#failure] says
 /// why.
-@SuppressWarnings("ArrayRecordComponent")
-public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHandle fstatHandle,
-        MethodHandle preadHandle, MethodHandle mmapHandle, MethodHandle munmapHandle, MethodHandle madviseHandle,
-        MethodHandle msyncHandle, MethodHandle shmOpenHandle, MethodHandle shmUnlinkHandle,
-        MethodHandle ftruncateHandle, Optional<MethodHandle> fallocateHandle, long pageSize) {
-
+public final class Libc {
     private static final MemoryLayout STATE = Linker.Option.captureStateLayout();
     private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
-    private static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
     /// More than any system's `struct stat`.
     private static final long STAT_BYTES = 512;
 
     private static final Binding BINDING = bind();
+
+    private final NativeFunction open = NativeFunction.variadic("open",
+            FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), 2);
+    private final NativeFunction close = NativeFunction.of("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    private final NativeFunction fstat = fstat(FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
+    private final NativeFunction pread = NativeFunction.of("pread",
+            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG));
+    private final NativeFunction mmap = NativeFunction.of("mmap",
+            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
+    private final NativeFunction munmap = NativeFunction.of("munmap",
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private final NativeFunction madvise = NativeFunction.of("madvise",
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+    private final NativeFunction msync = NativeFunction.of("msync",
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+    private final NativeFunction shmOpen = NativeFunction.variadic("shm_open",
+            FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), 2);
+    private final NativeFunction shmUnlink = NativeFunction.of("shm_unlink", FunctionDescriptor.of(JAVA_INT, ADDRESS));
+    private final NativeFunction ftruncate = NativeFunction.of("ftruncate",
+            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
+    private final Optional<NativeFunction> fallocate = NativeFunction.find("posix_fallocate",
+            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private final long pageSize;
+
+    /// Asks for the size of a page, and so finds out whether native access is allowed.
+    private Libc() throws ErrnoException {
+        NativeFunction getpagesize = NativeFunction.of("getpagesize", FunctionDescriptor.of(JAVA_INT));
+        pageSize = once("getpagesize", state -> (int) getpagesize.handle().invokeExact(state));
+    }
 
     private record Binding(@Nullable Libc libc, @Nullable Throwable failure) {}
 
@@ -63,12 +84,13 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     ///
     /// @param path the path in the system's encoding, ending in a zero byte
     /// @param flags how
+    /// @param mode who may use it, when created
     /// @return the descriptor
     /// @throws ErrnoException if it failed
-    public int open(byte[] path, int flags) throws ErrnoException {
+    public int open(byte[] path, int flags, int mode) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(JAVA_BYTE, path);
-            return (int) call("open", state -> (int) openHandle.invokeExact(state, name, flags, 0));
+            return (int) call("open", state -> (int) open.handle().invokeExact(state, name, flags, mode));
         }
     }
 
@@ -77,7 +99,7 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     /// @param fd the descriptor
     public void close(int fd) {
         try {
-            once("close", state -> (int) closeHandle.invokeExact(state, fd));
+            once("close", state -> (int) close.handle().invokeExact(state, fd));
         } catch (ErrnoException ignored) {
             // The descriptor is gone whatever close says; it was opened for reading or its data was forced before.
         }
@@ -90,7 +112,7 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     public long size(int fd) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
-            call("fstat", state -> (int) fstatHandle.invokeExact(state, fd, stat));
+            call("fstat", state -> (int) fstat.handle().invokeExact(state, fd, stat));
             return stat.get(JAVA_LONG, STAT_SIZE_OFFSET.value());
         }
     }
@@ -103,7 +125,7 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     /// @return how many bytes were read; 0 at the end of the file
     /// @throws ErrnoException if it failed
     public long pread(int fd, MemorySegment into, long offset) throws ErrnoException {
-        return call("pread", state -> (long) preadHandle.invokeExact(state, fd, into, into.byteSize(), offset));
+        return call("pread", state -> (long) pread.handle().invokeExact(state, fd, into, into.byteSize(), offset));
     }
 
     /// Maps a file or anonymous memory (`mmap`).
@@ -118,7 +140,7 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     /// @throws ErrnoException if it failed
     public long mmap(long address, long length, int protection, int flags, int fd, long offset) throws ErrnoException {
         return call("mmap",
-                state -> (long) mmapHandle.invokeExact(state, address, length, protection, flags, fd, offset));
+                state -> (long) mmap.handle().invokeExact(state, address, length, protection, flags, fd, offset));
     }
 
     /// Takes a mapping away (`munmap`).
@@ -127,7 +149,7 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     /// @param length how many bytes
     /// @throws ErrnoException if it failed
     public void munmap(long address, long length) throws ErrnoException {
-        call("munmap", state -> (int) munmapHandle.invokeExact(state, address, length));
+        call("munmap", state -> (int) munmap.handle().invokeExact(state, address, length));
     }
 
     /// Gives advice (`madvise`).
@@ -137,7 +159,7 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     /// @param advice which
     /// @throws ErrnoException if it failed
     public void madvise(long address, long length, int advice) throws ErrnoException {
-        call("madvise", state -> (int) madviseHandle.invokeExact(state, address, length, advice));
+        call("madvise", state -> (int) madvise.handle().invokeExact(state, address, length, advice));
     }
 
     /// Writes a shared mapping back (`msync`).
@@ -147,7 +169,7 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     /// @param flags how
     /// @throws ErrnoException if it failed
     public void msync(long address, long length, int flags) throws ErrnoException {
-        call("msync", state -> (int) msyncHandle.invokeExact(state, address, length, flags));
+        call("msync", state -> (int) msync.handle().invokeExact(state, address, length, flags));
     }
 
     /// Opens or creates shared memory (`shm_open`).
@@ -160,7 +182,7 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     public int shmOpen(String name, int flags, int mode) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocateFrom(name);
-            return (int) call("shm_open", state -> (int) shmOpenHandle.invokeExact(state, text, flags, mode));
+            return (int) call("shm_open", state -> (int) shmOpen.handle().invokeExact(state, text, flags, mode));
         }
     }
 
@@ -171,29 +193,40 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
     public void shmUnlink(String name) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocateFrom(name);
-            call("shm_unlink", state -> (int) shmUnlinkHandle.invokeExact(state, text));
+            call("shm_unlink", state -> (int) shmUnlink.handle().invokeExact(state, text));
         }
     }
 
-    /// Gives an empty file a size and, where the system can, the space for it: `posix_fallocate`, else `ftruncate`.
+    /// Makes a file at least as long as a range of it and, where the system can, has space for that range set aside:
+    /// `posix_fallocate`, else `ftruncate`. No byte of the file changes, and it does not become shorter.
+    ///
+    /// (`ftruncate` alone would cut the file, had another process made it longer meanwhile.)
     ///
     /// @param fd the descriptor
-    /// @param nbytes the size in bytes, more than 0
+    /// @param offset where the range starts, in bytes
+    /// @param length its size in bytes, more than 0
     /// @throws ErrnoException if it failed
-    public void allocate(int fd, long nbytes) throws ErrnoException {
-        if (fallocateHandle.isEmpty()) {
-            call("ftruncate", state -> (int) ftruncateHandle.invokeExact(state, fd, nbytes));
+    public void allocate(int fd, long offset, long length) throws ErrnoException {
+        if (fallocate.isEmpty()) {
+            if (size(fd) < offset + length) {
+                call("ftruncate", state -> (int) ftruncate.handle().invokeExact(state, fd, offset + length));
+            }
             return;
         }
-        MethodHandle fallocate = fallocateHandle.get();
+        MethodHandle handle = fallocate.get().handle();
         int errno;
         do {
             // The one call that returns the error number instead of setting it.
-            errno = (int) once("posix_fallocate", state -> (int) fallocate.invokeExact(state, fd, 0L, nbytes));
+            errno = (int) once("posix_fallocate", state -> (int) handle.invokeExact(state, fd, offset, length));
         } while (errno == ErrnoException.EINTR);
         if (errno != 0) {
             throw new ErrnoException("posix_fallocate", errno);
         }
+    }
+
+    /// {@return the size of a page in bytes}
+    public long pageSize() {
+        return pageSize;
     }
 
     /// {@return the number rounded down to a whole page}
@@ -245,59 +278,15 @@ public record Libc(MethodHandle openHandle, MethodHandle closeHandle, MethodHand
                     new UnsatisfiedLinkError("the C library is bound on Linux and macOS only, not on " + system));
         }
         try {
-            return new Binding(load(), null);
+            return new Binding(new Libc(), null);
         } catch (LinkageError | RuntimeException | ErrnoException e) {
             // IllegalCallerException where the JVM denies native access; the others where libc lacks a call.
             return new Binding(null, e);
         }
     }
 
-    private static Libc load() throws ErrnoException {
-        // Variadic in C, which matters to the calling convention of macOS on ARM and to no other.
-        Linker.Option variadic = Linker.Option.firstVariadicArg(2);
-        return new Libc(
-                handle(find("open"), FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), CAPTURE, variadic),
-                handle(find("close"), FunctionDescriptor.of(JAVA_INT, JAVA_INT), CAPTURE),
-                // macOS on Intel keeps the 64-bit one under another name.
-                handle(find("fstat$INODE64", "fstat"), FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS), CAPTURE),
-                handle(find("pread"), FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG),
-                        CAPTURE),
-                handle(find("mmap"),
-                        FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG),
-                        CAPTURE),
-                handle(find("munmap"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG), CAPTURE),
-                handle(find("madvise"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), CAPTURE),
-                handle(find("msync"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), CAPTURE),
-                handle(find("shm_open"), FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), CAPTURE,
-                        variadic),
-                handle(find("shm_unlink"), FunctionDescriptor.of(JAVA_INT, ADDRESS), CAPTURE),
-                handle(find("ftruncate"), FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG), CAPTURE),
-                lookup("posix_fallocate").map(symbol -> handle(symbol,
-                        FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG), CAPTURE)),
-                pageSize(handle(find("getpagesize"), FunctionDescriptor.of(JAVA_INT), CAPTURE)));
-    }
-
-    private static long pageSize(MethodHandle getpagesize) throws ErrnoException {
-        return once("getpagesize", state -> (int) getpagesize.invokeExact(state));
-    }
-
-    @SuppressWarnings("restricted")
-    private static MethodHandle handle(MemorySegment symbol, FunctionDescriptor type, Linker.Option... options) {
-        return Linker.nativeLinker().downcallHandle(symbol, type, options);
-    }
-
-    private static MemorySegment find(String... names) {
-        return Stream.of(names).flatMap(name -> lookup(name).stream()).findFirst()
-                .orElseThrow(() -> new UnsatisfiedLinkError("the C library has no " + String.join(" or ", names)));
-    }
-
-    /// Looks in libc, then in librt, where `shm_open` lived before glibc 2.34.
-    @SuppressWarnings("restricted")
-    private static Optional<MemorySegment> lookup(String name) {
-        Optional<MemorySegment> symbol = Linker.nativeLinker().defaultLookup().find(name);
-        if (symbol.isPresent() || !name.startsWith("shm_")) {
-            return symbol;
-        }
-        return SymbolLookup.libraryLookup("librt.so.1", Arena.global()).find(name);
+    /// macOS on Intel keeps the 64-bit one under another name.
+    private static NativeFunction fstat(FunctionDescriptor type) {
+        return NativeFunction.find("fstat$INODE64", type).orElseGet(() -> NativeFunction.of("fstat", type));
     }
 }

@@ -77,6 +77,23 @@ public final class Mapping {
         }
     }
 
+    /// Takes the memory of all pages of a segment now, for writing. Where the system has no call for that, zeros are
+    /// written.
+    ///
+    /// @param libc the library
+    /// @param segment fresh memory, of a mapping that stays alive during the call; its bytes stay 0
+    /// @throws ErrnoException if there is not that much
+    public static void populate(Libc libc, MemorySegment segment) throws ErrnoException {
+        try {
+            libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_POPULATE_WRITE.value());
+        } catch (ErrnoException e) {
+            if (e.errno() != ErrnoException.EINVAL) {
+                throw e;
+            }
+            segment.fill((byte) 0);
+        }
+    }
+
     static void unmap(Libc libc, long address, long length) {
         try {
             libc.munmap(address, length);

@@ -7,6 +7,7 @@ import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
 import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
 import static io.undercroft.mmap.internal.Constant.MS_SYNC;
 import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
+import static io.undercroft.mmap.internal.Constant.O_CREAT;
 import static io.undercroft.mmap.internal.Constant.O_RDONLY;
 import static io.undercroft.mmap.internal.Constant.O_RDWR;
 import static io.undercroft.mmap.internal.Constant.PROT_READ;
@@ -37,6 +38,8 @@ public final class PosixFile implements HostFile {
     static final long MIN_STITCHED = 16 << 10;
 
     private static final long COPY_CHUNK = 1 << 20;
+    /// Read and write for the owner, nothing for others.
+    private static final int OWNER_ONLY = 0600;
 
     private final Libc libc;
     private final int fd;
@@ -51,13 +54,20 @@ public final class PosixFile implements HostFile {
     }
 
     static PosixFile open(Libc libc, Path path, MapMode mode) throws IOException {
+        return open(libc, path, mode, (mode == MapMode.SHARED ? O_RDWR : O_RDONLY).value());
+    }
+
+    static PosixFile openOrCreate(Libc libc, Path path) throws IOException {
+        return open(libc, path, MapMode.SHARED, Constant.flags(O_RDWR, O_CREAT));
+    }
+
+    private static PosixFile open(Libc libc, Path path, MapMode mode, int flags) throws IOException {
         if (!path.getFileSystem().equals(FileSystems.getDefault())) {
             throw new FileSystemException(path.toString(), null,
                     "only files of the host can be mapped; copy it out of its archive first");
         }
         try {
-            int fd = libc.open(hostName(path),
-                    Constant.flags(mode == MapMode.SHARED ? O_RDWR : O_RDONLY, O_CLOEXEC));
+            int fd = libc.open(hostName(path), flags | O_CLOEXEC.value(), OWNER_ONLY);
             return new PosixFile(libc, fd, mode);
         } catch (ErrnoException e) {
             throw described(path.toString(), e);
@@ -67,6 +77,14 @@ public final class PosixFile implements HostFile {
     @Override
     public long size() throws IOException {
         return libc.size(fd);
+    }
+
+    /// Space is set aside for the last byte only, so that a file may be grown to more than there is room for yet.
+    @Override
+    public void grow(long nbytes) throws IOException {
+        if (size() < nbytes) {
+            libc.allocate(fd, nbytes - 1, 1);
+        }
     }
 
     @Override

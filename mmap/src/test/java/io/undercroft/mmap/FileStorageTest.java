@@ -1,0 +1,411 @@
+package io.undercroft.mmap;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+
+import io.undercroft.mmap.internal.Libc;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// Storages on files: the cases that were observed in Torch7 and PyTorch, and where ours answers otherwise.
+class FileStorageTest {
+    @TempDir
+    Path folder;
+
+    static Optional<?>[] libraries() {
+        return new Optional<?>[]{Libc.find(), Optional.empty()};
+    }
+
+    @Test
+    void aPrivateStorageHasTheBytesOfTheFileAndWritesNeverReachIt() throws IOException {
+        Path path = write("hello.txt", "Hello World\n");
+        Storage storage = FileStorage.openPrivate(path);
+        assertThat(text(storage)).isEqualTo("Hello World\n");
+
+        storage.fill((byte) 42);
+        assertThat(text(storage)).isEqualTo("************");
+        assertThat(path).hasContent("Hello World\n");
+        storage.release();
+        assertThat(path).hasContent("Hello World\n");
+    }
+
+    @Test
+    void whatIsWrittenToASharedStorageReachesTheFile() throws IOException {
+        Path path = write("hello.txt", "Hello World\n");
+        Storage storage = FileStorage.openShared(path);
+
+        storage.fill((byte) 42);
+        assertThat(path).hasContent("************");
+        storage.release();
+        assertThat(path).hasContent("************");
+    }
+
+    @Test
+    void aStorageKnowsItsFileAndWhetherItIsShared() throws IOException {
+        Path path = write("f", "abc");
+        Storage mine = FileStorage.openPrivate(path);
+        Storage ours = FileStorage.openShared(path);
+
+        assertThat(mine.filename()).isEqualTo(path.toString());
+        assertThat(ours.filename()).isEqualTo(path.toString());
+        assertThat(mine.isShared()).isFalse();
+        assertThat(ours.isShared()).isTrue();
+        assertThat(mine.isReadOnly()).isFalse();
+        assertThat(ours.isReadOnly()).isFalse();
+        mine.release();
+        ours.release();
+    }
+
+    @Test
+    void sharedStoragesSeeEachOtherAndAPrivateOneIsSeenByNobody() throws IOException {
+        Path path = write("g", "ABCDEFGH");
+        Storage a = FileStorage.openShared(path);
+        Storage b = FileStorage.openShared(path);
+        Storage p = FileStorage.openPrivate(path);
+
+        a.set(0, (byte) 'Z');
+        assertThat(text(b)).isEqualTo("ZBCDEFGH");
+        assertThat(text(p)).isEqualTo("ZBCDEFGH");
+
+        p.set(1, (byte) 'Y');
+        a.set(1, (byte) 'X');
+        a.set(2, (byte) 'W');
+        assertThat(text(a)).isEqualTo(text(b)).isEqualTo("ZXWDEFGH");
+        assertThat(text(p)).as("its page is its own by now").isEqualTo("ZYCDEFGH");
+        assertThat(path).hasContent("ZXWDEFGH");
+        a.release();
+        b.release();
+        p.release();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "abcdefghij"})
+    void theFirstBytesMayBeMappedAlone(String contents) throws IOException {
+        Path path = write("f", contents);
+        for (int nbytes = 0; nbytes <= contents.length(); nbytes++) {
+            Storage mine = FileStorage.openPrivate(path, nbytes);
+            Storage ours = FileStorage.openShared(path, nbytes);
+            assertThat(text(mine)).isEqualTo(text(ours)).isEqualTo(contents.substring(0, nbytes));
+            assertThat(mine.filename()).isEqualTo(ours.filename()).isEqualTo(path.toString());
+            mine.release();
+            ours.release();
+        }
+        assertThat(path).hasContent(contents);
+    }
+
+    @Test
+    void aSmallerSharedStorageNeverTruncates() throws IOException {
+        Path path = write("g", "ABCDEFGH");
+        Storage storage = FileStorage.openShared(path, 3);
+        storage.fill((byte) '.');
+        storage.release();
+
+        assertThat(path).hasContent("...DEFGH");
+    }
+
+    @Test
+    void aPrivateStorageNeedsAFileThatHoldsIt() throws IOException {
+        Path path = write("f", "abcdefghij");
+
+        assertThatExceptionOfType(MappingException.class).isThrownBy(() -> FileStorage.openPrivate(path, 11))
+                .withMessageContaining("ends at byte 10").withMessageContaining("11 bytes")
+                .satisfies(e -> assertThat(e.length()).isEqualTo(11));
+        assertThatExceptionOfType(MappingException.class).isThrownBy(() -> FileStorage.openPrivate(path, 1L << 40))
+                .withMessageContaining("1099511627776");
+        assertThatExceptionOfType(MappingException.class)
+                .isThrownBy(() -> FileStorage.openPrivate(path, Long.MAX_VALUE));
+        assertThat(path).hasContent("abcdefghij");
+    }
+
+    @Test
+    void anEmptyFileMakesAnEmptyStorage() throws IOException {
+        Path path = write("e", "");
+
+        assertThat(FileStorage.openPrivate(path).nbytes()).isZero();
+        assertThat(FileStorage.openShared(path).nbytes()).isZero();
+        assertThat(FileStorage.openShared(path).isShared()).isTrue();
+        assertThat(path).isEmptyFile();
+    }
+
+    @ParameterizedTest
+    @MethodSource("libraries")
+    void aSharedStorageCreatesItsFileForTheOwnerOnly(Optional<Libc> libc) throws IOException {
+        Path path = folder.resolve("new.bin");
+        Storage storage = FileStorage.openShared(path, 16, libc);
+        assertThat(storage.contentEquals(Storage.allocate(16))).isTrue();
+        assertThat(path).hasSize(16);
+        if (path.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+            assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(path))).isEqualTo("rw-------");
+        }
+
+        storage.set(0, (byte) 1);
+        storage.set(15, (byte) 4);
+        storage.release();
+        assertThat(Files.readAllBytes(path)).containsExactly(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4);
+    }
+
+    @ParameterizedTest
+    @MethodSource("libraries")
+    void aSharedStorageMakesItsFileLongerAndKeepsEveryByte(Optional<Libc> libc) throws IOException {
+        Path path = write("g", "ABCDEFGH");
+        Storage storage = FileStorage.openShared(path, 12, libc);
+
+        assertThat(text(storage)).as("Torch7 and PyTorch clear the first").isEqualTo("ABCDEFGH\0\0\0\0");
+        assertThat(path).hasContent("ABCDEFGH\0\0\0\0");
+        storage.release();
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aFileThatGrewTakesNoSpaceBeforeItIsWritten() throws IOException {
+        Path path = folder.resolve("sparse");
+        Storage storage = FileStorage.openShared(path, 1L << 36);
+        storage.set((1L << 36) - 1, (byte) 7);
+
+        assertThat(path).hasSize(1L << 36);
+        assertThat(storage.get(1L << 35)).isZero();
+        storage.release();
+    }
+
+    @Test
+    void manyThatGrowAFileAtOnceNeverCutIt() throws Exception {
+        Path path = folder.resolve("raced");
+        int racers = 8;
+        CyclicBarrier start = new CyclicBarrier(racers);
+        for (int round = 0; round < 50; round++) {
+            CompletableFuture<?>[] all = new CompletableFuture<?>[racers];
+            for (int i = 0; i < racers; i++) {
+                int nbytes = 1 + (i + 1) * 4096 + round;
+                all[i] = CompletableFuture.runAsync(() -> markTheEnd(path, nbytes, start), Thread::startVirtualThread);
+            }
+            CompletableFuture.allOf(all).get();
+            byte[] bytes = Files.readAllBytes(path);
+            for (int i = 0; i < racers; i++) {
+                assertThat(bytes[(i + 1) * 4096 + round]).isEqualTo((byte) 1);
+            }
+            Files.delete(path);
+        }
+    }
+
+    private static void markTheEnd(Path path, int nbytes, CyclicBarrier start) {
+        try {
+            start.await();
+            Storage storage = FileStorage.openShared(path, nbytes);
+            storage.set(nbytes - 1, (byte) 1);
+            storage.release();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void noFileIsCreatedThatHasNoBytes() {
+        Path path = folder.resolve("new");
+
+        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openShared(path, 0));
+        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openShared(path));
+        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openPrivate(path));
+        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openPrivate(path, 10))
+                .withMessageContaining("no such file");
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void aFolderHasToBeThere() {
+        assertThatExceptionOfType(NoSuchFileException.class)
+                .isThrownBy(() -> FileStorage.openShared(folder.resolve("none").resolve("x"), 4))
+                .withMessageContaining("folder").withMessageContaining("make it first");
+    }
+
+    @Test
+    void aFolderIsNoFile() {
+        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openPrivate(folder))
+                .withMessageContaining("is a directory");
+        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openShared(folder, 4))
+                .withMessageContaining("is a directory");
+        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openShared(Path.of(""), 4))
+                .withMessageContaining("is a directory");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void filesThatTheSystemMakesUpAreRefused() {
+        Path status = Path.of("/proc/self/status");
+
+        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openPrivate(status))
+                .withMessageContaining("regular file");
+        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openShared(status, 4))
+                .withMessageContaining("/proc/self/status");
+        assertThatExceptionOfType(FileSystemException.class)
+                .isThrownBy(() -> FileStorage.openShared(Path.of("/dev/zero"), 4))
+                .withMessageContaining("regular files");
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void aFileThatMayNotBeReadOrWrittenIsRefused() throws IOException {
+        Path path = write("secret", "abc");
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("r--------"));
+        assertThat(text(FileStorage.openPrivate(path))).isEqualTo("abc");
+        assumeFalse(Files.isWritable(path), "this user may write everything");
+
+        assertThatExceptionOfType(AccessDeniedException.class).isThrownBy(() -> FileStorage.openShared(path));
+        assertThatExceptionOfType(AccessDeniedException.class).isThrownBy(() -> FileStorage.openShared(path, 10));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {-1, -5, Long.MIN_VALUE})
+    void aNegativeSizeIsRefused(long nbytes) throws IOException {
+        Path path = write("f", "abc");
+
+        assertThatIllegalArgumentException().isThrownBy(() -> FileStorage.openPrivate(path, nbytes))
+                .withMessageContaining(String.valueOf(nbytes));
+        assertThatIllegalArgumentException().isThrownBy(() -> FileStorage.openShared(path, nbytes));
+        assertThatIllegalArgumentException().isThrownBy(() -> FileStorage.openSharedMemory("undercroft-none", nbytes));
+    }
+
+    @ParameterizedTest
+    @MethodSource("libraries")
+    void aSizeThatNoFileCanHaveLeavesNothingBehind(Optional<Libc> libc) throws IOException {
+        Path created = folder.resolve("ov.bin");
+        assertThatExceptionOfType(FileSystemException.class)
+                .isThrownBy(() -> FileStorage.openShared(created, 1L << 61, libc))
+                .withMessageContaining(String.valueOf(1L << 61)).withMessageContaining("make room");
+        assertThat(created).doesNotExist();
+
+        Path there = write("there", "abc");
+        assertThatExceptionOfType(FileSystemException.class)
+                .isThrownBy(() -> FileStorage.openShared(there, Long.MAX_VALUE, libc));
+        assertThat(there).hasContent("abc");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aStorageHoldsItsMappingUntilItIsFreedAndNoOpenFile() throws IOException {
+        Path path = write("f", "abc");
+        long descriptors = Proc.descriptors();
+        List<Storage> storages = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            storages.add(FileStorage.openPrivate(path));
+            storages.add(FileStorage.openShared(path, 10_000));
+        }
+        assertThat(Proc.mappings(path.toString())).isPositive();
+        // The JVM opens a few of its own.
+        assertThat(Proc.descriptors()).isLessThan(descriptors + 50);
+        MemorySegment segment = storages.getLast().segment();
+
+        storages.forEach(Storage::release);
+        assertThat(Proc.mappings(path.toString())).isZero();
+        assertThatThrownBy(() -> segment.get(JAVA_BYTE, 0)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aStorageThatNobodyFreedGoesWithTheGarbage() throws Exception {
+        Path path = write("f", "ABCDEFGH");
+        Storage slice = FileStorage.openShared(path).slice(2, 2);
+        for (int i = 0; i < 3; i++) {
+            System.gc();
+        }
+        slice.fill((byte) '-');
+        assertThat(path).as("the slice keeps its base").hasContent("AB--EFGH");
+        slice = null;
+
+        assertThat(PosixMappedFileTest.becomesTrue(() -> {
+            System.gc();
+            return Proc.mappings(path.toString()) == 0;
+        })).isTrue();
+    }
+
+    @Test
+    void aSliceKeepsAStorageThatWasReleased() throws IOException {
+        Path path = write("g", "ABCDEFGH");
+        Storage storage = FileStorage.openShared(path);
+        Storage slice = storage.slice(2, 2);
+        storage.release();
+
+        slice.fill((byte) '-');
+        assertThat(text(slice)).isEqualTo("--");
+        slice.release();
+        assertThat(path).hasContent("AB--EFGH");
+        assertThatIllegalStateException().isThrownBy(() -> slice.get(0));
+    }
+
+    @Test
+    void aMappedStorageCannotBeResized() throws IOException {
+        Path path = write("g", "ABCDEFGH");
+        for (Storage storage : List.of(FileStorage.openShared(path), FileStorage.openPrivate(path),
+                FileStorage.openShared(path, 0), FileStorage.openPrivate(path, 0))) {
+            assertThat(storage.isResizable()).isFalse();
+            for (long size : new long[]{4, storage.nbytes(), 100}) {
+                assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> storage.resize(size))
+                        .withMessageContaining("cannot be resized to " + size);
+            }
+            storage.release();
+        }
+        assertThat(path).hasContent("ABCDEFGH");
+    }
+
+    @Test
+    void elementsOfAnotherTypeAreTheSameBytes() throws IOException {
+        Path path = Files.write(folder.resolve("g"), new byte[]{1, 0, 0, 0, 2, 0, 0, 0});
+        Storage ints = FileStorage.openShared(path);
+        Storage bytes = FileStorage.openShared(path);
+        Tensor numbers = Tensor.of(ints, DType.INT32, 0, Shape.of(2), 1);
+        bytes.set(1, (byte) 1);
+
+        assertThat(numbers.getLong(0)).isEqualTo(257);
+        assertThat(numbers.getLong(1)).isEqualTo(2);
+        ints.release();
+        bytes.release();
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aStorageThatIsRefusedLeavesNothingOpen() throws IOException {
+        Path path = write("f", "abc");
+        long descriptors = Proc.descriptors();
+        for (int i = 0; i < 20; i++) {
+            assertThatThrownBy(() -> FileStorage.openPrivate(path, 4)).isInstanceOf(MappingException.class);
+            assertThatThrownBy(() -> FileStorage.openShared(path, 1L << 61)).isInstanceOf(FileSystemException.class);
+        }
+        assertThat(Proc.descriptors()).isLessThan(descriptors + 10);
+    }
+
+    private Path write(String name, String contents) throws IOException {
+        return Files.writeString(folder.resolve(name), contents);
+    }
+
+    private static String text(Storage storage) {
+        return new String(storage.segment().toArray(JAVA_BYTE), US_ASCII);
+    }
+}
