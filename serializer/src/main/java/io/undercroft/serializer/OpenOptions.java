@@ -34,12 +34,22 @@ public final class OpenOptions {
         return new OpenOptions(Objects.requireNonNull(mode, "mode"), devices);
     }
 
-    /// Chooses where storages go, as `map_location` does in PyTorch.
+    /// Chooses where storages go, as `map_location` does in PyTorch. Those that were saved from the meta device have no
+    /// bytes in the file, and stay there.
     ///
     /// @param mapper called with the device that a storage was saved from, for instance `cuda:0`; returns where it should be
     /// @return the changed options
     public OpenOptions devices(UnaryOperator<Device> mapper) {
         return new OpenOptions(mapping, Objects.requireNonNull(mapper, "mapper"));
+    }
+
+    /// Opens everything on the meta device (`map_location="meta"` in PyTorch): storages have their sizes and tensors their
+    /// geometry, sharing is kept, and of the elements nothing is read or mapped, now or later. Reading them throws
+    /// [IllegalStateException].
+    ///
+    /// @return the changed options
+    public OpenOptions onMeta() {
+        return devices(_ -> Device.META);
     }
 
     /// {@return how storages are mapped}
@@ -51,6 +61,6 @@ public final class OpenOptions {
     ///
     /// @param saved the device named in the file
     public Device deviceFor(Device saved) {
-        return devices.apply(saved);
+        return saved.isMeta() ? saved : devices.apply(saved);
     }
 }

@@ -158,8 +158,7 @@ final class StorageTable {
 
     private Device deviceOf(String location) {
         try {
-            Device saved = Device.parse(location);
-            return saved.isMeta() ? saved : options.deviceFor(saved);
+            return options.deviceFor(Device.parse(location));
         } catch (IllegalArgumentException _) {
             throw Refused.because("TORCH-LOCATION", FormatException.quote(location) + " is no device", Refused.DAMAGED);
         }

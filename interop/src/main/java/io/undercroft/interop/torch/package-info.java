@@ -13,7 +13,8 @@
 /// [io.undercroft.serializer.state.Tuple], a tensor a [io.undercroft.storage.Tensor]; an `OrderedDict` or `Counter` a
 /// [io.undercroft.serializer.state.TypedMap], and so does a sparse or nested tensor, with its parts by name; a
 /// `Parameter`, a tensor subclass, a quantized tensor, a `frozenset` or a `bytearray` a
-/// [io.undercroft.serializer.state.Typed] around what it is made of.
+/// [io.undercroft.serializer.state.Typed] around what it is made of. [io.undercroft.serializer.state.TensorNodes] makes
+/// quantized and sparse tensors of such nodes.
 @NullMarked
 package io.undercroft.interop.torch;
 

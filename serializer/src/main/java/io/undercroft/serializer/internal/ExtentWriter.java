@@ -74,7 +74,8 @@ final class ExtentWriter implements AutoCloseable {
         try {
             MemorySegment.copy(storage.segment(), offset, into, 0, into.byteSize());
         } catch (InternalError e) {
-            throw new IOException("the file behind " + storage + " was truncated while it was mapped; open it again",
+            throw new IOException(
+                    "the file behind " + storage.describe() + " was truncated while it was mapped; open it again",
                     e);
         }
     }
