@@ -18,6 +18,7 @@ public final class Main {
 
               open        open a file and read one element, beside torch and safetensors
               save        save 1 GiB durably, beside torch and safetensors
+              storage     copy, fill, convert, read elements and make views in memory, beside MemorySegment and torch
 
               --quick     smaller and shorter: less than a minute
               --dir DIR   put the files on the disk of this directory (default: benchmarks/target)
@@ -66,7 +67,7 @@ public final class Main {
                 default -> name = argument;
             }
         }
-        if (!List.of("open", "save").contains(name)) {
+        if (!List.of("open", "save", "storage").contains(name)) {
             throw new IllegalArgumentException(
                     name.isEmpty() ? "which benchmark?" : "no benchmark is called '" + name + "'");
         }
@@ -99,14 +100,14 @@ public final class Main {
     }
 
     private List<Figure> figures(Peers peers, Path scratch) throws IOException {
-        if (name.equals("open")) {
-            return new OpenBenchmark(bench(peers, scratch, 30)).run();
-        }
-        return new SaveBenchmark(bench(peers, scratch, 5)).run();
+        return switch (name) {
+            case "open" -> new OpenBenchmark(bench(peers, scratch, 30, 15)).run();
+            case "save" -> new SaveBenchmark(bench(peers, scratch, 5, 3)).run();
+            default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
+        };
     }
 
-    private Bench bench(Peers peers, Path scratch, int fullRounds) {
-        int quickRounds = (fullRounds + 1) / 2;
+    private Bench bench(Peers peers, Path scratch, int fullRounds, int quickRounds) {
         int usual = effort == Effort.FULL ? fullRounds : quickRounds;
         return new Bench(peers, scratch, effort, rounds > 0 ? rounds : usual);
     }

@@ -9,8 +9,8 @@ import java.util.Map;
 
 /// Times contenders in turn.
 ///
-/// @param warmUp how long each contender runs before, uncounted and at least once: the JVM compiles, Python imports, the page
-///     cache fills
+/// @param warmUp how long each contender runs before, uncounted: the JVM compiles, Python imports, the page cache fills. It is run
+///     until that time is over; not at all if it is zero
 /// @param counted rounds that are counted
 record Rounds(Duration warmUp, int counted) {
     /// Runs every contender once in each round; each round starts with the next one, so that none always follows the same.
@@ -21,12 +21,13 @@ record Rounds(Duration warmUp, int counted) {
     /// @throws IllegalStateException if two contenders did not do the same thing
     Timings time(List<Contender> contenders) throws IOException {
         List<List<Double>> seconds = contenders.stream().<List<Double>>map(contender -> new ArrayList<>()).toList();
-        double witness = warmUp(contenders);
+        warmUp(contenders);
+        double witness = Double.NaN;
         for (int round = 0; round < counted; round++) {
             for (int turn = 0; turn < contenders.size(); turn++) {
                 int i = (round + turn) % contenders.size();
                 Contender.Outcome outcome = contenders.get(i).task().run();
-                agree(witness, outcome, contenders.get(i));
+                witness = agree(witness, outcome, contenders.get(i));
                 seconds.get(i).add(outcome.seconds());
             }
         }
@@ -37,22 +38,21 @@ record Rounds(Duration warmUp, int counted) {
         return new Timings(samples);
     }
 
-    /// Returns the witness that all contenders agree on.
-    private double warmUp(List<Contender> contenders) throws IOException {
-        double witness = contenders.getFirst().task().run().witness();
+    private void warmUp(List<Contender> contenders) throws IOException {
         for (Contender contender : contenders) {
             long end = System.nanoTime() + warmUp.toNanos();
-            do {
-                agree(witness, contender.task().run(), contender);
-            } while (System.nanoTime() < end);
+            while (System.nanoTime() < end) {
+                contender.task().run();
+            }
         }
-        return witness;
     }
 
-    private static void agree(double witness, Contender.Outcome outcome, Contender contender) {
-        if (outcome.witness() != witness) {
+    /// Returns the witness that all contenders agree on; the first one, which has none to agree with, finds NaN.
+    private static double agree(double witness, Contender.Outcome outcome, Contender contender) {
+        if (!Double.isNaN(witness) && outcome.witness() != witness) {
             throw new IllegalStateException(
                     contender.name() + " came to " + outcome.witness() + " where the others came to " + witness);
         }
+        return outcome.witness();
     }
 }

@@ -4,7 +4,9 @@ A request is a function's name and its arguments, separated by tabs; the reply i
 why. What a function times is its own work; preparing, closing and collecting garbage are left out, as on the Java side.
 """
 
+import functools
 import gc
+import math
 import os
 import platform
 import sys
@@ -101,8 +103,64 @@ def safetensors_save_file(path):
     return save(lambda p: safetensors.torch.save_file(held, p), path)
 
 
+def contiguous(storage, numel):
+    return storage
+
+
+def column_slice(storage, numel):
+    return storage.view(-1, 2048)[:, :1024]
+
+
+def transposed(storage, numel):
+    return storage.view(math.isqrt(numel), -1).t()
+
+
+def every_second(storage, numel):
+    return storage[::2]
+
+
+# By the names of the Java side, with the elements of storage for each element of the tensor.
+GEOMETRIES = {"CONTIGUOUS": (contiguous, 1), "COLUMN_SLICE": (column_slice, 2), "TRANSPOSED": (transposed, 1),
+              "EVERY_SECOND": (every_second, 2)}
+
+
+@functools.lru_cache(maxsize=1)
+def copy_pair(geometry, source, target, numel):
+    """A tensor whose elements count 0, 1, ... 250, 0, ... in the order of its storage, and a contiguous one to copy it to."""
+    view, spread = GEOMETRIES[geometry]
+    pattern = torch.arange(251, dtype=source)
+    tensor = view(pattern.repeat(numel * spread // 251 + 1)[:numel * spread], numel)
+    copy = torch.zeros(tensor.shape, dtype=target)
+    copy.copy_(tensor)
+    assert torch.equal(copy, tensor.to(target))
+    return tensor, copy
+
+
+def copy(geometry, source, target, nbytes, threads, seconds):
+    """`copy_` again and again for some seconds, with that many threads, or torch's own number if that is 0."""
+    source, target = getattr(torch, source), getattr(torch, target)
+    tensor, copied = copy_pair(geometry, source, target, int(nbytes) // source.itemsize)
+    usual = torch.get_num_threads()
+    torch.set_num_threads(int(threads) or usual)
+    try:
+        return mean_seconds(lambda: copied.copy_(tensor), float(seconds)), 0
+    finally:
+        torch.set_num_threads(usual)
+
+
+def mean_seconds(action, seconds):
+    action()
+    times = 0
+    start = time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds:
+        action()
+        times += 1
+    return elapsed / times
+
+
 REQUESTS = {f.__name__: f for f in (versions, make, forget, settle, torch_load, torch_load_mmap, safetensors_load_file,
-                                    safetensors_safe_open, torch_save, torch_save_durably, safetensors_save_file)}
+                                    safetensors_safe_open, torch_save, torch_save_durably, safetensors_save_file,
+                                    copy)}
 
 
 def main():

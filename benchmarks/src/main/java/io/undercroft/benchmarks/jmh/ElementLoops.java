@@ -1,0 +1,159 @@
+package io.undercroft.benchmarks.jmh;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+
+/// Adds up or writes the float32 elements of a tensor or typed storage that fits the cache, one by one.
+///
+/// A program reads tensors of many dtypes through the same methods, and what the JVM has seen of them decides how it compiles
+/// them. So before anything is measured, these methods meet tensors of six dtypes.
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.SECONDS)
+@OperationsPerInvocation(ElementLoops.ROWS * ElementLoops.COLUMNS)
+@State(Scope.Benchmark)
+public class ElementLoops {
+    static final int ROWS = 64;
+    static final int COLUMNS = 128;
+
+    private static final int NUMEL = ROWS * COLUMNS;
+    private static final List<DType> DTYPES = List.of(DType.FLOAT64, DType.BFLOAT16, DType.INT32, DType.UINT8,
+            DType.FLOAT16, DType.FLOAT32);
+    private static final int ENCOUNTERS = 200;
+
+    private final Tensor vector = counted(DType.FLOAT32);
+    private final Tensor matrix = vector.view(ROWS, COLUMNS);
+    private final TypedStorage typed = typed(vector);
+    private final MemorySegment plain = vector.bytes();
+
+    private static Tensor counted(DType dtype) {
+        Tensor tensor = Tensor.zeros(dtype, NUMEL);
+        Counting.fill(tensor);
+        return tensor;
+    }
+
+    private static TypedStorage typed(Tensor tensor) {
+        return new TypedStorage(tensor.storage(), tensor.dtype());
+    }
+
+    /// Lets every method that is measured see every dtype, many times.
+    ///
+    /// @throws IllegalStateException if a sum is not that of the plain elements
+    @Setup
+    public void meetManyDtypes() {
+        float wanted = plainSum();
+        for (int encounter = 0; encounter < ENCOUNTERS; encounter++) {
+            for (DType dtype : DTYPES) {
+                Tensor tensor = counted(dtype);
+                write(tensor);
+                Counting.fill(tensor);
+                if (sum(tensor) != wanted || sumOfMatrix(tensor.view(ROWS, COLUMNS)) != wanted
+                        || sumOfStorage(typed(tensor)) != wanted) {
+                    throw new IllegalStateException("elements of " + dtype + " come to something else");
+                }
+            }
+        }
+    }
+
+    /// One index an element.
+    @Benchmark
+    public float vector() {
+        return sum(vector);
+    }
+
+    /// Two indices an element.
+    @Benchmark
+    public float matrix() {
+        return sumOfMatrix(matrix);
+    }
+
+    /// One index an element of a typed storage.
+    @Benchmark
+    public float storage() {
+        return sumOfStorage(typed);
+    }
+
+    /// Writes.
+    @Benchmark
+    public void write() {
+        write(vector);
+    }
+
+    /// The segment, by element number.
+    @Benchmark
+    public float plainVector() {
+        return plainSum();
+    }
+
+    /// The segment, by row and column.
+    @Benchmark
+    public float plainMatrix() {
+        float sum = 0;
+        for (long row = 0; row < ROWS; row++) {
+            for (long column = 0; column < COLUMNS; column++) {
+                sum += plain.getAtIndex(ValueLayout.JAVA_FLOAT, row * COLUMNS + column);
+            }
+        }
+        return sum;
+    }
+
+    /// Writes to the segment.
+    @Benchmark
+    public void plainWrite() {
+        for (long i = 0; i < NUMEL; i++) {
+            plain.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) i);
+        }
+    }
+
+    private float plainSum() {
+        float sum = 0;
+        for (long i = 0; i < NUMEL; i++) {
+            sum += plain.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+        }
+        return sum;
+    }
+
+    private static float sum(Tensor tensor) {
+        float sum = 0;
+        for (long i = 0; i < NUMEL; i++) {
+            sum += tensor.getFloat(i);
+        }
+        return sum;
+    }
+
+    private static float sumOfMatrix(Tensor tensor) {
+        float sum = 0;
+        for (long row = 0; row < ROWS; row++) {
+            for (long column = 0; column < COLUMNS; column++) {
+                sum += tensor.getFloat(row, column);
+            }
+        }
+        return sum;
+    }
+
+    private static float sumOfStorage(TypedStorage storage) {
+        float sum = 0;
+        for (long i = 0; i < NUMEL; i++) {
+            sum += (float) storage.getDouble(i);
+        }
+        return sum;
+    }
+
+    private static void write(Tensor tensor) {
+        for (long i = 0; i < NUMEL; i++) {
+            tensor.setDouble((double) i, i);
+        }
+    }
+}
