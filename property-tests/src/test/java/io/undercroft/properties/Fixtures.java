@@ -11,13 +11,13 @@ import java.util.stream.Stream;
 final class Fixtures {
     /// Larger ones take too long to damage thousands of times.
     private static final long SMALL = 64 << 10;
-    private static final Path ROOT = root();
+    private static final Path ZIPS = Repository.path("fixtures/pytorch");
 
     private Fixtures() {}
 
     /// {@return small files of torch's zip format, those that are malformed on purpose among them}
     static List<Path> torchZips() {
-        try (Stream<Path> files = Files.list(ROOT.resolve("pytorch"))) {
+        try (Stream<Path> files = Files.list(ZIPS)) {
             return files.filter(Fixtures::isSmallZip).sorted().toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -25,7 +25,7 @@ final class Fixtures {
     }
 
     static Path torchZip(String name) {
-        return ROOT.resolve("pytorch").resolve(name);
+        return ZIPS.resolve(name);
     }
 
     private static boolean isSmallZip(Path file) {
@@ -40,15 +40,5 @@ final class Fixtures {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    /// The tests run in their room, the proofs anywhere in the repository.
-    private static Path root() {
-        for (Path at = Path.of("").toAbsolutePath(); at != null; at = at.getParent()) {
-            if (Files.isDirectory(at.resolve("fixtures/pytorch"))) {
-                return at.resolve("fixtures");
-            }
-        }
-        throw new IllegalStateException("no fixtures folder above " + Path.of("").toAbsolutePath());
     }
 }

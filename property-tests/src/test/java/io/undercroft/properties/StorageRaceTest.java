@@ -1,0 +1,88 @@
+package io.undercroft.properties;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.storage.Storage;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/// Storages in the hands of several threads, and of nobody. `-Drace.millis=N` races longer; `property-tests/run races` does
+/// so by itself.
+class StorageRaceTest {
+    private static final Duration EACH = Duration.ofMillis(Integer.getInteger("race.millis", 300));
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final long SEED = 42;
+
+    @ParameterizedTest
+    @EnumSource
+    void whoeverHoldsAReferenceIsNeverRefused(Backing backing) throws IOException, InterruptedException {
+        try (Scratch scratch = Scratch.make()) {
+            assertThat(new StorageRace(backing, false, scratch.directory()).run(EACH, SEED)).isPositive();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void bytesThatMoveAreGivenBackOnceAndReadAsBytesOrNotAtAll(Backing backing)
+            throws IOException, InterruptedException {
+        try (Scratch scratch = Scratch.make()) {
+            assertThat(new StorageRace(backing, true, scratch.directory()).run(EACH, SEED)).isPositive();
+        }
+    }
+
+    /// In a JVM of its own, so that a crash would be seen for what it is.
+    @Test
+    void theJvmSurvivesThreadsThatReadThroughSegmentsOfFreedStorages() throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED", "-Xmx256m", "-XX:-CreateCoredumpOnCrash", "-cp",
+                System.getProperty("java.class.path"), SegmentRace.class.getName(), Long.toString(EACH.toMillis()))
+                .redirectErrorStream(true).start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(said).isZero();
+        assertThat(said).contains("refused");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatNobodyReleasesIsGivenBackByTheCollector(Backing backing) throws IOException {
+        try (Scratch scratch = Scratch.make()) {
+            var ledger = new Ledger();
+            for (int i = 0; i < 100; i++) {
+                Storage.allocate(backing.usualSize(), n -> ledger.enter(backing.allocate(n, scratch.directory())));
+            }
+            collectUntil(() -> ledger.releases().stream().allMatch(count -> count == 1));
+            assertThat(ledger.releases()).hasSize(100).containsOnly(1);
+        }
+    }
+
+    @Test
+    void aSliceThatIsReachableKeepsItsBase() {
+        var ledger = new Ledger();
+        List<Storage> slices = new ArrayList<>();
+        slices.add(Storage.over(ledger.enter(Backing.ARENA.allocate(64, Path.of("")))).slice(8, 8));
+        var unrelated = new Ledger();
+        Storage.over(unrelated.enter(Backing.ARENA.allocate(64, Path.of(""))));
+        collectUntil(() -> unrelated.releases().equals(List.of(1)));
+        assertThat(ledger.releases()).containsExactly(0);
+        assertThat(slices.getFirst().get(0)).isZero();
+        slices.clear();
+        collectUntil(() -> ledger.releases().equals(List.of(1)));
+        assertThat(ledger.releases()).containsExactly(1);
+    }
+
+    private static void collectUntil(BooleanSupplier done) {
+        long end = System.nanoTime() + PATIENCE.toNanos();
+        while (!done.getAsBoolean() && System.nanoTime() < end) {
+            System.gc();
+            Thread.onSpinWait();
+        }
+    }
+}

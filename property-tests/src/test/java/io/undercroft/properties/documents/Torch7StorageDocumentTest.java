@@ -1,0 +1,391 @@
+package io.undercroft.properties.documents;
+
+import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.undercroft.mmap.FileStorage;
+import io.undercroft.mmap.MappingException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.TypedStorage;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/// What Torch7's page on storages states, one test for each statement, its examples among them. Offsets count from 0
+/// here.
+class Torch7StorageDocumentTest {
+    private static final DType BYTE = TypedStorage.dtypeOf("torch.ByteStorage");
+    private static final DType CHAR = TypedStorage.dtypeOf("torch.CharStorage");
+    private static final DType INT = TypedStorage.dtypeOf("torch.IntStorage");
+    private static final DType DOUBLE = TypedStorage.dtypeOf("torch.DoubleStorage");
+
+    @TempDir
+    Path directory;
+
+    @Nested
+    class WhatStoragesAre {
+        @Test
+        void aStorageIsAccessToMemory() {
+            TypedStorage storage = TypedStorage.of(DOUBLE, 1.5, 2.5);
+            MemorySegment memory = storage.untyped().segment();
+            assertThat(memory.getAtIndex(JAVA_DOUBLE, 1)).isEqualTo(2.5);
+            memory.setAtIndex(JAVA_DOUBLE, 1, 3.5);
+            assertThat(storage.getDouble(1)).isEqualTo(3.5);
+        }
+
+        @ParameterizedTest
+        @CsvSource({"Byte, 1", "Char, 1", "Short, 2", "Int, 4", "Long, 8", "Float, 4", "Double, 8"})
+        void thereIsAStorageForEachBasicTypeOfC(String name, int bytes) {
+            TypedStorage storage = TypedStorage.allocate(TypedStorage.dtypeOf("torch." + name + "Storage"), 3);
+            assertThat(storage.elementSize()).isEqualTo(bytes);
+            assertThat(storage.nbytes()).isEqualTo(3L * bytes);
+        }
+
+        @Test
+        void bytesAreUnsignedAndCharsAreSigned() {
+            Storage bytes = Storage.copyOf((byte) 200);
+            assertThat(new TypedStorage(bytes, BYTE).getLong(0)).isEqualTo(200);
+            assertThat(new TypedStorage(bytes, CHAR).getLong(0)).isEqualTo(-56);
+        }
+
+        @Test
+        void copyConvertsBetweenTypes() {
+            TypedStorage x = TypedStorage.allocate(INT, 10).fill(1);
+            TypedStorage y = TypedStorage.allocate(DOUBLE, 10).copyFrom(x);
+            assertThat(y.toList()).hasSize(10).containsOnly(1.0);
+        }
+
+        @Test
+        void aStorageCanBeSaved() throws Exception {
+            TypedStorage saved = TypedStorage.of(INT, 1, 2, 3);
+            assertThat(loaded(saved).toList()).containsExactly(1L, 2L, 3L);
+        }
+
+        @Test
+        void aStorageOnAFileIsSavedAsAnyOther() throws Exception {
+            Path file = Files.writeString(directory.resolve("abc"), "abc");
+            TypedStorage mapped = new TypedStorage(FileStorage.openShared(file), CHAR);
+            TypedStorage loaded = loaded(mapped);
+            loaded.fill(0);
+            assertThat(mapped.string()).isEqualTo("abc");
+            assertThat(loaded.untyped().isShared()).isFalse();
+            mapped.free();
+        }
+
+        @Test
+        void anAliasIsMadeOverThePreferredType() {
+            assertThat(DType.callWithDefault(DOUBLE, () -> TypedStorage.allocate(3)).typeName())
+                    .isEqualTo("DoubleStorage");
+        }
+
+        /// The one value of a state, saved and opened again, with a reference that outlives the file's.
+        private TypedStorage loaded(TypedStorage saved) throws IOException {
+            Path file = directory.resolve("saved.croft");
+            Checkpoint.save(file, Map.of("storage", saved));
+            try (Checkpoint checkpoint = Checkpoint.open(file)) {
+                TypedStorage loaded = (TypedStorage) ((Map<?, ?>) checkpoint.state()).get("storage");
+                return loaded.retain();
+            }
+        }
+    }
+
+    @Nested
+    class Constructors {
+        @Test
+        void aStorageHasTheGivenSizeOrNone() {
+            assertThat(TypedStorage.allocate(DOUBLE, 10).size()).isEqualTo(10);
+            assertThat(TypedStorage.allocate(DOUBLE, 0).size()).isZero();
+        }
+
+        @Test
+        void whatANewStorageHoldsIsOpenAndHereItIsZeros() {
+            assertThat(TypedStorage.allocate(DOUBLE, 10).toList()).containsOnly(0.0);
+        }
+
+        @Test
+        void aStorageOnAPointerNeitherCopiesNorFreesTheMemory() {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment chunk = arena.allocate(2 * Double.BYTES);
+                TypedStorage storage = TypedStorage.ofAddress(DOUBLE, chunk.address(), 2);
+                storage.fill(4.5);
+                storage.free();
+                assertThat(chunk.getAtIndex(JAVA_DOUBLE, 1)).isEqualTo(4.5);
+            }
+        }
+
+        @Test
+        void aStorageOfATableHasItsElementsConverted() {
+            assertThat(TypedStorage.of(INT, 1, 2, 3, 4).toTorch7String()).isEqualTo(printed("Int", 1, 2, 3, 4));
+            assertThat(TypedStorage.of(INT, 1.9, -1.9).toList()).containsExactly(1L, -1L);
+        }
+
+        @Test
+        void aViewStartsAtAnOffsetAndHasASize() {
+            TypedStorage x = TypedStorage.allocate(DOUBLE, 10);
+            TypedStorage y = x.slice(2, 5);
+            x.fill(0);
+            y.fill(1);
+            assertThat(x.toTorch7String()).isEqualTo(printed("Double", 0, 0, 1, 1, 1, 1, 1, 0, 0, 0));
+        }
+
+        @Test
+        void aViewWithoutASizeReachesTheEnd() {
+            TypedStorage x = TypedStorage.allocate(DOUBLE, 10);
+            assertThat(x.slice(3).size()).isEqualTo(7);
+            assertThat(x.slice(0).size()).isEqualTo(10);
+        }
+
+        @Test
+        void aViewHasTheTypeOfItsStorage() {
+            assertThat(TypedStorage.allocate(DOUBLE, 10).slice(3, 2).dtype()).isEqualTo(DOUBLE);
+        }
+    }
+
+    @Nested
+    class StoragesOnFiles {
+        private Path hello;
+
+        @BeforeEach
+        void nameTheFile() {
+            hello = directory.resolve("hello.txt");
+        }
+
+        @Test
+        void theExampleOfAPrivateMappingLeavesTheFileAlone() throws Exception {
+            Files.writeString(hello, "Hello World\n");
+            TypedStorage x = new TypedStorage(FileStorage.openPrivate(hello), CHAR);
+            assertThat(x.toTorch7String())
+                    .isEqualTo(printed("Char", 72, 101, 108, 108, 111, 32, 87, 111, 114, 108, 100, 10));
+            assertThat(x.string()).isEqualTo("Hello World\n");
+            assertThat(x.fill(42).string()).isEqualTo("************");
+            assertThat(hello).hasContent("Hello World\n");
+            x.free();
+        }
+
+        @Test
+        void theExampleOfASharedMappingWritesTheFile() throws Exception {
+            Files.writeString(hello, "Hello World\n");
+            TypedStorage x = new TypedStorage(FileStorage.openShared(hello), CHAR);
+            assertThat(x.string()).isEqualTo("Hello World\n");
+            x.fill(42);
+            assertThat(hello).hasContent("************");
+            x.free();
+            assertThat(hello).hasContent("************");
+        }
+
+        @Test
+        void whatIsSharedIsSharedWithOthersThatMapTheFile() throws Exception {
+            Files.writeString(hello, "abcd");
+            TypedStorage one = new TypedStorage(FileStorage.openShared(hello), CHAR);
+            TypedStorage other = new TypedStorage(FileStorage.openShared(hello), CHAR);
+            one.setLong(0, 'z');
+            assertThat(other.string()).isEqualTo("zbcd");
+            one.free();
+            other.free();
+        }
+
+        @Test
+        void aPrivateFileMustBeThereAndHoldTheSize() throws Exception {
+            assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openPrivate(hello));
+            Files.writeString(hello, "abcd");
+            assertThatExceptionOfType(MappingException.class)
+                    .isThrownBy(() -> FileStorage.openPrivate(hello, INT.nbytes(2))).withMessageContaining("8");
+        }
+
+        @Test
+        void aPrivateFileNeedsToBeReadableOnly() throws Exception {
+            Files.writeString(hello, "abcd");
+            assertThat(hello.toFile().setWritable(false)).isTrue();
+            TypedStorage x = new TypedStorage(FileStorage.openPrivate(hello), CHAR);
+            assertThat(x.fill('x').string()).isEqualTo("xxxx");
+            x.free();
+        }
+
+        @Test
+        void aSharedFileIsCreatedAndExtendedToTheSize() throws Exception {
+            TypedStorage four = new TypedStorage(FileStorage.openShared(hello, INT.nbytes(4)), INT);
+            assertThat(four.fill(5).size()).isEqualTo(4);
+            TypedStorage six = new TypedStorage(FileStorage.openShared(hello, INT.nbytes(6)), INT);
+            assertThat(six.toList()).containsExactly(5L, 5L, 5L, 5L, 0L, 0L);
+            assertThat(hello).hasSize(24);
+            four.free();
+            six.free();
+        }
+
+        @Test
+        void theSizeOfAStorageOnAFileIsGivenOrAsManyElementsAsTheFileHolds() throws Exception {
+            Files.writeString(hello, "abcdefghij");
+            TypedStorage some = new TypedStorage(FileStorage.openPrivate(hello, INT.nbytes(1)), INT);
+            TypedStorage all = new TypedStorage(FileStorage.openPrivate(hello), INT);
+            assertThat(some.size()).isEqualTo(1);
+            assertThat(all.size()).isEqualTo(2);
+            some.free();
+            all.free();
+        }
+
+        @Test
+        @EnabledOnOs(OS.LINUX)
+        void sharedMemoryHasANameThatOthersFind() throws Exception {
+            String name = "undercroft-document-" + ProcessHandle.current().pid();
+            TypedStorage x = new TypedStorage(FileStorage.openSharedMemory(name, INT.nbytes(3)), INT);
+            x.fill(7);
+            TypedStorage y = new TypedStorage(FileStorage.openSharedMemory(name), INT);
+            assertThat(Path.of("/dev/shm", name)).hasSize(12);
+            assertThat(y.toList()).containsExactly(7L, 7L, 7L);
+            y.free();
+            x.free();
+            assertThat(Path.of("/dev/shm", name)).doesNotExist();
+        }
+    }
+
+    @Nested
+    class Methods {
+        @Test
+        void theNumberOfElementsIsTheSize() {
+            TypedStorage x = TypedStorage.allocate(DOUBLE, 10);
+            assertThat(x.size()).isEqualTo(10);
+            assertThat(x.toList()).hasSize(10);
+        }
+
+        @Test
+        void anElementIsReadAndWrittenByItsIndex() {
+            TypedStorage x = TypedStorage.allocate(DOUBLE, 10);
+            x.setDouble(4, 2.5);
+            assertThat(x.getDouble(4)).isEqualTo(2.5);
+            assertThat(x.get(4)).isEqualTo(2.5);
+        }
+
+        @Test
+        void indicesGoFromTheFirstElementToTheSize() {
+            TypedStorage x = TypedStorage.allocate(DOUBLE, 10);
+            assertThat(x.getDouble(0)).isZero();
+            assertThat(x.getDouble(9)).isZero();
+            for (long outside : new long[]{-1, 10}) {
+                assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> x.getDouble(outside));
+                assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> x.setDouble(outside, 1));
+            }
+        }
+
+        @Test
+        void copyLosesWhatTheTypeCannotHoldAndReturnsTheStorage() {
+            TypedStorage x = TypedStorage.allocate(INT, 2);
+            assertThat(x.copyFrom(TypedStorage.of(DOUBLE, 1.7, -1.7))).isSameAs(x);
+            assertThat(x.toList()).containsExactly(1L, -1L);
+        }
+
+        @Test
+        void fillWritesEveryElementAndReturnsTheStorage() {
+            TypedStorage x = TypedStorage.allocate(INT, 10);
+            assertThat(x.fill(3)).isSameAs(x);
+            assertThat(x.toList()).containsOnly(3L);
+        }
+
+        @Test
+        void resizeChangesTheSizeAndReturnsTheStorage() {
+            TypedStorage x = TypedStorage.allocate(DOUBLE, 10).fill(1);
+            TypedStorage y = TypedStorage.allocate(DOUBLE, 0).resize(x.size()).copyFrom(x);
+            assertThat(y.toList()).hasSize(10).containsOnly(1.0);
+        }
+
+        @Test
+        void aTextResizesTheStorageAndIsCopiedWithoutATerminator() {
+            TypedStorage x = TypedStorage.allocate(CHAR, 0).string("blah blah");
+            assertThat(x.toTorch7String()).isEqualTo(printed("Char", 98, 108, 97, 104, 32, 98, 108, 97, 104));
+            assertThat(x.string()).isEqualTo("blah blah");
+        }
+
+        @Test
+        void aTextMayContainNuls() {
+            assertThat(TypedStorage.allocate(BYTE, 0).string("a\0b").string()).isEqualTo("a\0b");
+        }
+
+        @Test
+        void storagesHaveNeitherArithmeticNorOrder() {
+            assertThat(TypedStorage.class.getMethods()).extracting(Method::getName)
+                    .doesNotContain("add", "sub", "mul", "div", "mod", "pow", "neg", "concat", "compareTo");
+        }
+
+        @Test
+        void onlyBytesAndCharsAreText() {
+            TypedStorage ints = TypedStorage.allocate(INT, 1);
+            assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> ints.string("a"));
+            assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(ints::string);
+        }
+    }
+
+    @Nested
+    class References {
+        @Test
+        void whoKeepsAStorageHoldsAReference() {
+            TypedStorage x = TypedStorage.allocate(INT, 1);
+            assertThat(x.referenceCount()).isEqualTo(1);
+            TypedStorage view = x.slice(0);
+            assertThat(x.referenceCount()).isEqualTo(2);
+            view.free();
+            assertThat(x.referenceCount()).isEqualTo(1);
+        }
+
+        @Test
+        void retainAddsAReferenceAndFreeTakesOneAway() {
+            TypedStorage x = TypedStorage.allocate(INT, 1);
+            assertThat(x.retain().referenceCount()).isEqualTo(2);
+            x.free();
+            assertThat(x.referenceCount()).isEqualTo(1);
+            assertThat(x.getLong(0)).isZero();
+        }
+
+        @Test
+        void aStorageIsFreedWithItsLastReference() {
+            TypedStorage x = TypedStorage.allocate(INT, 1);
+            x.free();
+            assertThat(x.referenceCount()).isZero();
+            assertThatIllegalStateException().isThrownBy(() -> x.getLong(0))
+                    .withMessageContaining("#" + x.untyped().id()).withMessageContaining("freed");
+            assertThatIllegalStateException().isThrownBy(x::free);
+        }
+
+        @Test
+        void retainAndFreeAreAtomic() throws InterruptedException {
+            TypedStorage x = TypedStorage.allocate(INT, 1);
+            List<Thread> threads = IntStream.range(0, 8).mapToObj(_ -> Thread.ofPlatform().start(() -> {
+                for (int i = 0; i < 20_000; i++) {
+                    x.retain();
+                    x.free();
+                }
+                x.retain();
+            })).toList();
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertThat(x.referenceCount()).isEqualTo(1 + threads.size());
+        }
+    }
+
+    /// Whole numbers as Torch7 prints them: one on a line, all as wide as the widest, and what holds them.
+    private static String printed(String type, long... elements) {
+        int width = LongStream.of(elements).mapToInt(element -> Long.toString(element).length()).max().orElse(0);
+        return LongStream.of(elements).mapToObj(element -> (" %" + width + "d\n").formatted(element))
+                .collect(Collectors.joining("", "", "[torch." + type + "Storage of size " + elements.length + "]"));
+    }
+}
