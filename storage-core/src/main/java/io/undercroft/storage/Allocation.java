@@ -74,6 +74,16 @@ public final class Allocation {
         return release == null;
     }
 
+    /// This allocation, if it has the size that was asked for; else it is freed.
+    Allocation checkSize(long nbytes) {
+        if (segment.byteSize() == nbytes) {
+            return this;
+        }
+        free();
+        throw new IllegalStateException(
+                "an allocation of " + segment.byteSize() + " bytes came where " + nbytes + " were asked for");
+    }
+
     /// Gives the bytes back. The second and later calls do nothing.
     public void free() {
         if (freed.compareAndSet(false, true) && release != null) {

@@ -33,6 +33,18 @@ public interface Allocator {
         return JdkAllocator.OFF_HEAP;
     }
 
+    /// {@return the usual allocator of a device: [#offHeap] for the CPU, else the one of the device's provider}
+    ///
+    /// @param device where the bytes shall live
+    /// @throws IllegalArgumentException for [Device#META], whose storages have no bytes: [Storage#meta] makes them
+    /// @throws IllegalStateException if there is no such device
+    static Allocator on(Device device) {
+        if (device.isMeta()) {
+            throw new IllegalArgumentException("nothing is allocated on meta; Storage.meta makes storages there");
+        }
+        return device.isCpu() ? offHeap() : MemoryProviders.device(device);
+    }
+
     /// {@return the allocator of arrays on the heap} They are aligned to 8 bytes, have no address, and hold up to some
     /// 16 GiB.
     static Allocator heap() {

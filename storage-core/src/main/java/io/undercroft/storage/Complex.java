@@ -1,5 +1,7 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.internal.PythonNumber;
+
 /// A complex number: an element of a complex tensor ([Tensor#getComplex]), or a plain value in a state.
 ///
 /// @param real the real part
@@ -15,10 +17,9 @@ public record Complex(double real, double imaginary) {
         return new Complex(-real, -imaginary);
     }
 
-    /// {@return the number as Python writes it, for instance `(1.0-2.0j)`}
+    /// {@return the number as Python writes it, for instance `(1-2j)`}
     @Override
     public String toString() {
-        boolean minus = imaginary < 0 || 1 / imaginary < 0;
-        return "(" + real + (minus ? "" : "+") + imaginary + "j)";
+        return PythonNumber.of(this);
     }
 }

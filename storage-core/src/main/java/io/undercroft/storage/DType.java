@@ -139,6 +139,8 @@ public final class DType {
     private final int bits;
     private final Kind kind;
     private final List<String> aliases;
+    /// Made at first need. Several threads may make it at once, which does no harm: it is immutable.
+    private @Nullable ElementType plainElements;
 
     private DType(String name, int bits, Kind kind, String... aliases) {
         this.name = name;
@@ -257,12 +259,17 @@ public final class DType {
     /// {@return the bytes that a number of adjacent elements takes, rounded up}
     ///
     /// @param numel number of elements, 0 or more
+    /// @throws IllegalArgumentException if the number is negative
     /// @throws ArithmeticException if that is more than 2^63-1
     public long nbytes(long numel) {
-        if (isByteSized()) {
-            return Math.multiplyExact(numel, bits / 8);
+        if (numel < 0) {
+            throw new IllegalArgumentException("there are no " + numel + " elements");
         }
-        return Math.ceilDiv(Math.multiplyExact(numel, bits), 8);
+        long whole = isByteSized() ? bits / 8 : bits;
+        if (numel > Long.MAX_VALUE / whole) {
+            throw new ArithmeticException(numel + " elements of " + this + " take more than 2^63-1 bytes");
+        }
+        return isByteSized() ? numel * whole : Math.ceilDiv(numel * whole, 8);
     }
 
     /// {@return whether both have the same name and width}
@@ -280,6 +287,16 @@ public final class DType {
     @Override
     public String toString() {
         return "torch." + name;
+    }
+
+    /// What the stored bits of elements without flags mean.
+    ElementType plainElements() {
+        ElementType made = plainElements;
+        if (made == null) {
+            made = ElementType.makePlain(this);
+            plainElements = made;
+        }
+        return made;
     }
 
     private static Map<String, DType> byName() {

@@ -31,7 +31,11 @@ public record Device(String type, int index) {
     /// {@return CUDA device number `index`}
     ///
     /// @param index 0 or more
+    /// @throws IllegalArgumentException if it is negative
     public static Device cuda(int index) {
+        if (index < 0) {
+            throw new IllegalArgumentException("there is no CUDA device " + index + "; they count from 0");
+        }
         return new Device("cuda", index);
     }
 

@@ -228,8 +228,7 @@ abstract sealed class ElementAccess extends StridedWindow permits Tensor {
                     "a target of " + target.byteSize() + " bytes for elements of " + nbytes());
         }
         try {
-            segment();
-            StridedCopy.copy(tensor(), target);
+            StridedCopy.copy(tensor(), segment(), target);
         } finally {
             Reference.reachabilityFence(storage);
         }

@@ -6,8 +6,6 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /// What the stored bits of a tensor mean: a dtype and flags, and how such elements are read and written. Immutable, and
 /// shared by all views of a tensor.
@@ -19,8 +17,6 @@ final class ElementType {
 
     private static final Map<DType, Access> DIRECT = Map.of(DType.FLOAT32, Access.FLOAT, DType.FLOAT64, Access.DOUBLE,
             DType.INT32, Access.INT, DType.INT64, Access.LONG);
-    private static final Map<DType, ElementType> PLAIN = DType.values().stream()
-            .collect(Collectors.toUnmodifiableMap(Function.identity(), dtype -> new ElementType(dtype, Set.of())));
 
     final DType dtype;
     final Set<Flag> flags;
@@ -36,8 +32,12 @@ final class ElementType {
 
     /// Elements of a dtype, without flags.
     static ElementType of(DType dtype) {
-        ElementType plain = PLAIN.get(dtype);
-        return plain != null ? plain : new ElementType(dtype, Set.of());
+        return dtype.plainElements();
+    }
+
+    /// For [DType#plainElements], which keeps them.
+    static ElementType makePlain(DType dtype) {
+        return new ElementType(dtype, Set.of());
     }
 
     /// Elements of the same dtype with other flags.

@@ -82,12 +82,7 @@ final class Holding implements Runnable {
         if (there != null || source == null) {
             return there;
         }
-        Allocation made = source.get();
-        if (made.segment().byteSize() != owner.nbytes()) {
-            made.free();
-            throw new IllegalStateException(
-                    "an allocation of " + made.segment().byteSize() + " bytes came for " + owner.describe());
-        }
+        Allocation made = source.get().checkSize(owner.nbytes());
         allocation = made;
         source = null;
         cleanAfter(owner);

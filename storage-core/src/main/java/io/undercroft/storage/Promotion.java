@@ -16,13 +16,21 @@ final class Promotion {
     /// The dtype in which two tensors are compared. A tensor without dimensions counts less than one with some, unless
     /// its numbers are of a higher kind (`result_type`).
     static DType common(Tensor a, Tensor b) {
-        if (a.dim() == 0 && b.dim() > 0 && rank(a.dtype()) <= rank(b.dtype())) {
-            return b.dtype();
+        if (a.dim() == 0 && b.dim() > 0) {
+            return withNumber(b.dtype(), a.dtype());
         }
-        if (b.dim() == 0 && a.dim() > 0 && rank(b.dtype()) <= rank(a.dtype())) {
-            return a.dtype();
+        return b.dim() == 0 && a.dim() > 0 ? withNumber(a.dtype(), b.dtype()) : common(a.dtype(), b.dtype());
+    }
+
+    /// The dtype of many elements and of a single number beside them: the number's kind counts, not its width.
+    private static DType withNumber(DType elements, DType number) {
+        if (rank(number) <= rank(elements)) {
+            return elements;
         }
-        return common(a.dtype(), b.dtype());
+        if (number.kind() == Kind.COMPLEX && isOrdinaryFloat(elements)) {
+            return elements.equals(DType.FLOAT16) ? DType.COMPLEX32 : climb(elements, DType.COMPLEX64);
+        }
+        return WIDE_UNSIGNED.contains(elements) && number.kind() == Kind.COMPLEX ? number : common(elements, number);
     }
 
     /// The smallest dtype that both become.

@@ -58,6 +58,11 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
         return integers.dtype();
     }
 
+    /// {@return how the elements lie: [Layout#STRIDED]}
+    public Layout layout() {
+        return integers.layout();
+    }
+
     /// {@return where the integers live}
     public Device device() {
         return integers.device();

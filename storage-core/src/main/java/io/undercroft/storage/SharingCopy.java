@@ -28,13 +28,14 @@ public final class SharingCopy {
     ///
     /// @param allocator where the copies come from
     public static SharingCopy into(Allocator allocator) {
-        return new SharingCopy(storage -> Storage.allocate(storage.nbytes(), allocator).copyFrom(storage));
+        return new SharingCopy(storage -> storage.into(Storage.allocate(storage.nbytes(), allocator)));
     }
 
     /// {@return the copy of a storage: the same one each time} The copy of a slice is a slice of the copy of its base.
     ///
     /// @param storage what to copy
-    /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no such device
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or is a slice of one that became too
+    ///     small, or there is no such device
     public Storage of(Storage storage) {
         Storage known = copies.get(storage);
         if (known != null) {
@@ -46,16 +47,21 @@ public final class SharingCopy {
         return made;
     }
 
-    /// {@return a tensor of the same geometry and flags on the copy of its storage}
+    /// {@return a tensor of the same geometry, flags and gradient on the copy of its storage; the gradient is copied
+    /// likewise}
     ///
     /// @param tensor what to copy
-    /// @throws IllegalStateException as [#of(Storage)]
+    /// @throws IllegalStateException as [#of(Storage)], or if the storage became too small for the tensor
     public Tensor of(Tensor tensor) {
+        tensor.checkHolds(tensor.storage().nbytes());
         Storage target = of(tensor.storage());
-        return target == tensor.storage()
+        Tensor copy = target == tensor.storage()
                 ? tensor
                 : Tensor.of(target, tensor.dtype(), tensor.storageOffset(), tensor.shape(), tensor.stride())
                         .withFlags(tensor.flags());
+        Tensor grad = tensor.grad().orElse(null);
+        Tensor gradCopy = grad == null ? null : of(grad);
+        return gradCopy == null || (copy == tensor && gradCopy == grad) ? copy : copy.withGrad(gradCopy);
     }
 
     /// {@return a typed storage on the copy of its bytes}
@@ -67,6 +73,10 @@ public final class SharingCopy {
     }
 
     private static Storage sliceOf(Storage copyOfBase, Storage base, Storage slice) {
+        if (slice.sliceOffset() > base.nbytes() - slice.nbytes()) {
+            throw new IllegalStateException(
+                    slice.describe() + " reaches beyond " + base.describe() + ", which was resized");
+        }
         return copyOfBase == base ? slice : copyOfBase.slice(slice.sliceOffset(), slice.nbytes());
     }
 }

@@ -32,7 +32,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Lifetime.** A new storage has one reference, its creator's. [#retain] adds one, [#release] takes one away, and the
 /// bytes are given back when none is left; from then on every access throws [IllegalStateException], never reads freed
-/// memory. Tensors do not count as references, slices do. A storage that nobody releases is given back when the garbage
+/// memory. Memory of [Allocator#offHeap] and of the heap is an exception: the garbage collector gives it back once no
+/// segment of it is reachable either. Tensors do not count as references, slices do. A storage that nobody releases is given back when the garbage
 /// collector finds that nobody can reach it, or when the file it was mapped from is closed.
 ///
 /// **Threads.** Identity, size and reference count are safe for any thread. Bytes have the guarantees of
@@ -89,8 +90,7 @@ public final class Storage implements Iterable<Integer> {
     /// @throws IllegalArgumentException if the size is negative
     /// @throws OutOfMemoryError if the bytes are not to be had
     public static Storage allocate(long nbytes, Allocator allocator) {
-        Allocation allocation = allocator.allocate(checkSize(nbytes));
-        return over(allocation, allocator.device(), allocator);
+        return over(make(allocator, checkSize(nbytes)), allocator.device(), allocator);
     }
 
     /// A storage that takes over an allocation and gives it back when its last reference goes. It cannot be resized.
@@ -101,7 +101,9 @@ public final class Storage implements Iterable<Integer> {
         return over(allocation, Device.CPU, null);
     }
 
-    /// A storage on bytes that somebody else owns; what is written through it shows there. It cannot be resized.
+    /// A storage on bytes that somebody else owns; what is written through it shows there. It cannot be resized. The
+    /// segment's arena still rules: once it is closed, or from another thread than a confined one's, access throws as
+    /// [MemorySegment] does.
     ///
     /// @param segment the bytes, on or off the heap
     /// @return the storage, of the segment's size
@@ -118,10 +120,17 @@ public final class Storage implements Iterable<Integer> {
     /// @param address where the bytes begin
     /// @param nbytes how many there are
     /// @return the storage
-    /// @throws IllegalArgumentException if the size is negative
+    /// @throws IllegalArgumentException if the size is negative, or no memory can be there: at address 0, or beyond the
+    ///     last address
     @SuppressWarnings("restricted")
     public static Storage ofAddress(long address, long nbytes) {
-        return wrap(MemorySegment.ofAddress(address).reinterpret(checkSize(nbytes)));
+        checkSize(nbytes);
+        boolean wraps = Long.compareUnsigned(address + nbytes, address) < 0;
+        if (wraps || (address == 0 && nbytes > 0)) {
+            throw new IllegalArgumentException(
+                    "there can be no " + nbytes + " bytes of memory at address 0x" + Long.toHexString(address));
+        }
+        return wrap(MemorySegment.ofAddress(address).reinterpret(nbytes));
     }
 
     /// A storage with a copy of the given bytes.
@@ -175,6 +184,10 @@ public final class Storage implements Iterable<Integer> {
     /// @return the storage
     public static Storage meta(long nbytes) {
         return new Storage(nbytes, Device.META, null, Holding.nothing(), 0);
+    }
+
+    private static Allocation make(Allocator allocator, long nbytes) {
+        return allocator.allocate(nbytes).checkSize(nbytes);
     }
 
     private static Storage over(Allocation allocation, Device device, @Nullable Allocator allocator) {
@@ -248,18 +261,24 @@ public final class Storage implements Iterable<Integer> {
         return from != null && from.isPinned();
     }
 
-    /// {@return whether other processes see what is written here (`is_shared` in PyTorch)}
+    /// {@return whether other processes see what is written here (`is_shared` in PyTorch)} Bytes that are not there yet are made now.
+    ///
+    /// @throws IllegalStateException if the storage was freed
     public boolean isShared() {
         return !isMeta() && root().allocation().sharing() == Allocation.Sharing.SHARED;
     }
 
-    /// {@return whether writing throws}
+    /// {@return whether writing throws} Bytes that are not there yet are made now.
+    ///
+    /// @throws IllegalStateException if the storage was freed
     public boolean isReadOnly() {
         return !isMeta() && deviceSegment().isReadOnly();
     }
 
     /// {@return the file or shared memory name behind the bytes, or null when there is none (`filename` in PyTorch); a
-    /// slice has none}
+    /// slice has none} Bytes that are not there yet are made now.
+    ///
+    /// @throws IllegalStateException if the storage was freed
     public @Nullable String filename() {
         return isMeta() || holding.base() != null ? null : allocation().filename();
     }
@@ -354,13 +373,18 @@ public final class Storage implements Iterable<Integer> {
     /// @return this storage
     /// @throws UnsupportedOperationException if the storage is read-only
     public Storage fill(byte value) {
-        DeviceMemory memory = deviceMemory();
-        if (memory != null) {
-            memory.fill(deviceSegment(), value);
-        } else if (!isMeta()) {
-            writable().fill(value);
+        checkAlive();
+        try {
+            DeviceMemory memory = deviceMemory();
+            if (memory != null) {
+                memory.fill(deviceSegment(), value);
+            } else if (!isMeta()) {
+                writable().fill(value);
+            }
+            return this;
+        } finally {
+            Reference.reachabilityFence(this);
         }
-        return this;
     }
 
     /// Copies all bytes of another storage of the same size, from any device to any other (`copy_` in PyTorch).
@@ -376,15 +400,8 @@ public final class Storage implements Iterable<Integer> {
             throw new IllegalArgumentException(
                     "cannot copy a storage of " + source.nbytes + " bytes over one of " + nbytes);
         }
-        if (isMeta()) {
-            return this;
-        }
-        try {
+        if (!isMeta()) {
             copyBytes(source);
-        } finally {
-            // Nobody else may know the two any more, and their memory must not be given back in between.
-            Reference.reachabilityFence(this);
-            Reference.reachabilityFence(source);
         }
         return this;
     }
@@ -398,11 +415,15 @@ public final class Storage implements Iterable<Integer> {
     /// @throws UnsupportedOperationException if the storage is read-only
     public Storage byteswap(DType dtype) {
         checkWhole(nbytes, dtype);
-        if (!isMeta()) {
-            int parts = dtype.kind() == DType.Kind.COMPLEX ? 2 : 1;
-            Endian.swapBytes(writable(), dtype.itemsize() / parts);
+        int parts = dtype.kind() == DType.Kind.COMPLEX ? 2 : 1;
+        try {
+            if (!isMeta()) {
+                Endian.swapBytes(writable(), dtype.itemsize() / parts);
+            }
+            return this;
+        } finally {
+            Reference.reachabilityFence(this);
         }
-        return this;
     }
 
     /// {@return whether both have the same bytes; identity does not matter}
@@ -420,10 +441,10 @@ public final class Storage implements Iterable<Integer> {
     // ---- size ----
 
     /// {@return whether [#resize] works: the storage came from an allocator, is no slice, and no other process shares
-    /// it} A meta storage has no bytes to move and can always be resized.
+    /// it} A meta storage has no bytes to move, and can be resized unless it is a slice.
     public boolean isResizable() {
         if (isMeta()) {
-            return true;
+            return holding.base() == null;
         }
         Allocation there = holding.allocation();
         return allocator != null && there != null && there.sharing() == Allocation.Sharing.PRIVATE;
@@ -459,7 +480,7 @@ public final class Storage implements Iterable<Integer> {
     /// allocator, or off the heap.
     public Storage copy() {
         checkAlive();
-        return isMeta() ? meta(nbytes) : allocateLike(nbytes).copyFrom(this);
+        return isMeta() ? meta(nbytes) : into(allocateLike(nbytes));
     }
 
     /// {@return a new zeroed storage on the same device and from the same allocator, or off the heap (`new` in PyTorch
@@ -492,7 +513,10 @@ public final class Storage implements Iterable<Integer> {
     /// @throws IllegalStateException if this storage was freed
     public Storage slice(long offset, long size) {
         checkAlive();
-        Objects.checkFromIndexSize(offset, size, nbytes);
+        if (offset < 0 || size < 0 || offset > nbytes - size) {
+            throw new IndexOutOfBoundsException(
+                    "a slice of " + size + " bytes from byte " + offset + " of " + describe());
+        }
         Holding held = Holding.slice(root());
         Storage slice = new Storage(size, device, null, held, start + offset);
         synchronized (held) {
@@ -523,7 +547,7 @@ public final class Storage implements Iterable<Integer> {
             return meta(nbytes);
         }
         checkBytes();
-        return allocate(nbytes, target.isCpu() ? Allocator.offHeap() : MemoryProviders.device(target)).copyFrom(this);
+        return into(allocate(nbytes, Allocator.on(target)));
     }
 
     /// {@return this storage if it is pinned, else a copy in pinned host memory}
@@ -532,7 +556,7 @@ public final class Storage implements Iterable<Integer> {
     public Storage pinMemory() {
         checkAlive();
         checkBytes();
-        return isPinned() ? this : allocate(nbytes, MemoryProviders.pinned()).copyFrom(this);
+        return isPinned() ? this : into(allocate(nbytes, MemoryProviders.pinned()));
     }
 
     /// Moves the bytes to memory that other processes can attach by [#filename] (`share_memory_` in PyTorch). The
@@ -586,7 +610,8 @@ public final class Storage implements Iterable<Integer> {
         return this;
     }
 
-    /// Takes a reference away and gives the bytes back if it was the last (`free` in Torch7). Atomic.
+    /// Takes a reference away and gives the bytes back if it was the last (`free` in Torch7). Atomic. Those of
+    /// [Allocator#offHeap] and of the heap are left to the garbage collector.
     ///
     /// @throws IllegalStateException if it was freed before
     public void release() {
@@ -597,6 +622,7 @@ public final class Storage implements Iterable<Integer> {
         if (before == 1) {
             synchronized (holding) {
                 bytes = null;
+                window = null;
                 holding.giveBack();
             }
         }
@@ -635,6 +661,17 @@ public final class Storage implements Iterable<Integer> {
                     describe() + " is read-only; open it copy-on-write or copy it to write");
         }
         return all;
+    }
+
+    /// Copies the bytes to a storage that was just made for them, and gives it back at once if that fails.
+    Storage into(Storage made) {
+        try {
+            made.copyBytes(this);
+            return made;
+        } catch (RuntimeException | Error e) {
+            made.release();
+            throw e;
+        }
     }
 
     private MemorySegment materialize() {
@@ -683,27 +720,54 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private void copyBytes(Storage source) {
-        DeviceMemory here = deviceMemory();
-        DeviceMemory there = source.deviceMemory();
-        if (here == null && there == null) {
-            writable().copyFrom(source.segment());
-        } else if (here == null) {
-            Objects.requireNonNull(there).toHost(source.deviceSegment(), writable());
-        } else if (there == null) {
-            here.fromHost(source.segment(), deviceSegment());
-        } else if (device.equals(source.device)) {
-            here.copy(source.deviceSegment(), deviceSegment());
+        try {
+            DeviceMemory here = deviceMemory();
+            DeviceMemory there = source.deviceMemory();
+            if (here != null && there != null && !device.equals(source.device)) {
+                copyBytes(source.cpu());
+                return;
+            }
+            source.checkBytes();
+            MemorySegment from = source.deviceSegment();
+            MemorySegment to = here == null ? writable() : deviceSegment();
+            if (from.byteSize() != to.byteSize()) {
+                throw new IllegalStateException(source.describe() + " or " + describe() + " was resized while the "
+                        + "one was copied to the other");
+            }
+            if (here != null) {
+                copyTo(here, there, from, to);
+            } else if (there != null) {
+                there.toHost(from, to);
+            } else {
+                to.copyFrom(from);
+            }
+        } finally {
+            // Nobody else may know the two any more, and their memory must not be given back in between.
+            Reference.reachabilityFence(this);
+            Reference.reachabilityFence(source);
+        }
+    }
+
+    private static void copyTo(DeviceMemory memory, @Nullable DeviceMemory source, MemorySegment from,
+            MemorySegment to) {
+        if (source == null) {
+            memory.fromHost(from, to);
         } else {
-            copyFrom(source.cpu());
+            memory.copy(from, to);
         }
     }
 
     private void move(Allocator target, long newSize) {
         synchronized (holding) {
             Allocation from = allocation();
-            Allocation made = target.allocate(newSize);
+            Allocation made = make(target, newSize);
             long kept = Math.min(newSize, nbytes);
-            copy(from.segment().asSlice(0, kept), made.segment().asSlice(0, kept));
+            try {
+                copy(from.segment().asSlice(0, kept), made.segment().asSlice(0, kept));
+            } catch (RuntimeException | Error e) {
+                made.free();
+                throw e;
+            }
             bytes = null;
             allocator = target;
             nbytes = newSize;

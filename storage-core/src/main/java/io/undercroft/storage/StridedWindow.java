@@ -51,6 +51,12 @@ abstract sealed class StridedWindow permits ElementAccess {
         return storage.device();
     }
 
+    /// {@return how the elements lie: [Layout#STRIDED], which every tensor with one storage is} The other layouts have
+    /// holders of their own, such as [SparseCooTensor].
+    public Layout layout() {
+        return Layout.STRIDED;
+    }
+
     /// {@return the size in each dimension}
     public Shape shape() {
         Shape made = shape;
@@ -113,7 +119,7 @@ abstract sealed class StridedWindow permits ElementAccess {
     /// for one without elements}
     ///
     /// @throws UnsupportedOperationException if the bytes lie on the heap, where the garbage collector moves them
-    /// @throws IllegalStateException if the storage was freed, or the tensor starts inside a byte
+    /// @throws IllegalStateException if the storage was freed or has become too small, or the tensor starts inside a byte
     public long dataPtr() {
         if (numel() == 0 || device().isMeta()) {
             return 0;
@@ -121,6 +127,7 @@ abstract sealed class StridedWindow permits ElementAccess {
         if (!startsOnByte()) {
             throw new IllegalStateException("this tensor starts inside a byte, at element " + offset);
         }
+        checkHolds(storage.nbytes());
         return storage.dataPtr() + firstByte();
     }
 
@@ -196,11 +203,16 @@ abstract sealed class StridedWindow permits ElementAccess {
     }
 
     private MemorySegment checkHolds(MemorySegment bytes) {
-        if (bytes.byteSize() < end) {
-            throw new IllegalStateException(window() + " needs " + end + " bytes of a storage that was resized to "
-                    + bytes.byteSize());
-        }
+        checkHolds(bytes.byteSize());
         return bytes;
+    }
+
+    /// @throws IllegalStateException if an element lies outside a storage that now has so many bytes
+    final void checkHolds(long nbytes) {
+        if (nbytes < end) {
+            throw new IllegalStateException(
+                    window() + " needs " + end + " bytes of a storage that was resized to " + nbytes);
+        }
     }
 
     /// @throws IllegalArgumentException if an element lies outside the storage

@@ -112,6 +112,28 @@ public abstract sealed class Tensor extends ElementAccess {
         return zeros(dtype, sizes).fill(value);
     }
 
+    /// A tensor of one number repeated, on a storage of its own.
+    ///
+    /// @param dtype type of the elements
+    /// @param value the number; integers too wide for the dtype lose their upper bits
+    /// @param sizes size in each dimension
+    /// @return the tensor
+    /// @throws IllegalArgumentException as [#zeros(DType,long...)]
+    public static Tensor full(DType dtype, long value, long... sizes) {
+        return zeros(dtype, sizes).fill(value);
+    }
+
+    /// A tensor of one number repeated, on a storage of its own.
+    ///
+    /// @param dtype type of the elements
+    /// @param value the number; a dtype that is not complex drops the imaginary part
+    /// @param sizes size in each dimension
+    /// @return the tensor
+    /// @throws IllegalArgumentException as [#zeros(DType,long...)]
+    public static Tensor full(DType dtype, Complex value, long... sizes) {
+        return zeros(dtype, sizes).fill(value);
+    }
+
     /// A tensor with a shape and no elements; nothing is allocated, however large it is.
     ///
     /// @param dtype type of the elements
@@ -459,7 +481,7 @@ public abstract sealed class Tensor extends ElementAccess {
     ///
     /// @param source what it stands on
     public Tensor set(Storage source) {
-        return on(source, type, 0, new long[]{new TypedStorage(source, dtype()).size(), 1});
+        return on(source, type, 0, new long[]{Tensors.elementsIn(source.nbytes(), dtype()), 1});
     }
 
     // ---- views of numbers ----
@@ -628,8 +650,9 @@ public abstract sealed class Tensor extends ElementAccess {
         return dtype.equals(dtype()) ? this : Tensors.converted(this, dtype);
     }
 
-    /// The elements on another device. If the tensor is not all of its storage, only its own elements are copied; use
-    /// [SharingCopy] to keep several tensors on one storage.
+    /// The elements on another device. A tensor that is not all of its storage becomes a row-major one of its own elements
+    /// only; use [SharingCopy] to keep several tensors on one storage. On [Device#META] nothing is copied, and the
+    /// tensor has the same strides on a storage of the same size (PyTorch keeps the order of the strides only).
     ///
     /// @param device where the elements are wanted
     /// @return this tensor if it is there, else one on a storage of its own

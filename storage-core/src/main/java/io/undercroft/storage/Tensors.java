@@ -23,6 +23,15 @@ final class Tensors {
         }
     }
 
+    /// How many whole elements some bytes hold.
+    static long elementsIn(long nbytes, DType dtype) {
+        if (dtype.isByteSized()) {
+            return nbytes / dtype.itemsize();
+        }
+        // Elements narrower than a byte; the bytes of no real storage overflow this.
+        return Math.multiplyExact(nbytes, Byte.SIZE) / dtype.bits();
+    }
+
     /// A zeroed tensor of the shape of another one; a meta tensor if that is one.
     static Tensor empty(Tensor like, ElementType type, MemoryFormat format, Allocator allocator) {
         Shape shape = like.shape();
@@ -87,8 +96,7 @@ final class Tensors {
 
     static Tensor moved(Tensor tensor, Device device) {
         if (device.isMeta()) {
-            return Tensor.meta(tensor.dtype(), tensor.shape().toArray())
-                    .withType(tensor.type.resolved());
+            return Tensor.on(Storage.meta(tensor.storage.nbytes()), tensor.type, tensor.offset, tensor.geometry);
         }
         boolean whole = !tensor.device().isCpu() || tensor.nbytes() == tensor.storage.nbytes();
         Tensor moving = whole ? tensor : tensor.copy();
@@ -103,8 +111,7 @@ final class Tensors {
             return;
         }
         try {
-            expanded.segment();
-            StridedCopy.copy(expanded, target, target.writable());
+            StridedCopy.copy(expanded, expanded.segment(), target, target.writable());
         } finally {
             // Nobody else may know the storages any more, and their memory must not be given back in between.
             Reference.reachabilityFence(source.storage);
@@ -119,11 +126,13 @@ final class Tensors {
             copy(value.expandAs(target), target);
             return;
         }
+        Tensor converted = value.to(target.dtype());
         try {
             target.writable();
-            fill(target.bytes(), value.to(target.dtype()).bytes());
+            fill(target.bytes(), converted.bytes());
         } finally {
             Reference.reachabilityFence(target.storage);
+            Reference.reachabilityFence(converted.storage);
         }
     }
 

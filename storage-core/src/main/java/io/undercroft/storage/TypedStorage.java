@@ -1,6 +1,11 @@
 package io.undercroft.storage;
 
+import static io.undercroft.storage.TensorArrays.DOUBLE;
+import static io.undercroft.storage.TensorArrays.FLOAT;
+import static io.undercroft.storage.TensorArrays.LONG;
+
 import io.undercroft.storage.internal.Convention;
+import io.undercroft.storage.ElementType.Access;
 import io.undercroft.storage.internal.Conversion;
 import io.undercroft.storage.internal.ElementBytes;
 import io.undercroft.storage.internal.Elements;
@@ -13,7 +18,6 @@ import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
@@ -66,10 +70,6 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
             .collect(Collectors.toUnmodifiableMap(DType::of, prefix -> prefix + "Storage"));
     private static final Set<DType> TORCH7 = Set.of(DType.FLOAT64, DType.FLOAT32, DType.FLOAT16, DType.INT64,
             DType.INT32, DType.INT16, DType.INT8, DType.UINT8);
-    private static final ValueLayout.OfDouble DOUBLES = ValueLayout.JAVA_DOUBLE_UNALIGNED
-            .withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfLong LONGS = ValueLayout.JAVA_LONG_UNALIGNED
-            .withOrder(ByteOrder.LITTLE_ENDIAN);
 
     /// Checks that nothing is missing.
     public TypedStorage {
@@ -120,7 +120,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @throws UnsupportedOperationException if the type has no numbers
     public static TypedStorage of(DType dtype, double... elements) {
         TypedStorage given = allocate(DType.FLOAT64, elements.length);
-        MemorySegment.copy(elements, 0, given.untyped.writable(), DOUBLES, 0, elements.length);
+        MemorySegment.copy(elements, 0, given.untyped.writable(), DOUBLE, 0, elements.length);
         return allocate(dtype, elements.length).copyFrom(given);
     }
 
@@ -132,7 +132,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @throws UnsupportedOperationException if the type has no numbers
     public static TypedStorage of(DType dtype, long... elements) {
         TypedStorage given = allocate(DType.INT64, elements.length);
-        MemorySegment.copy(elements, 0, given.untyped.writable(), LONGS, 0, elements.length);
+        MemorySegment.copy(elements, 0, given.untyped.writable(), LONG, 0, elements.length);
         return allocate(dtype, elements.length).copyFrom(given);
     }
 
@@ -151,12 +151,12 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     /// The element type of a storage class.
     ///
-    /// @param name one of PyTorch's 17 names, with or without `torch.`, for instance `torch.FloatStorage`; or
-    ///     `torch.Storage`, which stands for [DType#defaultType]
+    /// @param name one of PyTorch's 17 names, with or without `torch.` or `torch.cuda.`, for instance
+    ///     `torch.FloatStorage`; or `torch.Storage`, which stands for [DType#defaultType]
     /// @return the type
     /// @throws IllegalArgumentException if there is no such storage class
     public static DType dtypeOf(String name) {
-        String plain = name.startsWith("torch.") ? name.substring(6) : name;
+        String plain = name.replaceFirst("^torch\\.(cuda\\.)?", "");
         if (plain.equals("Storage")) {
             return DType.defaultType();
         }
@@ -215,25 +215,34 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     ///
     /// @param index from 0 to `size() - 1`
     public double getDouble(long index) {
-        check(index);
-        return elements().getDouble(untyped.segment(), index);
+        MemorySegment bytes = elements(index, untyped.segment());
+        ElementType type = type();
+        // The most common types without a detour, as for tensors; see [ElementAccess].
+        return switch (type.access) {
+            case FLOAT -> bytes.get(FLOAT, index * Float.BYTES);
+            case DOUBLE -> bytes.get(DOUBLE, index * Double.BYTES);
+            case INT, LONG, OTHER -> type.elements.getDouble(bytes, index);
+        };
     }
 
     /// {@return an element as a long, without its fraction; uint64 ones from 2^63 on are negative}
     ///
     /// @param index from 0 to `size() - 1`
     public long getLong(long index) {
-        check(index);
-        return elements().getLong(untyped.segment(), index);
+        MemorySegment bytes = elements(index, untyped.segment());
+        ElementType type = type();
+        return type.access == Access.LONG
+                ? bytes.get(LONG, index * Long.BYTES)
+                : type.elements.getLong(bytes, index);
     }
 
     /// {@return an element as a complex number}
     ///
     /// @param index from 0 to `size() - 1`
     public Complex getComplex(long index) {
-        check(index);
-        MemorySegment bytes = untyped.segment();
-        return new Complex(elements().getDouble(bytes, index), elements().getImaginary(bytes, index));
+        MemorySegment bytes = elements(index, untyped.segment());
+        Elements elements = type().elements;
+        return new Complex(elements.getDouble(bytes, index), elements.getImaginary(bytes, index));
     }
 
     /// {@return an element as what it is: [Double], [Complex], [Boolean], [Long], or for uint64 [BigInteger]}
@@ -256,7 +265,16 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param index from 0 to `size() - 1`
     /// @param value what to convert to the type
     public void setDouble(long index, double value) {
-        set(index, ElementBytes.of(stored(), value));
+        if (untyped.isMeta()) {
+            check(index, untyped.nbytes());
+            return;
+        }
+        MemorySegment bytes = elements(index, untyped.writable());
+        switch (type().access) {
+            case FLOAT -> bytes.set(FLOAT, index * Float.BYTES, (float) value);
+            case DOUBLE -> bytes.set(DOUBLE, index * Double.BYTES, value);
+            case INT, LONG, OTHER -> ElementBytes.write(stored(), bytes, index, value);
+        }
     }
 
     /// Writes an element.
@@ -264,7 +282,16 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param index from 0 to `size() - 1`
     /// @param value what to convert to the type
     public void setLong(long index, long value) {
-        set(index, ElementBytes.of(stored(), value));
+        if (untyped.isMeta()) {
+            check(index, untyped.nbytes());
+            return;
+        }
+        MemorySegment bytes = elements(index, untyped.writable());
+        if (type().access == Access.LONG) {
+            bytes.set(LONG, index * Long.BYTES, value);
+        } else {
+            ElementBytes.write(stored(), bytes, index, value);
+        }
     }
 
     /// Writes an element.
@@ -272,14 +299,12 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param index from 0 to `size() - 1`
     /// @param value what to convert to the type
     public void setComplex(long index, Complex value) {
-        set(index, ElementBytes.of(stored(), value));
-    }
-
-    private void set(long index, MemorySegment element) {
-        check(index);
-        if (!untyped.isMeta()) {
-            MemorySegment.copy(element, 0, untyped.writable(), index * elementSize(), elementSize());
+        if (untyped.isMeta()) {
+            check(index, untyped.nbytes());
+            return;
         }
+        MemorySegment bytes = elements(index, untyped.writable());
+        MemorySegment.copy(ElementBytes.of(stored(), value), 0, bytes, index * elementSize(), elementSize());
     }
 
     /// {@return the elements in order, each as [#get] gives it}
@@ -348,6 +373,10 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     private void copyTo(TypedStorage other, MemorySegment target) {
         read(source -> {
+            if (source.byteSize() / elementSize() != target.byteSize() / other.elementSize()) {
+                throw new IllegalStateException(
+                        describe() + " or " + other.describe() + " was resized while the one was copied to the other");
+            }
             if (dtype.equals(other.dtype)) {
                 MemorySegment.copy(source, 0, target, 0, target.byteSize());
             } else {
@@ -358,13 +387,14 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     /// Where bytes overlap, the source is copied before it is converted.
     private void convert(MemorySegment source, DType to, MemorySegment target) {
+        long numel = source.byteSize() / elementSize();
         if (source.asOverlappingSlice(target).isEmpty()) {
-            Conversion.convert(stored(), source, to, target, size(), Convention.TORCH7);
+            Conversion.convert(stored(), source, to, target, numel, Convention.TORCH7);
             return;
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment copy = arena.allocate(source.byteSize()).copyFrom(source);
-            Conversion.convert(stored(), copy, to, target, size(), Convention.TORCH7);
+            Conversion.convert(stored(), copy, to, target, numel, Convention.TORCH7);
         }
     }
 
@@ -385,7 +415,8 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         }
         Storage host = untyped.cpu();
         try {
-            writer.accept(host.writable().asSlice(0, size() * elementSize()));
+            MemorySegment all = host.writable();
+            writer.accept(all.asSlice(0, all.byteSize() / elementSize() * elementSize()));
             if (host != untyped) {
                 untyped.copyFrom(host);
             }
@@ -410,8 +441,13 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         long nbytes = bytes(target, size());
         Storage room = device().isCpu() ? untyped.allocateLike(nbytes) : Storage.allocate(nbytes);
         TypedStorage made = new TypedStorage(room, target);
-        read(source -> made.change(
-                bytes -> Conversion.convert(stored(), source, made.stored(), bytes, size(), Convention.PYTORCH)));
+        read(source -> {
+            if (source.byteSize() / elementSize() != made.size()) {
+                throw new IllegalStateException(describe() + " was resized while it was converted");
+            }
+            made.change(bytes -> Conversion.convert(stored(), source, made.stored(), bytes, made.size(),
+                    Convention.PYTORCH));
+        });
         return new TypedStorage(made.untyped.to(device()), target);
     }
 
@@ -511,7 +547,9 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
             resize(bytes.remaining());
             return change(target -> target.copyFrom(MemorySegment.ofBuffer(bytes)));
         } catch (CharacterCodingException e) {
-            throw new IllegalArgumentException(charset + " cannot write the text; UTF_8 can write any", e);
+            throw new IllegalArgumentException(charset.equals(StandardCharsets.UTF_8)
+                    ? "the text has half of a surrogate pair, which UTF-8 cannot write"
+                    : charset + " cannot write the text; UTF_8 can write any", e);
         }
     }
 
@@ -588,8 +626,8 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     // ---- helpers ----
 
-    private Elements elements() {
-        return Elements.of(stored());
+    private ElementType type() {
+        return ElementType.of(stored());
     }
 
     /// The type of what is stored as one element: of elements that share a byte, the byte.
@@ -597,8 +635,18 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return dtype.kind() == DType.Kind.QUANTIZED && !dtype.isByteSized() ? DType.UINT8 : dtype;
     }
 
-    private void check(long index) {
-        if (index < 0 || index >= size()) {
+    /// The bytes, among which the element is.
+    private MemorySegment elements(long index, MemorySegment bytes) {
+        check(index, bytes.byteSize());
+        return bytes;
+    }
+
+    /// Without a division, which would take longer than the rest of an access.
+    private void check(long index, long nbytes) {
+        int itemsize = dtype.itemsize();
+        long at = index * itemsize;
+        boolean overflows = index < 0 || at < 0 || Math.multiplyHigh(index, itemsize) != 0;
+        if (overflows || at > nbytes - itemsize) {
             throw new IndexOutOfBoundsException("element " + index + " of " + describe());
         }
     }

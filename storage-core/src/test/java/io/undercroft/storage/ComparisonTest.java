@@ -69,6 +69,16 @@ class ComparisonTest {
     }
 
     @Test
+    void aComplexNumberBesideFloatsIsRoundedToTheirWidth() {
+        Tensor number = Tensor.of(new Complex(0.1, 0)).view();
+        assertThat(Tensor.of(0.1f).eq(number)).hasToString("tensor([True])");
+        assertThat(Tensor.of(0.1).eq(number)).hasToString("tensor([True])");
+        assertThat(Tensor.of(0.1f).to(DType.BFLOAT16).eq(number)).hasToString("tensor([False])");
+        assertThat(Tensor.full(DType.UINT16, 3, 2).eq(Tensor.of(new Complex(3, 0)).view()))
+                .hasToString("tensor([True, True])");
+    }
+
+    @Test
     void shapesAreExpandedToACommonOne() {
         Tensor row = Tensor.of(1, 2, 3);
         Tensor column = Tensor.of(1, 2).view(2, 1);

@@ -42,6 +42,20 @@ class DeviceStorageTest {
     }
 
     @Test
+    void theConstructorOfAStorageClassTakesADevice() {
+        DType dtype = TypedStorage.dtypeOf("torch.cuda.FloatStorage");
+        TypedStorage there = TypedStorage.allocate(dtype, 3, Allocator.on(PretendDevice.DEVICE));
+        assertThat(there.device()).isEqualTo(PretendDevice.DEVICE);
+        assertThat(there.dtype()).isEqualTo(DType.FLOAT32);
+        assertThat(there.fill(2).to(DType.INT8).untyped().cpu().toList()).containsExactly(2, 2, 2);
+        assertThat(Tensor.zeros(Allocator.on(PretendDevice.DEVICE), dtype, 2).device()).isEqualTo(PretendDevice.DEVICE);
+        assertThat(Allocator.on(Device.CPU)).isSameAs(Allocator.offHeap());
+        assertThatThrownBy(() -> Allocator.on(Device.META)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Allocator.on(Device.cuda(7))).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("cuda:7");
+    }
+
+    @Test
     void aSetOfTensorsMovesEachStorageOnce() {
         Tensor tensor = Tensor.of(1f, 2f, 3f, 4f);
         List<Tensor> set = List.of(tensor, tensor.view(2, 2), tensor.narrow(0, 1, 2));

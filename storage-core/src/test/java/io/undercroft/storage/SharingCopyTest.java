@@ -41,6 +41,17 @@ class SharingCopyTest {
     }
 
     @Test
+    void gradientsAreCopiedWithTheirTensors() {
+        Tensor gradient = Tensor.of(5f, 6f);
+        Tensor tensor = Tensor.of(1f, 2f).withGrad(gradient);
+        SharingCopy copy = SharingCopy.into(Allocator.heap());
+        Tensor gradientCopy = copy.of(tensor).grad().orElseThrow();
+        assertThat(gradientCopy.toFloatArray()).containsExactly(5, 6);
+        assertThat(gradientCopy.storage()).isNotSameAs(gradient.storage()).isSameAs(copy.of(gradient).storage());
+        assertThat(SharingCopy.to(Device.CPU).of(tensor)).isSameAs(tensor);
+    }
+
+    @Test
     void whatIsOnTheDeviceAlreadyStaysItself() {
         Tensor tensor = Tensor.of(1f);
         Storage slice = tensor.storage().slice(0, 2);

@@ -107,6 +107,16 @@ class StridedCopyTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {24, 8 * 64, 8 * 100_000})
+    void elementsOfUnusualWidthsAreTransposed(int bits) {
+        Tensor matrix = Tensor.zeros(DType.opaque("wide", bits), 3, 2);
+        fill(matrix.storage(), new Random(bits));
+        assertThat(matrix.t().copy().t().contentEquals(matrix)).isTrue();
+        Tensor column = matrix.select(1, 1);
+        assertThat(column.copy().select(0, 2).contentEquals(matrix.select(0, 2).select(0, 1))).isTrue();
+    }
+
     @Test
     void transposedPicturesAreExact() {
         Tensor pictures = Tensor.zeros(DType.UINT8, 2, 70, 66, 3);
@@ -212,7 +222,7 @@ class StridedCopyTest {
     }
 
     private static void copy(Tensor source, Tensor target) {
-        StridedCopy.copy(source, target, target.storage().writable());
+        StridedCopy.copy(source, source.storage().segment(), target, target.storage().writable());
     }
 
     private static List<DType> dtypes(Kind... kinds) {

@@ -161,9 +161,11 @@ class TensorDataTest {
         }
 
         @Test
-        void aTensorGoesToMetaByItsShapeAlone() {
+        void aTensorGoesToMetaWithItsShapeAndStrides() {
             Tensor meta = data.transpose(0, 2).to(Device.META);
             assertThat(meta.shape()).isEqualTo(Shape.of(4, 3, 2));
+            assertThat(meta.stride()).containsExactly(data.transpose(0, 2).stride());
+            assertThat(meta.isContiguous()).isFalse();
             assertThat(meta.dtype()).isEqualTo(DType.FLOAT32);
             assertThat(meta.to(Device.META)).isSameAs(meta);
         }
@@ -174,7 +176,8 @@ class TensorDataTest {
         private final Tensor tensor = Tensor.arange(DType.INT32, 6).view(2, 3);
 
         static Stream<Consumer<Tensor>> everyAccessThrows() {
-            return Stream.of(t -> t.getLong(1, 2), t -> t.getLong(0, 0), t -> t.setLong(1, 0, 0), Tensor::bytes,
+            return Stream.of(Tensor::dataPtr, t -> t.getLong(1, 2), t -> t.getLong(0, 0), t -> t.setLong(1, 0, 0),
+                    Tensor::bytes,
                     Tensor::copy, t -> t.t().contiguous(), Tensor::toIntArray, t -> t.fill(1), t -> t.t().fill(1),
                     t -> t.to(DType.INT64), t -> t.copyTo(MemorySegment.ofArray(new byte[24])), t -> t.flip(0),
                     t -> t.equal(t), t -> t.contentEquals(t), t -> t.copyFrom(Tensor.zeros(DType.INT32, 2, 3)),

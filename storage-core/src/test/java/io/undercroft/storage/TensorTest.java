@@ -473,4 +473,41 @@ class TensorTest {
                 .isThrownBy(() -> Tensor.zeros(DType.BITS8, 2).withFlags(Set.of(Tensor.Flag.NEG)))
                 .withMessageContaining("bits8");
     }
+
+    @Test
+    void tensorsWithoutElementsAreCopiedWhateverTheirStrides() {
+        assertThat(Tensor.zeros(DType.FLOAT32, 2, 0, 4, 2).contiguous(MemoryFormat.CHANNELS_LAST).shape())
+                .isEqualTo(Shape.of(2, 0, 4, 2));
+        Tensor repeated = Tensor.of(Storage.allocate(8), DType.FLOAT32, 0, Shape.of(2, 0), 0, 1);
+        assertThat(repeated.copyFrom(Tensor.zeros(DType.FLOAT32, 2, 0)).numel()).isZero();
+    }
+
+    @Test
+    void negatedNumbersBeyondALongHaveTheLimitOfTheirSign() {
+        assertThat(Tensor.of(1e30, -1e30).neg().getLong(0)).isEqualTo(Long.MIN_VALUE);
+        assertThat(Tensor.of(1e30, -1e30).neg().getLong(1)).isEqualTo(Long.MAX_VALUE);
+        Tensor negated = Tensor.zeros(DType.FLOAT64, 1).neg();
+        negated.setLong(Long.MIN_VALUE, 0);
+        assertThat(negated.getDouble(0)).isEqualTo(-0x1p63);
+    }
+
+    @Test
+    void fullKeepsEveryBitOfALong() {
+        assertThat(Tensor.full(DType.INT64, Long.MAX_VALUE, 1)).hasToString("tensor([9223372036854775807])");
+        assertThat(Tensor.full(DType.COMPLEX64, new Complex(1, -2), 1)).hasToString("tensor([1.-2.j])");
+    }
+
+    @Test
+    void sizesBeyondALongAreRefusedWithTheNumbers() {
+        Tensor repeated = Tensor.zeros(DType.FLOAT32, 1).expand(Long.MAX_VALUE);
+        assertThatThrownBy(repeated::nbytes).isInstanceOf(ArithmeticException.class)
+                .hasMessage("9223372036854775807 elements of torch.float32 take more than 2^63-1 bytes");
+        assertThatThrownBy(() -> DType.FLOAT32.nbytes(-5)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("-5");
+    }
+
+    @Test
+    void aTensorOnOneStorageIsStrided() {
+        assertThat(Tensor.zeros(DType.FLOAT32, 2, 3).t().layout()).isEqualTo(Layout.STRIDED);
+    }
 }

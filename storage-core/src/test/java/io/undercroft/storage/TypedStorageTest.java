@@ -12,10 +12,13 @@ import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TypedStorageTest {
     private static final double NAN = Double.NaN;
@@ -46,6 +49,49 @@ class TypedStorageTest {
     }
 
     @Nested
+    class SingleElements {
+        private static final double[] NUMBERS = {0, -0.0, 1, -1, 0.5, -2.5, 127, 128, 255.9, 256, -129, 300.7, 65504,
+                65520, 1e10, -1e10, 2147483648.0, -2147483649.0, 9.3e18, 1.9e19, -1e300, 1e-45, 4.9e-324, INF, -INF,
+                NAN,
+                Double.longBitsToDouble(0x7FF0_0000_0000_0001L)};
+        private static final long[] INTEGERS = {0, 1, -1, 127, 128, 255, 256, -129, 65536, 16777217, 1L << 31,
+                -1L << 31,
+                (1L << 53) + 1, Long.MAX_VALUE, Long.MIN_VALUE};
+
+        static Stream<DType> numbers() {
+            return DType.values().stream().filter(dtype -> dtype.kind() != DType.Kind.BITS);
+        }
+
+        @ParameterizedTest
+        @MethodSource("numbers")
+        void oneElementIsWrittenAsManyAre(DType dtype) {
+            TypedStorage fromNumbers = TypedStorage.of(dtype, NUMBERS);
+            for (int i = 0; i < NUMBERS.length; i++) {
+                TypedStorage single = TypedStorage.allocate(dtype, 2);
+                single.setDouble(1, NUMBERS[i]);
+                assertThat(single.slice(1).untyped().toList()).as("%s", NUMBERS[i])
+                        .isEqualTo(fromNumbers.slice(i, 1).untyped().toList());
+            }
+            TypedStorage fromIntegers = TypedStorage.of(dtype, INTEGERS);
+            for (int i = 0; i < INTEGERS.length; i++) {
+                TypedStorage single = TypedStorage.allocate(dtype, 2);
+                single.setLong(1, INTEGERS[i]);
+                assertThat(single.slice(1).untyped().toList()).as("%s", INTEGERS[i])
+                        .isEqualTo(fromIntegers.slice(i, 1).untyped().toList());
+            }
+        }
+
+        @ParameterizedTest
+        @ValueSource(longs = {-1, 3, 1L << 60, 1L << 61, Long.MAX_VALUE, Long.MIN_VALUE})
+        void elementsOutsideAreRefusedWithTheNumbers(long index) {
+            TypedStorage storage = TypedStorage.allocate(DType.COMPLEX128, 3);
+            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> storage.getDouble(index))
+                    .withMessage("element " + index + " of a storage of 3 complex128 elements");
+            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> storage.setDouble(index, 1));
+        }
+    }
+
+    @Nested
     class Names {
         @ParameterizedTest
         @CsvSource({"DoubleStorage,float64", "FloatStorage,float32", "HalfStorage,float16", "LongStorage,int64",
@@ -56,6 +102,7 @@ class TypedStorageTest {
         void eachOfPyTorchsStorageClassesHasItsType(String name, String dtype) {
             assertThat(TypedStorage.dtypeOf(name)).isEqualTo(DType.of(dtype));
             assertThat(TypedStorage.dtypeOf("torch." + name)).isEqualTo(DType.of(dtype));
+            assertThat(TypedStorage.dtypeOf("torch.cuda." + name)).isEqualTo(DType.of(dtype));
             assertThat(TypedStorage.allocate(DType.of(dtype), 1).typeName()).isEqualTo(name);
         }
 
@@ -649,7 +696,8 @@ class TypedStorageTest {
             TypedStorage x = TypedStorage.of(DType.UINT8, 65);
             assertThatIllegalArgumentException().isThrownBy(() -> x.string("ü", StandardCharsets.US_ASCII))
                     .withMessage("US-ASCII cannot write the text; UTF_8 can write any");
-            assertThatIllegalArgumentException().isThrownBy(() -> x.string("\ud800"));
+            assertThatIllegalArgumentException().isThrownBy(() -> x.string("\ud800"))
+                    .withMessage("the text has half of a surrogate pair, which UTF-8 cannot write");
             assertThat(x.string()).isEqualTo("A");
         }
 

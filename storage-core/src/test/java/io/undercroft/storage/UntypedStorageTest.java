@@ -3,6 +3,7 @@ package io.undercroft.storage;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -24,6 +25,67 @@ class UntypedStorageTest {
         assertThat(Storage.allocate(1001).fill((byte) -1)).hasToString(
                 " 255\n 255\n 255\n ...\n 255\n 255\n 255\n[torch.storage.UntypedStorage(device=cpu) of size 1001]");
         assertThat(Storage.allocate(1000).toString()).hasLineCount(1001);
+    }
+
+    @Test
+    void aSliceWhoseBaseIsFreedOrTooSmallIsPrintedWithoutBytes() {
+        Storage base = Storage.allocate(64);
+        Storage slice = base.slice(32, 32);
+        base.resize(8);
+        assertThat(slice).hasToString("...\n[torch.storage.UntypedStorage(device=cpu) of size 32]");
+        assertThat(new TypedStorage(slice, DType.FLOAT32).toString()).startsWith("...\n");
+        assertThat(Tensor.of(slice, DType.FLOAT32, 0, Shape.of(8), 1))
+                .hasToString("tensor(..., size=(8,), storage=too small)");
+        base.release();
+        base.release();
+        assertThat(slice).hasToString("...\n[torch.storage.UntypedStorage(device=cpu) of size 32]");
+    }
+
+    @Test
+    void thereIsNoMemoryAtAddress0NorBeyondTheLast() {
+        assertThatThrownBy(() -> Storage.ofAddress(0, 8)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("there can be no 8 bytes of memory at address 0x0");
+        assertThatThrownBy(() -> Storage.ofAddress(-4, 100)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("100 bytes").hasMessageContaining("0xfffffffffffffffc");
+        assertThat(Storage.ofAddress(0, 0).nbytes()).isZero();
+    }
+
+    @Test
+    void anAllocatorThatGivesAnotherSizeIsFoundOutAndItsBytesAreFreed() {
+        List<Integer> freed = new ArrayList<>();
+        Allocator twice = nbytes -> new Allocation(MemorySegment.ofArray(new byte[(int) (2 * nbytes)]),
+                Allocation.Sharing.PRIVATE, null, () -> freed.add(1));
+        assertThatThrownBy(() -> Storage.allocate(10, twice)).isInstanceOf(IllegalStateException.class)
+                .hasMessage("an allocation of 20 bytes came where 10 were asked for");
+        Storage storage = Storage.copyOf((byte) 1, (byte) 2);
+        assertThatThrownBy(() -> storage.moveTo(twice)).isInstanceOf(IllegalStateException.class);
+        assertThat(freed).hasSize(2);
+        assertThat(storage.toList()).containsExactly(1, 2);
+    }
+
+    @Test
+    void aMoveThatFailsGivesBackWhatWasMade() {
+        List<Integer> freed = new ArrayList<>();
+        Arena arena = Arena.ofShared();
+        Storage storage = Storage.wrap(arena.allocate(16));
+        arena.close();
+        assertThatThrownBy(() -> storage.moveTo(nbytes -> new Allocation(MemorySegment.ofArray(new byte[16]),
+                Allocation.Sharing.PRIVATE, null, () -> freed.add(1)))).isInstanceOf(IllegalStateException.class);
+        assertThat(freed).containsExactly(1);
+    }
+
+    @Test
+    void aSliceOfAMetaStorageCannotBeResizedEither() {
+        Storage slice = Storage.meta(16).slice(0, 4);
+        assertThat(slice.isResizable()).isFalse();
+        assertThatThrownBy(() -> slice.resize(100)).isInstanceOf(UnsupportedOperationException.class);
+    }
+
+    @Test
+    void aSliceOutsideIsRefusedWithTheNumbers() {
+        Storage storage = Storage.allocate(4);
+        assertThatThrownBy(() -> storage.slice(3, 2)).isInstanceOf(IndexOutOfBoundsException.class)
+                .hasMessageMatching("a slice of 2 bytes from byte 3 of storage #\\d+ of 4 bytes on cpu");
     }
 
     @Test

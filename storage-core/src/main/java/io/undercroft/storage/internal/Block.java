@@ -6,15 +6,17 @@ import org.jspecify.annotations.Nullable;
 ///
 /// They are heap arrays on purpose: loops over arrays are what the JIT turns into vector instructions whatever kinds of
 /// memory segments the program uses besides, and a block stays in the first-level cache. The loops here and in
-/// [BlockCodec] are each the plainest form that JDK 25 vectorises, which is why some take a detour: it narrows `int` to
-/// `short` only by way of `float` or `long`.
+/// [BlockCodec] are each the plainest form that JDK 25 vectorises, which is why some take a detour: between `int` and
+/// the narrower types it goes by way of `float` (exact, for what fits 24 bits) or `long` only.
 final class Block {
     /// The most elements in a block. Complex ones have two values.
     static final int ELEMENTS = 2048;
 
     /// The type that stands for all values of a dtype.
     enum Values {
-        /// Integers and truth values; those of uint64 from 2^63 on are negative.
+        /// Integers that fit 32 bits with a sign.
+        INTS,
+        /// Other integers and truth values; those of uint64 from 2^63 on are negative.
         LONGS,
         /// Floating-point numbers of up to 32 bits.
         FLOATS,
@@ -29,21 +31,38 @@ final class Block {
         /// @param block the block
         /// @param count how many values
         void apply(Block block, int count);
+
+        /// {@return this step and then another one}
+        ///
+        /// @param next the other one
+        default Step then(Step next) {
+            return (block, count) -> {
+                apply(block, count);
+                next.apply(block, count);
+            };
+        }
     }
 
     private final int size;
+    private int @Nullable [] ints;
     private long @Nullable [] longs;
     private float @Nullable [] floats;
     private double @Nullable [] doubles;
     private byte @Nullable [] storedBytes;
     private short @Nullable [] storedShorts;
-    private int @Nullable [] storedInts;
 
     /// An empty block. Its arrays are made when first needed, as a conversion uses few of them.
     ///
     /// @param size the number of values that fit
     Block(int size) {
         this.size = size;
+    }
+
+    int[] ints() {
+        if (ints == null) {
+            ints = new int[size];
+        }
+        return ints;
     }
 
     long[] longs() {
@@ -83,12 +102,37 @@ final class Block {
         return storedShorts;
     }
 
-    /// Elements of four bytes as they are stored.
-    int[] storedInts() {
-        if (storedInts == null) {
-            storedInts = new int[size];
+    void intsToLongs(int count) {
+        int[] ints = ints();
+        long[] longs = longs();
+        for (int i = 0; i < count; i++) {
+            longs[i] = ints[i];
         }
-        return storedInts;
+    }
+
+    void intsToFloats(int count) {
+        int[] ints = ints();
+        float[] floats = floats();
+        for (int i = 0; i < count; i++) {
+            floats[i] = (float) ints[i];
+        }
+    }
+
+    void intsToDoubles(int count) {
+        int[] ints = ints();
+        double[] doubles = doubles();
+        for (int i = 0; i < count; i++) {
+            doubles[i] = ints[i];
+        }
+    }
+
+    /// Keeps the lower bits of each.
+    void longsToInts(int count) {
+        int[] ints = ints();
+        long[] longs = longs();
+        for (int i = 0; i < count; i++) {
+            ints[i] = (int) longs[i];
+        }
     }
 
     void longsToFloats(int count) {
@@ -136,6 +180,13 @@ final class Block {
         double[] doubles = doubles();
         for (int i = 0; i < count; i++) {
             floats[i] = (float) doubles[i];
+        }
+    }
+
+    void negateInts(int count) {
+        int[] ints = ints();
+        for (int i = 0; i < count; i++) {
+            ints[i] = -ints[i];
         }
     }
 

@@ -29,8 +29,10 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
             return new Truths();
         }
         return switch (dtype.kind()) {
-            case SIGNED -> new Integers(dtype.bits(), true);
-            case UNSIGNED -> new Integers(dtype.bits(), false);
+            case SIGNED -> dtype.bits() <= 32 ? new SmallIntegers(dtype.bits(), true) : new LargeIntegers(64, true);
+            case UNSIGNED -> dtype.bits() <= 16
+                    ? new SmallIntegers(dtype.bits(), false)
+                    : new LargeIntegers(dtype.bits(), false);
             case FLOATING -> new SingleFloats((FloatElements) Elements.of(dtype));
             case QUANTIZED, BITS, BOOLEAN, COMPLEX -> new SingleLongs(Elements.of(dtype));
         };
@@ -198,11 +200,78 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
         }
     }
 
-    /// Integers of whole bytes.
+    /// Integers of whole bytes whose values fit 32 bits with a sign.
     ///
-    /// @param bits width of an element: 8, 16, 32 or 64
+    /// @param bits width of an element: 8, 16 or, with a sign, 32
     /// @param signed whether the highest bit is a sign
-    record Integers(int bits, boolean signed) implements BlockCodec {
+    record SmallIntegers(int bits, boolean signed) implements BlockCodec {
+        @Override
+        public Values values() {
+            return Values.INTS;
+        }
+
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            int[] ints = block.ints();
+            switch (bits) {
+                case 8 -> widen(readBytes(bytes, position, block, count), ints, count);
+                case 16 -> widen(readShorts(bytes, position, block, count), ints, count);
+                default -> readInts(bytes, position, block, count);
+            }
+            if (!signed) {
+                int mask = -1 >>> (Integer.SIZE - bits);
+                for (int i = 0; i < count; i++) {
+                    ints[i] &= mask;
+                }
+            }
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            int[] ints = block.ints();
+            switch (bits) {
+                case 8 -> {
+                    narrow(ints, block.storedBytes(), count);
+                    writeBytes(block, bytes, position, count);
+                }
+                case 16 -> {
+                    narrow(ints, block.storedShorts(), count);
+                    writeShorts(block, bytes, position, count);
+                }
+                default -> writeInts(block, bytes, position, count);
+            }
+        }
+
+        private static void widen(byte[] stored, int[] ints, int count) {
+            for (int i = 0; i < count; i++) {
+                ints[i] = (int) (float) stored[i];
+            }
+        }
+
+        private static void widen(short[] stored, int[] ints, int count) {
+            for (int i = 0; i < count; i++) {
+                ints[i] = (int) (float) stored[i];
+            }
+        }
+
+        private static void narrow(int[] ints, byte[] stored, int count) {
+            for (int i = 0; i < count; i++) {
+                stored[i] = (byte) (float) (ints[i] << 24 >> 24);
+            }
+        }
+
+        private static void narrow(int[] ints, short[] stored, int count) {
+            for (int i = 0; i < count; i++) {
+                stored[i] = (short) (float) (ints[i] << 16 >> 16);
+            }
+        }
+    }
+
+    /// The other integers of whole bytes.
+    ///
+    /// @param bits width of an element: 64 or, without a sign, 32
+    /// @param signed whether the highest bit is a sign
+    record LargeIntegers(int bits, boolean signed) implements BlockCodec {
         @Override
         public Values values() {
             return Values.LONGS;
@@ -211,80 +280,24 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             long[] longs = block.longs();
-            switch (bits) {
-                case 8 -> widen(readBytes(bytes, position, block, count), longs, count);
-                case 16 -> widen(readShorts(bytes, position, block, count), longs, count);
-                case 32 -> widen(readInts(bytes, position, block, count), longs, count);
-                default -> MemorySegment.copy(bytes, Layouts.LONG, Layouts.at(position, Long.BYTES), longs, 0, count);
+            if (bits == 64) {
+                MemorySegment.copy(bytes, Layouts.LONG, Layouts.at(position, Long.BYTES), longs, 0, count);
+                return;
             }
-            if (!signed) {
-                long mask = -1L >>> (Long.SIZE - bits);
-                for (int i = 0; i < count; i++) {
-                    longs[i] &= mask;
-                }
+            int[] ints = readInts(bytes, position, block, count);
+            for (int i = 0; i < count; i++) {
+                longs[i] = ints[i] & 0xFFFF_FFFFL;
             }
         }
 
         @Override
         public void write(Block block, MemorySegment bytes, long position, int count) {
-            long[] longs = block.longs();
-            switch (bits) {
-                case 8 -> {
-                    narrow(longs, block.storedBytes(), count);
-                    writeBytes(block, bytes, position, count);
-                }
-                case 16 -> {
-                    narrow(longs, block.storedShorts(), count);
-                    writeShorts(block, bytes, position, count);
-                }
-                case 32 -> {
-                    narrow(longs, block.storedInts(), count);
-                    MemorySegment.copy(block.storedInts(), 0, bytes, Layouts.INT, Layouts.at(position, Integer.BYTES),
-                            count);
-                }
-                default -> MemorySegment.copy(longs, 0, bytes, Layouts.LONG, Layouts.at(position, Long.BYTES), count);
+            if (bits == 64) {
+                MemorySegment.copy(block.longs(), 0, bytes, Layouts.LONG, Layouts.at(position, Long.BYTES), count);
+                return;
             }
-        }
-
-        private static int[] readInts(MemorySegment bytes, long position, Block block, int count) {
-            MemorySegment.copy(bytes, Layouts.INT, Layouts.at(position, Integer.BYTES), block.storedInts(), 0, count);
-            return block.storedInts();
-        }
-
-        private static void widen(byte[] stored, long[] longs, int count) {
-            for (int i = 0; i < count; i++) {
-                longs[i] = stored[i];
-            }
-        }
-
-        private static void widen(short[] stored, long[] longs, int count) {
-            for (int i = 0; i < count; i++) {
-                longs[i] = stored[i];
-            }
-        }
-
-        private static void widen(int[] stored, long[] longs, int count) {
-            for (int i = 0; i < count; i++) {
-                longs[i] = stored[i];
-            }
-        }
-
-        private static void narrow(long[] longs, byte[] stored, int count) {
-            for (int i = 0; i < count; i++) {
-                stored[i] = (byte) longs[i];
-            }
-        }
-
-        private static void narrow(long[] longs, short[] stored, int count) {
-            for (int i = 0; i < count; i++) {
-                stored[i] = (short) longs[i];
-            }
-        }
-
-        private static void narrow(long[] longs, int[] stored, int count) {
-            for (int i = 0; i < count; i++) {
-                stored[i] = (int) longs[i];
-            }
+            block.longsToInts(count);
+            writeInts(block, bytes, position, count);
         }
     }
 
@@ -356,5 +369,14 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
 
     private static void writeShorts(Block block, MemorySegment bytes, long position, int count) {
         MemorySegment.copy(block.storedShorts(), 0, bytes, Layouts.SHORT, Layouts.at(position, Short.BYTES), count);
+    }
+
+    private static int[] readInts(MemorySegment bytes, long position, Block block, int count) {
+        MemorySegment.copy(bytes, Layouts.INT, Layouts.at(position, Integer.BYTES), block.ints(), 0, count);
+        return block.ints();
+    }
+
+    private static void writeInts(Block block, MemorySegment bytes, long position, int count) {
+        MemorySegment.copy(block.ints(), 0, bytes, Layouts.INT, Layouts.at(position, Integer.BYTES), count);
     }
 }

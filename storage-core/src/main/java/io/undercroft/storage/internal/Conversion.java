@@ -9,7 +9,7 @@ import java.util.Map;
 
 /// Converts runs of elements from one dtype to another, in three steps: elements become values of a block, the values
 /// get the Java type that the other dtype uses, and are written as its elements. So there is code for each dtype, not
-/// for each pair.
+/// for each pair. Several threads share long runs ([Shares]).
 ///
 /// Answers are those of PyTorch 2.13 or Torch7 on x86-64. Floating-point types round to nearest, ties to even; what
 /// is not float64 goes through float32 to the narrower ones. How they become integers, [Truncation] says. Integers keep
@@ -56,13 +56,19 @@ public final class Conversion {
             return;
         }
         int parts = from.kind() == Kind.COMPLEX || to.kind() == Kind.COMPLEX ? 2 : 1;
-        Block block = new Block(parts * (int) Math.min(Block.ELEMENTS, numel));
-        of(from, to, convention).run(source, target, numel, block);
+        Conversion conversion = of(from, to, convention);
+        // A whole block begins at a whole byte, also of elements that do not.
+        Shares.run(Math.ceilDiv(numel, Block.ELEMENTS),
+                (long) Block.ELEMENTS * Math.max(from.itemsize(), to.itemsize()),
+                (first, end) -> conversion.run(source, target, first * Block.ELEMENTS,
+                        Math.min(end * Block.ELEMENTS, numel), parts),
+                source, target);
     }
 
-    private void run(MemorySegment source, MemorySegment target, long numel, Block block) {
-        for (long position = 0; position < numel; position += Block.ELEMENTS) {
-            int count = (int) Math.min(Block.ELEMENTS, numel - position);
+    private void run(MemorySegment source, MemorySegment target, long first, long end, int parts) {
+        Block block = new Block(parts * (int) Math.min(Block.ELEMENTS, end - first));
+        for (long position = first; position < end; position += Block.ELEMENTS) {
+            int count = (int) Math.min(Block.ELEMENTS, end - position);
             reader.read(source, position, block, count);
             step.apply(block, count);
             writer.write(block, target, position, count);
@@ -107,13 +113,25 @@ public final class Conversion {
     private static Step step(DType from, Values has, DType to, Values wants, Convention convention) {
         boolean unsigned = from.equals(DType.UINT64);
         return switch (wants) {
-            case LONGS -> has == Values.LONGS ? (block, count) -> {} : truncation(has, to, convention);
+            case INTS -> switch (has) {
+                case INTS -> (block, count) -> {};
+                case LONGS -> Block::longsToInts;
+                case FLOATS -> truncationToInts(to, convention);
+                case DOUBLES -> truncation(has, to, convention).then(Block::longsToInts);
+            };
+            case LONGS -> switch (has) {
+                case INTS -> Block::intsToLongs;
+                case LONGS -> (block, count) -> {};
+                case FLOATS, DOUBLES -> truncation(has, to, convention);
+            };
             case FLOATS -> switch (has) {
+                case INTS -> Block::intsToFloats;
                 case LONGS -> unsigned ? Block::unsignedLongsToFloats : Block::longsToFloats;
                 case FLOATS -> (block, count) -> {};
                 case DOUBLES -> Block::doublesToFloats;
             };
             case DOUBLES -> switch (has) {
+                case INTS -> Block::intsToDoubles;
                 case LONGS -> unsigned ? Block::unsignedLongsToDoubles : Block::longsToDoubles;
                 case FLOATS -> Block::floatsToDoubles;
                 case DOUBLES -> (block, count) -> {};
@@ -121,13 +139,14 @@ public final class Conversion {
         };
     }
 
+    private static Step truncationToInts(DType to, Convention convention) {
+        Truncation truncation = Truncation.of(to, convention);
+        return (block, count) -> truncation.apply(block.floats(), block.ints(), count);
+    }
+
     private static Step truncation(Values has, DType to, Convention convention) {
         Truncation truncation = Truncation.of(to, convention);
-        return (block, count) -> {
-            if (has == Values.FLOATS) {
-                block.floatsToDoubles(count);
-            }
-            truncation.apply(block.doubles(), block.longs(), count);
-        };
+        Step truncate = (block, count) -> truncation.apply(block.doubles(), block.longs(), count);
+        return has == Values.FLOATS ? ((Step) Block::floatsToDoubles).then(truncate) : truncate;
     }
 }

@@ -43,6 +43,36 @@ public final class ElementBytes {
         return convert(DType.COMPLEX128, bytes, dtype);
     }
 
+    /// Writes one element.
+    ///
+    /// @param dtype its type
+    /// @param bytes where to
+    /// @param position how many elements lie before it
+    /// @param value its value
+    /// @throws UnsupportedOperationException if the type has no numbers
+    public static void write(DType dtype, MemorySegment bytes, long position, double value) {
+        if (isInteger(dtype)) {
+            Elements.of(dtype).setLong(bytes, position, Truncation.of(dtype, Convention.TORCH7).of(value));
+        } else {
+            write(of(dtype, value), bytes, position);
+        }
+    }
+
+    /// Writes one element.
+    ///
+    /// @param dtype its type
+    /// @param bytes where to
+    /// @param position how many elements lie before it
+    /// @param value its value
+    /// @throws UnsupportedOperationException if the type has no numbers
+    public static void write(DType dtype, MemorySegment bytes, long position, long value) {
+        if (isInteger(dtype)) {
+            Elements.of(dtype).setLong(bytes, position, value);
+        } else {
+            write(of(dtype, value), bytes, position);
+        }
+    }
+
     /// Writes an element over and over.
     ///
     /// @param element its bytes, at least one
@@ -58,6 +88,15 @@ public final class ElementBytes {
             MemorySegment.copy(target, 0, target, filled, more);
             filled += more;
         }
+    }
+
+    private static void write(MemorySegment element, MemorySegment bytes, long position) {
+        MemorySegment.copy(element, 0, bytes, position * element.byteSize(), element.byteSize());
+    }
+
+    /// Whether elements keep the lower bits of an integer.
+    private static boolean isInteger(DType dtype) {
+        return dtype.kind() == DType.Kind.SIGNED || dtype.kind() == DType.Kind.UNSIGNED;
     }
 
     private static MemorySegment convert(DType from, MemorySegment value, DType dtype) {

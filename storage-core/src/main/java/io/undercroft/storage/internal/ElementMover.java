@@ -1,86 +1,86 @@
 package io.undercroft.storage.internal;
 
 import io.undercroft.storage.DType;
+import io.undercroft.storage.internal.Grid.Visitor;
 import java.lang.foreign.MemorySegment;
+import java.util.function.Supplier;
 
-/// Moves the bits of one element at a time, of the elements of a tile.
+/// Moves the elements of one layout to another as they are: by runs, by turned tiles, or by way of a small array.
 ///
 /// @param dtype the type of the elements
 /// @param source where they are
 /// @param target where they go; not overlapping the source
 record ElementMover(DType dtype, MemorySegment source, MemorySegment target) {
-    private static final int TILE = 32;
+    /// Elements of the side of a square tile; as many as there are in one are the longest run.
+    private static final int SIDE = 32;
+    /// Bytes of the shortest runs that are worth a copy each.
     private static final long LONG_RUN = 64;
+    /// Bytes of the longest copies: JDK 25 writes past the cache from some megabytes on, which spares reading the target.
+    private static final long LONGEST_RUN = 8 << 20;
 
-    /// Moves all elements of two layouts.
+    /// How tiles are moved.
+    ///
+    /// @param grid the tiles
+    /// @param way makes what moves them, one for each thread
+    private record Plan(Grid grid, Supplier<Visitor> way) {}
+
+    /// Moves all elements of two layouts, by several threads if they are many.
     ///
     /// @param tiles the layouts
     /// @param from position of the first element in the source
     /// @param to position of the first element in the target
     void move(Tiles tiles, long from, long to) {
+        Plan plan = plan(tiles);
+        Shares.Work work = (first, end) -> plan.grid.forEach(first, end, from, to, plan.way.get());
+        if (dtype.isByteSized() && tiles.areApartInTarget()) {
+            Shares.run(plan.grid.count(), plan.grid.tileSize() * dtype.itemsize(), work, source, target);
+        } else {
+            work.run(0, plan.grid.count());
+        }
+    }
+
+    private Plan plan(Tiles tiles) {
         int itemsize = dtype.itemsize();
         if (!dtype.isByteSized()) {
-            tiles.forEach(from, to, tiles.size(0), 1, (f, t, width, height) -> copyBits(tiles, f, t, width));
-        } else if (tiles.haveRuns() && tiles.size(0) * itemsize >= LONG_RUN) {
-            tiles.forEach(from, to, tiles.size(0), 1, (f, t, width, height) -> MemorySegment.copy(source, f * itemsize,
-                    target, t * itemsize, width * itemsize));
-        } else if (tiles.areTransposed() && Transposer.exists(itemsize)) {
-            Transposer transposer = Transposer.of(itemsize);
-            tiles.forEach(from, to, transposer.side, transposer.side,
-                    (f, t, width, height) -> transposer.turn(source, f * itemsize, tiles.sourceStride(0) * itemsize,
-                            target, t * itemsize, tiles.targetStride(1) * itemsize, width, height));
-        } else if (tiles.areCrossed()) {
-            tiles.forEach(from, to, TILE, TILE, (f, t, width, height) -> tile(tiles, f, t, width, height));
-        } else {
-            tiles.forEach(from, to, tiles.size(0), 1, (f, t, width, height) -> tile(tiles, f, t, width, height));
+            return new Plan(tiles.cut(tiles.size(0), 1), () -> (f, t, width, height) -> copyBits(tiles, f, t, width));
         }
+        boolean haveLongRuns = tiles.haveRuns() && tiles.size(0) * itemsize >= LONG_RUN;
+        if (haveLongRuns || itemsize >= LONG_RUN) {
+            return new Plan(tiles.cut(haveLongRuns ? LONGEST_RUN / itemsize : 1, 1), () -> this::copyRun);
+        } else if (tiles.areTransposed()) {
+            return new Plan(Transposer.cut(tiles, itemsize), () -> turner(tiles));
+        }
+        return new Plan(tiles.areCrossed() ? tiles.cut(SIDE, SIDE) : tiles.cut(SIDE * SIDE, SIDE),
+                () -> stepper(tiles));
     }
 
-    private void tile(Tiles tiles, long from, long to, long width, long height) {
-        int itemsize = dtype.itemsize();
-        long fromStep = tiles.sourceStride(0) * itemsize;
-        long toStep = tiles.targetStride(0) * itemsize;
-        for (long y = 0; y < height; y++) {
-            long rowFrom = (from + y * tiles.sourceStride(1)) * itemsize;
-            long rowTo = (to + y * tiles.targetStride(1)) * itemsize;
-            switch (itemsize) {
-                case 1 -> copyBytes(rowFrom, fromStep, rowTo, toStep, width);
-                case 2 -> copyShorts(rowFrom, fromStep, rowTo, toStep, width);
-                case 4 -> copyInts(rowFrom, fromStep, rowTo, toStep, width);
-                case 8 -> copyLongs(rowFrom, fromStep, rowTo, toStep, width);
-                default -> copyWide(rowFrom, fromStep, rowTo, toStep, width);
+    private void copyRun(long from, long to, long width, long height) {
+        MemorySegment.copy(source, nbytes(from), target, nbytes(to), nbytes(width));
+    }
+
+    private Visitor turner(Tiles tiles) {
+        Transposer transposer = new Transposer(dtype.itemsize());
+        long fromStep = nbytes(tiles.sourceStride(0));
+        long toStep = nbytes(tiles.targetStride(1));
+        return (from, to, width, height) -> transposer.turn(source, nbytes(from), fromStep, target, nbytes(to), toStep,
+                (int) width, (int) height);
+    }
+
+    private Visitor stepper(Tiles tiles) {
+        Stepping stepping = Stepping.of(dtype.itemsize());
+        byte[] run = new byte[(int) nbytes(Math.min(tiles.size(0), SIDE * SIDE))];
+        long fromStep = nbytes(tiles.sourceStride(0));
+        long toStep = nbytes(tiles.targetStride(0));
+        return (from, to, width, height) -> {
+            for (long y = 0; y < height; y++) {
+                stepping.read(source, nbytes(from + y * tiles.sourceStride(1)), fromStep, run, (int) width);
+                stepping.write(run, target, nbytes(to + y * tiles.targetStride(1)), toStep, (int) width);
             }
-        }
+        };
     }
 
-    private void copyBytes(long from, long fromStep, long to, long toStep, long count) {
-        for (long i = 0; i < count; i++) {
-            target.set(Layouts.BYTE, to + i * toStep, source.get(Layouts.BYTE, from + i * fromStep));
-        }
-    }
-
-    private void copyShorts(long from, long fromStep, long to, long toStep, long count) {
-        for (long i = 0; i < count; i++) {
-            target.set(Layouts.SHORT, to + i * toStep, source.get(Layouts.SHORT, from + i * fromStep));
-        }
-    }
-
-    private void copyInts(long from, long fromStep, long to, long toStep, long count) {
-        for (long i = 0; i < count; i++) {
-            target.set(Layouts.INT, to + i * toStep, source.get(Layouts.INT, from + i * fromStep));
-        }
-    }
-
-    private void copyLongs(long from, long fromStep, long to, long toStep, long count) {
-        for (long i = 0; i < count; i++) {
-            target.set(Layouts.LONG, to + i * toStep, source.get(Layouts.LONG, from + i * fromStep));
-        }
-    }
-
-    private void copyWide(long from, long fromStep, long to, long toStep, long count) {
-        for (long i = 0; i < count; i++) {
-            MemorySegment.copy(source, from + i * fromStep, target, to + i * toStep, dtype.itemsize());
-        }
+    private long nbytes(long elements) {
+        return elements * dtype.itemsize();
     }
 
     /// For elements that end inside a byte. Such types are rare and small, so plainness is worth more than speed here.

@@ -3,6 +3,7 @@ package io.undercroft.storage.internal;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor.Flag;
+import io.undercroft.storage.internal.Block.Values;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
@@ -83,7 +84,11 @@ final class LazyFlags {
         for (long position = 0; position < numel; position += Block.ELEMENTS) {
             int count = (int) Math.min(Block.ELEMENTS, numel - position);
             codec.read(bytes, position, block, count);
-            block.negateLongs(count);
+            if (codec.values() == Values.INTS) {
+                block.negateInts(count);
+            } else {
+                block.negateLongs(count);
+            }
             codec.write(block, bytes, position, count);
         }
     }

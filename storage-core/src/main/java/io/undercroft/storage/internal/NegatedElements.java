@@ -13,7 +13,8 @@ record NegatedElements(Elements stored) implements Elements {
 
     @Override
     public long getLong(MemorySegment bytes, long position) {
-        return -stored.getLong(bytes, position);
+        // Negated first, limited to the range of long then.
+        return (long) getDouble(bytes, position);
     }
 
     @Override
@@ -23,7 +24,12 @@ record NegatedElements(Elements stored) implements Elements {
 
     @Override
     public void setLong(MemorySegment bytes, long position, long value) {
-        stored.setLong(bytes, position, -value);
+        if (value == Long.MIN_VALUE) {
+            // Its negative is no long.
+            stored.setDouble(bytes, position, 0x1p63);
+        } else {
+            stored.setLong(bytes, position, -value);
+        }
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.undercroft.storage.internal;
 
 import io.undercroft.storage.Storage;
 import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
 
 /// Prints storages as PyTorch does: an element on each line, then what it is. Of more than 1000 elements only the first
 /// and last 3 are shown, where PyTorch shows them all.
@@ -20,13 +21,24 @@ public final class StoragePrinter {
                 + "]";
     }
 
+    /// {@return why there are no bytes, in a word or two; null if there are}
+    ///
+    /// @param storage where they would be
+    static @Nullable String missing(Storage storage) {
+        Storage base = storage.base().orElse(storage);
+        if (storage.referenceCount() == 0 || base.referenceCount() == 0) {
+            return "freed";
+        }
+        return storage.sliceOffset() > base.nbytes() - storage.nbytes() ? "too small" : null;
+    }
+
     /// {@return the elements of a storage, each on a line; dots if the host cannot read them}
     ///
     /// @param storage where they are
     /// @param size how many there are
     /// @param text the text of the one at an index
     public static String lines(Storage storage, long size, LongFunction<String> text) {
-        if (!storage.device().isCpu() || storage.referenceCount() == 0) {
+        if (!storage.device().isCpu() || missing(storage) != null) {
             return "...";
         }
         StringBuilder lines = new StringBuilder(" ");

@@ -10,26 +10,24 @@ import java.util.Set;
 /// Copies the elements of a tensor to another one, or in row-major order to bytes without gaps.
 ///
 /// Elements that keep their bits are moved at once, by runs if they have any ([Tiles], [ElementMover]). Others go tile
-/// by tile through a small buffer, where they lie without gaps while they are converted.
+/// by tile through a small buffer, where they lie without gaps while they are converted. Several threads share large
+/// copies ([Shares]).
 public final class StridedCopy {
     /// The most elements of a tile that is converted, and the side of a square one.
     private static final int TILE = 4096;
     private static final int TILE_SIDE = 64;
-    /// The fewest adjacent elements that are converted where they are.
+    /// The fewest adjacent elements that are converted where they are, and the most at once.
     private static final int LONG_RUN = 256;
+    private static final int LONGEST_RUN = 1 << 16;
 
     private final Side source;
     private final Side target;
     private final Tiles tiles;
-    private final MemorySegment read;
-    private final MemorySegment converted;
 
     private StridedCopy(Side source, Side target, long[] sizes) {
         this.source = source;
         this.target = target;
         this.tiles = Tiles.of(sizes, source.stride, target.stride);
-        this.read = MemorySegment.ofArray(new byte[TILE * source.dtype.itemsize()]);
-        this.converted = MemorySegment.ofArray(new byte[TILE * target.dtype.itemsize()]);
     }
 
     /// One of the two tensors.
@@ -57,6 +55,11 @@ public final class StridedCopy {
             return new Side(dtype, bytes, 0, contiguousStride(sizes), Set.of());
         }
 
+        /// Some elements of the same tensor.
+        Side tile(long first, long... stride) {
+            return new Side(dtype, bytes, first, stride, flags);
+        }
+
         /// The bytes from the first element to the last.
         MemorySegment extent(long[] sizes) {
             long last = 0;
@@ -72,14 +75,15 @@ public final class StridedCopy {
     /// element fills stay as they are.
     ///
     /// @param tensor what to copy
+    /// @param bytes the bytes of its storage, as many as it needs
     /// @param target where to, not overlapping the tensor's storage; the first element goes to byte 0
     /// @throws IndexOutOfBoundsException if the target is too small
-    public static void copy(Tensor tensor, MemorySegment target) {
+    public static void copy(Tensor tensor, MemorySegment bytes, MemorySegment target) {
         if (tensor.numel() == 0) {
             return;
         }
         long[] sizes = tensor.shape().toArray();
-        move(Side.of(tensor, tensor.storage().segment()), Side.of(tensor.dtype(), target, sizes), sizes);
+        move(Side.of(tensor, bytes), Side.of(tensor.dtype(), target, sizes), sizes);
         LazyFlags.resolve(tensor.dtype(), tensor.flags(), target, tensor.numel());
     }
 
@@ -88,17 +92,18 @@ public final class StridedCopy {
     /// where their bytes overlap (PyTorch leaves the outcome of that open).
     ///
     /// @param source what to copy
+    /// @param sourceBytes the bytes of its storage, as many as it needs
     /// @param target where to; of the same shape
-    /// @param targetBytes the bytes of the target's storage, for writing
+    /// @param targetBytes the bytes of its storage, for writing, as many as it needs
     /// @throws IllegalArgumentException if the shapes differ, or elements of the target share their place by stride 0
     /// @throws UnsupportedOperationException if the dtypes differ and one of them has no numbers
-    public static void copy(Tensor source, Tensor target, MemorySegment targetBytes) {
+    public static void copy(Tensor source, MemorySegment sourceBytes, Tensor target, MemorySegment targetBytes) {
         check(source, target);
         if (source.numel() == 0) {
             return;
         }
         long[] sizes = source.shape().toArray();
-        Side from = Side.of(source, source.storage().segment());
+        Side from = Side.of(source, sourceBytes);
         Side to = Side.of(target, targetBytes);
         if (from.extent(sizes).asOverlappingSlice(to.extent(sizes)).isEmpty()) {
             copy(from, to, sizes);
@@ -106,7 +111,7 @@ public final class StridedCopy {
         }
         try (Arena arena = Arena.ofConfined()) {
             Side aside = Side.of(source.dtype(), arena.allocate(source.dtype().nbytes(source.numel())), sizes);
-            copy(source, aside.bytes);
+            copy(source, sourceBytes, aside.bytes);
             copy(aside, to, sizes);
         }
     }
@@ -116,7 +121,7 @@ public final class StridedCopy {
             throw new IllegalArgumentException(
                     "elements of shape " + source.shape() + " for a target of shape " + target.shape());
         }
-        for (int d = 0; d < target.dim(); d++) {
+        for (int d = 0; d < target.dim() && target.numel() > 0; d++) {
             if (target.stride(d) == 0 && target.size(d) > 1) {
                 throw new IllegalArgumentException("stride 0 of dimension " + d + " puts " + target.size(d)
                         + " elements of the target in one place; copy it first");
@@ -138,13 +143,15 @@ public final class StridedCopy {
     }
 
     private void run() {
-        if (areLongRuns()) {
-            tiles.forEach(source.offset, target.offset, tiles.size(0), 1, this::convertRun);
-        } else if (tiles.areCrossed()) {
-            tiles.forEach(source.offset, target.offset, TILE_SIDE, TILE_SIDE, this::convert);
+        boolean whereTheyAre = areLongRuns();
+        Grid grid = whereTheyAre ? tiles.cut(LONGEST_RUN, 1) : grid();
+        Shares.Work work = (first, end) -> grid.forEach(first, end, source.offset, target.offset,
+                whereTheyAre ? this::convertRun : buffered());
+        if (source.dtype.isByteSized() && target.dtype.isByteSized() && tiles.areApartInTarget()) {
+            long itemsize = Math.max(source.dtype.itemsize(), target.dtype.itemsize());
+            Shares.run(grid.count(), grid.tileSize() * itemsize, work, source.bytes, target.bytes);
         } else {
-            long width = Math.min(tiles.size(0), TILE);
-            tiles.forEach(source.offset, target.offset, width, TILE / width, this::convert);
+            work.run(0, grid.count());
         }
     }
 
@@ -155,21 +162,36 @@ public final class StridedCopy {
         return asStored && byteSized && tiles.haveRuns() && tiles.size(0) >= LONG_RUN;
     }
 
+    /// Tiles that fit a buffer.
+    private Grid grid() {
+        if (tiles.areCrossed()) {
+            return tiles.cut(TILE_SIDE, TILE_SIDE);
+        }
+        long width = Math.min(tiles.size(0), TILE);
+        return tiles.cut(width, TILE / width);
+    }
+
     private void convertRun(long from, long to, long width, long height) {
         Conversion.convert(source.dtype, source.bytes.asSlice(from * source.dtype.itemsize()), target.dtype,
                 target.bytes.asSlice(to * target.dtype.itemsize()), width, Convention.PYTORCH);
     }
 
-    private void convert(long from, long to, long width, long height) {
-        long numel = width * height;
-        long[] sizes = {height, width};
-        move(new Side(source.dtype, source.bytes, from, new long[]{tiles.sourceStride(1), tiles.sourceStride(0)},
-                source.flags), Side.of(source.dtype, read, sizes), sizes);
+    /// What converts tiles by way of buffers of its own.
+    private Grid.Visitor buffered() {
+        MemorySegment read = MemorySegment.ofArray(new byte[TILE * source.dtype.itemsize()]);
+        MemorySegment converted = MemorySegment.ofArray(new byte[TILE * target.dtype.itemsize()]);
+        return (from, to, width, height) -> convert(from, to, new long[]{height, width}, read, converted);
+    }
+
+    private void convert(long from, long to, long[] sizes, MemorySegment read, MemorySegment converted) {
+        long numel = sizes[0] * sizes[1];
+        move(source.tile(from, tiles.sourceStride(1), tiles.sourceStride(0)), Side.of(source.dtype, read, sizes),
+                sizes);
         LazyFlags.resolve(source.dtype, source.flags, read, numel);
         Conversion.convert(source.dtype, read, target.dtype, converted, numel, Convention.PYTORCH);
         LazyFlags.resolve(target.dtype, target.flags, converted, numel);
-        move(Side.of(target.dtype, converted, sizes), new Side(target.dtype, target.bytes, to,
-                new long[]{tiles.targetStride(1), tiles.targetStride(0)}, target.flags), sizes);
+        move(Side.of(target.dtype, converted, sizes),
+                target.tile(to, tiles.targetStride(1), tiles.targetStride(0)), sizes);
     }
 
     private static long[] contiguousStride(long[] sizes) {

@@ -114,8 +114,9 @@ public final class TensorPrinter {
 
     /// Why there are no elements to print; null if there are.
     private static @Nullable String missing(Tensor tensor) {
-        if (tensor.storage().referenceCount() == 0) {
-            return "freed";
+        String missing = StoragePrinter.missing(tensor.storage());
+        if (missing != null) {
+            return missing;
         }
         long last = tensor.storageOffset();
         for (int d = 0; d < tensor.dim(); d++) {

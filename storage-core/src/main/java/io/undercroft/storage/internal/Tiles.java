@@ -2,27 +2,16 @@ package io.undercroft.storage.internal;
 
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.stream.IntStream;
 
-/// The elements of two layouts of one shape, side by side, cut into tiles of two dimensions that lie close together in
-/// both.
+/// The elements of two layouts of one shape, side by side, to be cut into tiles of two dimensions that lie close together
+/// in both.
 ///
 /// Dimensions that lie one inside the other without a gap in both layouts are joined first, so that there are as few and
 /// as long runs as the strides allow. Dimension 0 is then the one with the shortest steps in the target, and dimension 1
 /// that with the shortest ones in the source; where these are two, as in a transpose, square tiles use each fetched
-/// cache line whole. The other dimensions are counted like an odometer. The heap holds a few numbers for each dimension,
-/// whatever the size.
+/// cache line whole. The heap holds a few numbers for each dimension, whatever the size.
 final class Tiles {
-    /// Sees the tiles, one after another.
-    interface Visitor {
-        /// Takes one tile.
-        ///
-        /// @param from position of its first element in the source, in elements
-        /// @param to position of its first element in the target, in elements
-        /// @param width its size in dimension 0
-        /// @param height its size in dimension 1
-        void visit(long from, long to, long width, long height);
-    }
-
     private final long[] sizes;
     private final long[] sourceStrides;
     private final long[] targetStrides;
@@ -127,42 +116,29 @@ final class Tiles {
         return areCrossed() && sourceStrides[1] == 1 && targetStrides[0] == 1;
     }
 
-    /// Shows all tiles.
-    ///
-    /// @param from position of the first element in the source, in elements
-    /// @param to position of the first element in the target, in elements
-    /// @param width the most that a tile has in dimension 0
-    /// @param height the most that a tile has in dimension 1
-    /// @param visitor who sees them
-    void forEach(long from, long to, long width, long height, Visitor visitor) {
-        long[] index = new long[sizes.length];
-        long planeFrom = from;
-        long planeTo = to;
-        while (true) {
-            plane(planeFrom, planeTo, width, height, visitor);
-            int d = 2;
-            while (d < sizes.length && index[d] == sizes[d] - 1) {
-                planeFrom -= index[d] * sourceStrides[d];
-                planeTo -= index[d] * targetStrides[d];
-                index[d] = 0;
-                d++;
+    /// {@return whether every element of the target has a place of its own, so that their order does not matter} False
+    /// may also mean that it was not found out.
+    boolean areApartInTarget() {
+        long extent = 1;
+        for (int d : byTargetStride()) {
+            if (targetStrides[d] < extent) {
+                return false;
             }
-            if (d == sizes.length) {
-                return;
-            }
-            index[d]++;
-            planeFrom += sourceStrides[d];
-            planeTo += targetStrides[d];
+            extent += (sizes[d] - 1) * targetStrides[d];
         }
+        return true;
     }
 
-    private void plane(long from, long to, long width, long height, Visitor visitor) {
-        for (long y = 0; y < sizes[1]; y += height) {
-            for (long x = 0; x < sizes[0]; x += width) {
-                visitor.visit(from + x * sourceStrides[0] + y * sourceStrides[1],
-                        to + x * targetStrides[0] + y * targetStrides[1], Math.min(width, sizes[0] - x),
-                        Math.min(height, sizes[1] - y));
-            }
-        }
+    private int[] byTargetStride() {
+        return IntStream.range(0, sizes.length).filter(d -> sizes[d] > 1).boxed()
+                .sorted(Comparator.comparingLong(d -> targetStrides[d])).mapToInt(d -> d).toArray();
+    }
+
+    /// {@return these layouts, cut to tiles}
+    ///
+    /// @param width the most that a tile has in dimension 0
+    /// @param height the most that a tile has in dimension 1
+    Grid cut(long width, long height) {
+        return new Grid(sizes, sourceStrides, targetStrides, width, height);
     }
 }

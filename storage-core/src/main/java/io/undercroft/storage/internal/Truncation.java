@@ -37,6 +37,8 @@ enum Truncation {
         }
     };
 
+    private static final int BITS_OF_2_31 = Float.floatToRawIntBits(0x1p31f);
+
     /// Numbers nearer to 0 than this are truncated as Java truncates them.
     private final long plainBelow;
 
@@ -91,6 +93,33 @@ enum Truncation {
                 integers[i] = of(values[i]);
             }
         }
+    }
+
+    /// Truncates many numbers, and keeps the lower 32 bits of the integers.
+    ///
+    /// @param values the numbers
+    /// @param integers where the integers go
+    /// @param count how many
+    void apply(float[] values, int[] integers, int count) {
+        if (fitInts(values, count)) {
+            for (int i = 0; i < count; i++) {
+                integers[i] = (int) values[i];
+            }
+        } else {
+            for (int i = 0; i < count; i++) {
+                integers[i] = (int) of(values[i]);
+            }
+        }
+    }
+
+    /// Whether all are nearer to 0 than 2^31, so that every way of truncation is the one of Java. Looks at bits as below.
+    private static boolean fitInts(float[] values, int count) {
+        MemorySegment bits = MemorySegment.ofArray(values);
+        int signs = 0;
+        for (int i = 0; i < count; i++) {
+            signs |= BITS_OF_2_31 - 1 - (bits.get(Layouts.INT, i * 4L) & Integer.MAX_VALUE);
+        }
+        return signs >= 0;
     }
 
     /// Whether all are below the limit. Looks at bits because the JIT vectorises that, and not a comparison of doubles.
