@@ -5,9 +5,12 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.properties.Repository;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /// A few lines of Lua, carried out one after the other, and what Torch7 answered to each.
@@ -47,6 +50,15 @@ record ObservedCase(String id, List<Step> steps) {
 
     private static Optional<String> text(JsonNode step, String field) {
         return Optional.ofNullable(step.get(field)).map(value -> withOwnNames(value.textValue()));
+    }
+
+    /// Removes the shared memory that cases left behind, as Torch7 leaves it.
+    static void removeSharedMemory() throws IOException {
+        try (Stream<Path> names = Files.list(Path.of("/dev/shm"))) {
+            for (Path name : names.filter(path -> path.getFileName().toString().startsWith(OWN_NAMES)).toList()) {
+                Files.delete(name);
+            }
+        }
     }
 
     static String withOwnNames(String text) {

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicNode;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -29,6 +30,13 @@ class ObservedCasesTest {
 
     @TempDir
     Path directory;
+
+    @AfterAll
+    static void removeSharedMemory() throws IOException {
+        if (OS.LINUX.isCurrentOs()) {
+            ObservedCase.removeSharedMemory();
+        }
+    }
 
     @TestFactory
     Stream<DynamicNode> storagesInMemory() {
