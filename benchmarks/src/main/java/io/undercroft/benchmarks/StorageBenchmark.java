@@ -53,10 +53,12 @@ final class StorageBenchmark {
         conversion("float32", "float16");
         conversion("float16", "float32");
         conversion("int32", "float32");
-        elementAccess("vector", "plainVector");
-        elementAccess("matrix", "plainMatrix");
-        elementAccess("storage", "plainVector");
-        elementAccess("write", "plainWrite");
+        for (int dtypes : List.of(1, 6)) {
+            elementAccess("vector", "plainVector", dtypes);
+            elementAccess("matrix", "plainMatrix", dtypes);
+            elementAccess("storage", "plainVector", dtypes);
+            elementAccess("write", "plainWrite", dtypes);
+        }
         for (String view : List.of("select", "narrow", "transpose", "view")) {
             views(view);
         }
@@ -99,13 +101,15 @@ final class StorageBenchmark {
         figures.add(beside(PLAIN, "fill", timings).with(Goal.atLeast(OF_BANDWIDTH)));
     }
 
-    private void elementAccess(String method, String plain) throws IOException {
-        Timings timings = rounds.time(List.of(jmh.contender(OURS, ElementLoops.class, method, Map.of()),
-                jmh.contender(PLAIN, ElementLoops.class, plain, Map.of())));
+    private void elementAccess(String method, String plain, int dtypes) throws IOException {
+        var parameters = Map.of("dtypes", Integer.toString(dtypes));
+        Timings timings = rounds.time(List.of(jmh.contender(OURS, ElementLoops.class, method, parameters),
+                jmh.contender(PLAIN, ElementLoops.class, plain, parameters)));
+        String what = "element, " + method + (dtypes == 1 ? "" : ", of " + dtypes + " dtypes");
         for (String contender : timings.contenders()) {
-            figures.add(Figure.of("element, " + method + ": " + contender, nanoseconds(timings.of(contender)), "ns"));
+            figures.add(Figure.of(what + ": " + contender, nanoseconds(timings.of(contender)), "ns"));
         }
-        figures.add(Figure.of("element, " + method + ": time beside " + PLAIN, timings.speedup(PLAIN, OURS), "x")
+        figures.add(Figure.of(what + ": time beside " + PLAIN, timings.speedup(PLAIN, OURS), "x")
                 .with(Goal.atMost(OF_ELEMENT_ACCESS)));
     }
 

@@ -12,14 +12,15 @@ import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /// Adds up or writes the float32 elements of a tensor or typed storage that fits the cache, one by one.
 ///
-/// A program reads tensors of many dtypes through the same methods, and what the JVM has seen of them decides how it compiles
-/// them. So before anything is measured, these methods meet tensors of six dtypes.
+/// A program may read tensors of many dtypes through the same methods, and what the JVM has seen of them decides how it
+/// compiles them. So before anything is measured, these methods meet tensors of as many dtypes as [#dtypes] says.
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.SECONDS)
 @OperationsPerInvocation(ElementLoops.ROWS * ElementLoops.COLUMNS)
@@ -29,9 +30,13 @@ public class ElementLoops {
     static final int COLUMNS = 128;
 
     private static final int NUMEL = ROWS * COLUMNS;
-    private static final List<DType> DTYPES = List.of(DType.FLOAT64, DType.BFLOAT16, DType.INT32, DType.UINT8,
-            DType.FLOAT16, DType.FLOAT32);
+    private static final List<DType> DTYPES = List.of(DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16, DType.INT32,
+            DType.UINT8, DType.FLOAT16);
     private static final int ENCOUNTERS = 200;
+
+    /// How many dtypes the program uses.
+    @Param({"1", "6"})
+    public int dtypes;
 
     private final Tensor vector = counted(DType.FLOAT32);
     private final Tensor matrix = vector.view(ROWS, COLUMNS);
@@ -48,14 +53,14 @@ public class ElementLoops {
         return new TypedStorage(tensor.storage(), tensor.dtype());
     }
 
-    /// Lets every method that is measured see every dtype, many times.
+    /// Lets every method that is measured see all those dtypes, many times.
     ///
     /// @throws IllegalStateException if a sum is not that of the plain elements
     @Setup
     public void meetManyDtypes() {
         float wanted = plainSum();
         for (int encounter = 0; encounter < ENCOUNTERS; encounter++) {
-            for (DType dtype : DTYPES) {
+            for (DType dtype : DTYPES.subList(0, dtypes)) {
                 Tensor tensor = counted(dtype);
                 write(tensor);
                 Counting.fill(tensor);
