@@ -13,6 +13,7 @@ final class Main {
               laws         saves random states and checks every law of a round trip
               bitflips     flips every bit of a file, one after the other: each must be reported
               truncations  cuts files at every length: each must be reported
+              races        lets threads use, free and move storages at once
 
               --quick      a part of it: less than a minute""";
 
@@ -40,6 +41,7 @@ final class Main {
             case "laws" -> LawsProof.run(effort);
             case "bitflips" -> BitFlipsProof.run(effort);
             case "truncations" -> TruncationsProof.run(effort);
+            case "races" -> RacesProof.run(effort);
             default -> fail();
         };
     }

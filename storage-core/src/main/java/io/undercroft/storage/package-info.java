@@ -10,6 +10,9 @@
 /// them. A slice is a storage on a part of another one's bytes. [io.undercroft.storage.SharingCopy] copies storages,
 /// to a device for instance, such that what shared bytes before shares them after.
 ///
+/// A [io.undercroft.storage.TypedStorage] reads a storage as elements of one type. It is what PyTorch calls legacy, and
+/// the `DoubleStorage` and its like of Torch7; new code uses tensors.
+///
 /// A [io.undercroft.storage.Tensor] is a window on a storage: an element type, the [io.undercroft.storage.DType], and a
 /// [io.undercroft.storage.Shape], strides and a storage offset, which count elements. Many tensors may stand on one
 /// storage; what is written through one is read through the others. An element lies at
@@ -44,7 +47,8 @@
 /// ## Rules for all of this package
 ///
 /// - Null: no method takes or returns null unless it is marked `@Nullable`; passing null throws [NullPointerException].
-/// - Threads: all types may be used by several threads. Metadata never changes. Bytes are as racy as a
+/// - Threads: all types may be used by several threads. What a tensor is never changes; of a storage, only the size
+///   and the place do. Bytes are as racy as a
 ///   [java.lang.foreign.MemorySegment]: unordered, but safe for the JVM.
 /// - Errors: a wrong size, stride or offset is an [IllegalArgumentException], a wrong index an
 ///   [IndexOutOfBoundsException], a freed storage or one without bytes an [IllegalStateException], writing what is
