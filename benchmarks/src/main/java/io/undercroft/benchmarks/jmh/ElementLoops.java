@@ -114,11 +114,11 @@ public class ElementLoops {
         return sum;
     }
 
-    /// Writes to the segment.
+    /// Writes to the segment, of doubles as the tensor's method takes them.
     @Benchmark
     public void plainWrite() {
         for (long i = 0; i < NUMEL; i++) {
-            plain.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) i);
+            plain.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) (double) i);
         }
     }
 
