@@ -1,0 +1,213 @@
+"""The index of one snapshot (section 7): its tables as NumPy arrays, and the rules on them."""
+import struct
+import numpy as np
+from checksums import crc32c, xxh3
+from state import MAX_RANK, CroftError, names_of, need, parse_tree
+
+PAGE, BIG, NONE = 4096, 1 << 16, 0xFFFFFFFF
+RAW, ZERO, ADOPTED = 0, 1, 2  # kinds of extents
+CROFT, FOREIGN = 0, 1  # kinds of bases
+MAX_INDEX, MAX_SUMMED, MAX_COUNT, MAX_TEXT, MAX_ZEROS = 1 << 28, 1 << 33, 1 << 24, 4096, 1 << 46
+U16, U32, U64, I64, ID = "<u2", "<u4", "<u8", "<i8", "V16"
+# code: (record size, wider allowed, required, fields as name, type, offset, reserved bytes)
+TABLES = {
+    "EXTN": (64, 1, 1, [("kind", U16, 0), ("flags", U16, 2), ("base", U32, 4), ("offset", U64, 8), ("stored", U64, 16),
+                        ("length", U64, 24), ("check", U64, 32), ("digest", ID, 40)], (56, 64)),
+    "STOR": (40, 1, 1, [("nbytes", U64, 0), ("first", U64, 8), ("count", U32, 16), ("flags", U32, 20), ("device", U32, 24)], (28, 40)),
+    "TENS": (64, 1, 1, [("dtype", U32, 0), ("rank", U16, 4), ("flags", U16, 6), ("storage", U32, 8), ("bit", U32, 12),
+                        ("offset", U64, 16), ("dim", U64, 24), ("name", U32, 32)], (36, 64)),
+    "DIMS": (8, 0, 1, [("dim", I64, 0)], (8, 8)),
+    "NAMS": (24, 1, 1, [("text", U64, 0), ("size", U32, 8), ("tensor", U32, 12)], (16, 24)),
+    "STRS": (16, 1, 1, [("text", U64, 0), ("size", U32, 8)], (12, 16)),
+    "DTYP": (32, 1, 1, [("text", U64, 0), ("size", U32, 8), ("bits", U32, 12), ("block", U32, 16)], (20, 32)),
+    "STRB": (1, 0, 1, [("byte", "u1", 0)], (1, 1)), "CHKS": (4, 0, 1, [("crc", U32, 0)], (4, 4)),
+    "TREE": (1, 0, 1, [("byte", "u1", 0)], (1, 1)), "META": (1, 0, 1, [("byte", "u1", 0)], (1, 1)),
+    "BASE": (96, 1, 0, [("text", U64, 0), ("size", U32, 8), ("kind", U16, 12), ("depth", U16, 14), ("uuid", ID, 16),
+                        ("digest", ID, 32), ("length", U64, 48), ("sequence", U64, 56)], (64, 96)),
+    "FREE": (16, 1, 0, [("offset", U64, 0), ("length", U64, 8)], (16, 16)), "ISUM": (4, 0, 0, [("crc", U32, 0)], (4, 4))}
+
+
+class Index:
+    """The index of a commit, all of it checked: its tables by section code, `names`, `dtypes`, `tree`, `metadata`, and `runs`, which
+    has the digest and the checksums of every run of bytes (base, offset, length) that it names."""
+
+    def __init__(self, data, header, commit):
+        self.header, self.commit, self.chunk = header, commit, 1 << header["log2"]
+        need(commit.length <= MAX_SUMMED, 8, "the index is too large")
+        self.bytes = bytes(data[commit.offset:commit.offset + commit.length])
+        self._read_sections()
+        self._check_texts()
+        self._check_extents()
+        self._check_storages()
+        self._check_tensors()
+        counts = [len(self.tables[code]) for code in ("TENS", "STOR", "DTYP")]
+        self.tree = parse_tree(self.tables["TREE"].tobytes(), *counts)
+        self.metadata = self._metadata()
+
+    def check_names(self):
+        need(names_of(self.tree) == self.names, 6, "the names are not those of the state tree")
+
+    def _read_sections(self):
+        index, commit = self.bytes, self.commit
+        end = 32 + 48 * struct.unpack_from("<I", index, 4)[0] if len(index) >= 32 else 0
+        need(32 <= end <= len(index) and xxh3(index[:end]) == commit.directory, 14, "the digest of the directory does not match")
+        head = struct.unpack_from("<4sIQQII", index)
+        need(head[:1] + head[2:4] == (b"CIDX", commit.length, commit.sequence)
+             and crc32c(index[:24] + bytes(4) + index[28:end]) == head[4], 15, "the directory contradicts its commit record")
+        need(head[5] == 0, 9, "reserved bytes of the directory are not zero")
+        need(head[1] <= 256, 8, "the index has too many sections")
+        self.tables, codes, directory = {}, [], end
+        for entry in range(32, directory, 48):
+            code, flags, start, length, count, size, crc, spare = struct.unpack_from("<4sIQQQIIQ", index, entry)
+            code = code.decode("latin-1")
+            need(max(start, length, count) < 1 << 63, 1, "a number is past 2^63-1")
+            need(start >= end and start % 64 == 0 and start <= len(index) and length <= len(index) - start, 2, f"section {code!r} cannot stand there")
+            need(flags < 4 and spare == 0 and not any(index[end:start]), 9, f"reserved bits of section {code!r} are not zero")
+            need(crc32c(index[start:start + length]) == crc, 14, f"the checksum of section {code!r} does not match")
+            need(code not in codes and size > 0 and count * size == length, 15, f"section {code!r} comes twice or is no table")
+            codes.append(code)
+            end = start + length
+            if code in TABLES:
+                self._read_table(code, start, count, size)
+            else:
+                need(not flags & 1, 13, f"section {code!r} is unknown and critical")
+        need(not any(index[end:]), 9, "padding of the index is not zero")
+        need(all(code in self.tables for code, table in TABLES.items() if table[2]), 15, "a section is missing")
+        need(commit.length <= MAX_INDEX or "ISUM" in codes, 8, "the index is too large to be checked in one piece")
+        if "ISUM" in codes:
+            start = end - self.tables["ISUM"].nbytes
+            sums = [crc32c(index[max(at, directory):min(at + PAGE, start)]) if at + PAGE > directory else 0 for at in range(0, start, PAGE)]
+            need(codes[-1] == "ISUM" and len(sums) == len(self.tables["ISUM"]), 15, "section ISUM is not last or not complete")
+            need(sums == self.tables["ISUM"]["crc"].tolist(), 14, "the checksum of a block of the index does not match")
+
+    def _read_table(self, code, start, count, size):
+        known, wider, _, fields, (spare, end) = TABLES[code]
+        need(size == known or wider and size > known, 15, f"records of {code} cannot have {size} bytes")
+        need(count <= (MAX_COUNT if code in ("TENS", "NAMS") else 256 if code == "BASE" else 1 << 31), 8, f"{code} has too many records")
+        names, formats, offsets = zip(*fields)
+        dtype = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+        table = self.tables[code] = np.frombuffer(self.bytes, dtype, count, start)
+        for name, form, _ in fields:
+            need(form != U64 or not (table[name] >> np.uint64(63)).any(), 1, f"a number of {code} is past 2^63-1")
+        raw = np.frombuffer(self.bytes, np.uint8, count * size, start).reshape(count, size)
+        need(not raw[:, spare:end].any(), 9, f"reserved bytes of {code} are not zero")
+    def _check_texts(self):
+        t, pool = self.tables, self.tables["STRB"].tobytes()
+
+        def texts(code):
+            if code not in t:
+                return []
+            need((t[code]["size"] <= MAX_TEXT).all(), 8, f"a text of {code} is too long")
+            need((t[code]["text"] <= len(pool)).all() and (t[code]["text"] + t[code]["size"] <= len(pool)).all(), 10, f"a text of {code} is not there")
+            try:
+                return [pool[at:at + size].decode() for at, size in zip(t[code]["text"].tolist(), t[code]["size"].tolist())]
+            except UnicodeDecodeError:
+                raise CroftError(6, f"a text of {code} is not UTF-8") from None
+        need((t["BASE"]["size"] > 0).all() if "BASE" in t else True, 8, "a base has an empty path")
+        names, self.strings, self.dtypes, self.paths = (texts(code) for code in ("NAMS", "STRS", "DTYP", "BASE"))
+        need(((t["DTYP"]["bits"] > 0) & (t["DTYP"]["bits"] < 1 << 31)).all(), 15, "an element type has no possible size")
+        need((t["DTYP"]["block"] == 1).all(), 13, "an element type has blocks")
+        utf8 = [name.encode() for name in names]
+        need(all(a < b for a, b in zip(utf8, utf8[1:])), 6, "the names are not sorted and unique")
+        need((t["NAMS"]["tensor"] < len(t["TENS"])).all(), 10, "a name belongs to a tensor that is not there")
+        self.names = dict(zip(names, t["NAMS"]["tensor"].tolist()))
+        bases, seen = t.get("BASE", ()), set()
+        for base, path in zip(bases, self.paths):
+            check_path(path)
+            need(base["kind"] <= FOREIGN, 13, "a base is of an unknown kind")
+            need(base["depth"] <= 7, 8, "a base is too deep")
+            fits = base["sequence"] > 0 if base["kind"] == CROFT else not (base["depth"] or base["sequence"] or any(base["uuid"].tobytes()))
+            need(fits and (key := base["uuid"].tobytes() if base["kind"] == CROFT else path) not in seen, 15, f"base {path!r} comes twice or is malformed")
+            seen.add(key)
+
+    def _check_extents(self):
+        e, bases, free = self.tables["EXTN"], self.tables.get("BASE", ()), self.tables.get("FREE", ())
+        need((e["kind"] <= 2).all(), 13, "an extent is of an unknown kind")
+        need((e["flags"] <= 1).all(), 9, "an extent has unknown flags")
+        need((e["length"] > 0).all(), 4, "an extent is empty")
+        zero = e[e["kind"] == 1]
+        need(not any(zero[f].any() for f in ("flags", "base", "offset", "stored", "check"))
+             and not any(zero["digest"].tobytes()), 9, "a ZERO extent says where it is")
+        spans, need_base = {}, set()
+        for i, (kind, flags, base, offset, stored, length, check, digest) in enumerate(e.tolist()):
+            if kind == 1:
+                continue
+            need(stored == length, 4, f"extent {i} stores another length than it has")
+            need(base <= len(bases) and (kind == 0 or base > 0), 10, f"extent {i} has a base that is not there")
+            need(base == 0 or bases[base - 1]["kind"] == (CROFT if kind == 0 else FOREIGN), 10, f"extent {i} has a base of the wrong kind")
+            low, high = (self.header["start"], self.commit.committed) if base == 0 else (BIG * (kind == 0), int(bases[base - 1]["length"]))
+            need(low <= offset and offset + length <= high, 2, f"extent {i} is outside the data")
+            chunks = -(-length // self.chunk)
+            need(check + chunks <= len(self.tables["CHKS"]), 10, f"extent {i} has checksums that are not there")
+            crcs = tuple(self.tables["CHKS"]["crc"][check:check + chunks].tolist())
+            spans.setdefault((base, offset, length), []).append((flags, digest, crcs))
+            need_base.add(base)
+        need(len(need_base - {0}) == len(bases), 10, "a base is not used")
+        for (base, offset, length), same in spans.items():
+            need(len(same) == 1 or length <= self.chunk and len(set(same)) == 1, 2, "extents share bytes and differ")
+            need(same[0][0] == (len(same) > 1), 2, "an extent is flagged wrongly as shared")
+        self.runs = {(base, offset, length): (digest, crcs) for (base, offset, length), ((_, digest, crcs), *_) in spans.items()}
+        own = [(0, o, n) for o, n in zip(free["offset"].tolist(), free["length"].tolist())] if len(free) else []
+        need(all(n > 0 and self.header["start"] <= o and o + n <= self.commit.committed for _, o, n in own)
+             and all(a[1] + a[2] < b[1] for a, b in zip(own, own[1:])), 2, "the free ranges are not in order")
+        start = self.commit.previous or self.commit.offset
+        check_disjoint([*spans, *own, (0, start, self.commit.offset + self.commit.length - start)])
+
+    def _check_storages(self):
+        e, s = self.tables["EXTN"], self.tables["STOR"]
+        need((s["device"] < len(self.strings)).all(), 10, "a storage has a device that is not there")
+        need(not s["flags"].any(), 9, "a storage has unknown flags")
+        following = 0
+        for i, (nbytes, first, count) in enumerate(zip(*(s[f].tolist() for f in ("nbytes", "first", "count")))):
+            need(nbytes < 1 << 60, 1, f"storage {i} is too large")
+            need(first == following and count <= len(e) - first, 10, f"storage {i} has extents that are not the next ones")
+            following, at, alignment, ragged = first + count, 0, BIG if nbytes >= BIG else 64, False
+            for kind, _, _, offset, _, length, _, _ in e[first:following].tolist():
+                need(kind != 0 or at % alignment == 0 == offset % alignment and not ragged, 2, f"an extent of storage {i} is not aligned")
+                at, ragged = at + length, ragged or kind == 0 and length % alignment > 0
+            need(at == nbytes, 4, f"the extents of storage {i} do not add up to it")
+        need(following == len(e), 10, "an extent belongs to no storage")
+        need(sum(s["nbytes"].tolist()) - self.commit.committed <= MAX_ZEROS, 7, "the storages are too large for the file")
+
+    def _check_tensors(self):
+        dims, t = self.tables["DIMS"]["dim"], self.tables["TENS"]
+        names = list(self.names.values())
+        for i, (dtype, rank, flags, storage, bit, offset, dim, name) in enumerate(t.tolist()):
+            need(dtype < len(self.dtypes) and storage < len(self.tables["STOR"]), 10, f"tensor {i} has a dtype or storage that is not there")
+            need(flags < 16, 9, f"tensor {i} has unknown flags")
+            need(bit < 8, 15, f"tensor {i} has an impossible bit offset")
+            need(name == NONE or name < len(names) and names[name] == i, 10, f"tensor {i} claims a name that is not its own")
+            need(rank <= MAX_RANK, 8, f"tensor {i} has too many dimensions")
+            need(dim + 2 * rank <= len(dims), 10, f"tensor {i} has sizes that are not there")
+            sizes, strides = dims[dim:dim + rank].tolist(), dims[dim + rank:dim + 2 * rank].tolist()
+            need(min(sizes, default=0) >= 0 and (min(strides, default=0) < 0) == (flags >> 3), 5, f"tensor {i} has negative sizes or strides")
+            need(0 in sizes or np.prod(sizes, dtype=object) < 1 << 63, 1, f"tensor {i} has too many elements")
+            low, high = self.span(i)
+            need(0 <= low and high <= 8 * int(self.tables["STOR"]["nbytes"][storage]), 5, f"tensor {i} reaches outside its storage")
+
+    def span(self, number):
+        """The first bit that a tensor touches in its storage, and where its last one ends."""
+        dtype, rank, _, _, bit, offset, dim, _ = self.tables["TENS"][number].tolist()
+        sizes, strides = self.tables["DIMS"]["dim"][dim:dim + 2 * rank].reshape(2, rank).tolist()
+        bits, start = int(self.tables["DTYP"]["bits"][dtype]), 8 * offset + bit
+        steps = [(n - 1) * s for n, s in zip(sizes, strides)]
+        return (0, 0) if 0 in sizes else (start + bits * sum(min(s, 0) for s in steps), start + bits * (1 + sum(max(s, 0) for s in steps)))
+
+    def _metadata(self):
+        root = parse_tree(self.tables["META"].tobytes(), 0, 0, 0)
+        need(root.kind == "map" and all(kid.kind == "string" for kid in root.kids), 16, "the metadata is no map of strings")
+        keys = [kid.value.encode() for kid in root.kids[::2]]
+        need(all(a < b for a, b in zip(keys, keys[1:])), 16, "the metadata is not sorted")
+        return {key.value: value.value for key, value in zip(root.kids[::2], root.kids[1::2])}
+
+
+def check_path(path):
+    parts = path.split("/")
+    need(path and not any(part in ("", ".", "..") for part in parts) and not any(c in "\\:" or c < " " for c in path), 6, f"{path!r} is no path hint")
+
+
+def check_disjoint(spans):
+    end, last = 0, None
+    for base, offset, length in sorted(spans):
+        need(base != last or offset >= end, 2, "two extents, or an extent and the index, overlap")
+        end, last = offset + length, base

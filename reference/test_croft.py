@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+"""Holds the reader against files made here, byte by byte as format-spec/SPEC.md says, and against broken ones.
+
+    python reference/test_croft.py        # NumPy is all it needs
+"""
+import os, pathlib, struct, tempfile, unittest, uuid
+import numpy as np
+
+import croft
+from checksums import crc32c, xxh3
+from index import TABLES
+
+CHUNK = 1 << 16
+ID = uuid.UUID("00000000-0000-8000-8000-00000000c40f").bytes
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "format-spec/src/test/resources/golden"
+
+
+def up(position, alignment):
+    return -(-position // alignment) * alignment
+
+
+def page(content):
+    content = content.ljust(4092, b"\0")
+    return content + struct.pack("<I", crc32c(content))
+
+
+def header(file_id=ID, sealed=0, minor=0):
+    return page(struct.pack("<8sHHI16sQQQB7xQ", b"\x89CRF\r\n\x1a\n", 1, minor, 4096, file_id, 0, sealed, 0, 16, CHUNK))
+
+
+def text(value):
+    return bytes([9, len(value)]) + value.encode()
+
+
+def raw(offset, data, flags=0, base=0, kind=0):
+    return kind, flags, base, offset, data
+
+
+class Content:
+    """What an index says. Storages are lists of extents, made by `raw` or (1, length); tensors are (name, storage, sizes, strides)."""
+
+    def __init__(self, storages, tensors, bases=(), free=(), extra=(), blocks=False, wide=0):
+        self.storages, self.tensors, self.bases, self.free, self.extra = storages, tensors, bases, free, extra
+        self.blocks, self.wide = blocks, wide
+
+    def index(self, sequence):
+        names = sorted((name.encode(), i) for i, (name, *_) in enumerate(self.tensors))
+        pool, extents, storages, sums, at = bytearray(b"uint8cpu"), b"", b"", b"", 0
+        for extent_list in self.storages:
+            nbytes = 0
+            for extent in extent_list:
+                if extent[0] == 1:
+                    extents += struct.pack("<HHIQQQQ16xQ", 1, 0, 0, 0, 0, extent[1], 0, 0)
+                    nbytes += extent[1]
+                else:
+                    kind, flags, base, offset, data = extent
+                    extents += struct.pack("<HHIQQQQ16sQ", kind, flags, base, offset, len(data), len(data), len(sums) // 4, xxh3(data), 0)
+                    sums += b"".join(struct.pack("<I", crc32c(data[k:k + CHUNK])) for k in range(0, len(data), CHUNK))
+                    nbytes += len(data)
+            storages += struct.pack("<QQIII12x", nbytes, at, len(extent_list), 0, 0)
+            at += len(extent_list)
+        tens, dims, nams = b"", b"", b""
+        for i, (name, storage, sizes, strides) in enumerate(self.tensors):
+            flags = 8 if min(strides, default=0) < 0 else 0
+            offset = sum((n - 1) * -s for n, s in zip(sizes, strides) if s < 0)
+            tens += struct.pack("<IHHIIQQI28x", 0, len(sizes), flags, storage, 0, offset, len(dims) // 8, names.index((name.encode(), i))) + bytes(self.wide)
+            dims += struct.pack(f"<{2 * len(sizes)}q", *sizes, *strides)
+        for name, i in names:
+            nams += struct.pack("<QII8x", len(pool), len(name), i)
+            pool += name
+        base_table = b""
+        for path, *rest in self.bases:
+            base_table += struct.pack("<QIHH16s16sQQ32x", len(pool), len(path), *rest)
+            pool += path.encode()
+        tree = bytes([0x12, len(self.tensors)]) + b"".join(text(name) + bytes([0x20, i]) for i, (name, *_) in enumerate(self.tensors))
+        sections = [(b"EXTN", 64, extents), (b"STOR", 40, storages), (b"TENS", 64 + self.wide, tens), (b"DIMS", 8, dims), (b"NAMS", 24, nams),
+                    (b"STRS", 16, struct.pack("<QI4x", 5, 3)), (b"DTYP", 32, struct.pack("<QIII12x", 0, 5, 8, 1)), (b"STRB", 1, bytes(pool)),
+                    (b"CHKS", 4, sums), (b"TREE", 1, tree), (b"META", 1, b"\x12\0")]
+        sections += [(b"BASE", 96, base_table)] if self.bases else []
+        sections += [(b"FREE", 16, b"".join(struct.pack("<QQ", *r) for r in self.free))] if self.free else []
+        return self.layout([(*s, 1) for s in sections] + list(self.extra), sequence)
+
+    def layout(self, sections, sequence):
+        directory = 32 + 48 * (len(sections) + self.blocks)
+        body, entries = bytearray(directory), b""
+        for code, size, data, flags in sections:
+            body += bytes(up(len(body), 64) - len(body))
+            entries += struct.pack("<4sIQQQIIQ", code, flags, len(body), len(data), len(data) // size, size, crc32c(data), 0)
+            body += data
+        if self.blocks:
+            body += bytes(up(len(body), 64) - len(body))
+            cuts = [(max(k, directory), min(k + 4096, len(body))) for k in range(0, len(body), 4096)]
+            data = b"".join(struct.pack("<I", crc32c(body[a:b]) if a < b else 0) for a, b in cuts)
+            entries += struct.pack("<4sIQQQIIQ", b"ISUM", 0, len(body), len(data), len(data) // 4, 4, crc32c(data), 0)
+            body += data
+        body += bytes(up(len(body), 64) - len(body))
+        head = struct.pack("<4sIQQII", b"CIDX", entries.__len__() // 48, len(body), sequence, 0, 0) + entries
+        body[:directory] = head[:24] + struct.pack("<I", crc32c(head)) + head[28:]
+        self.directory = xxh3(bytes(body[:directory]))
+        return bytes(body)
+
+
+def record(content, index, sequence, offset, file_id=ID, message=""):
+    fixed = struct.pack("<4sIQQQ16s16sQQqQ16s", b"CMIT", 624 if message else 112, sequence, offset, len(index), content.directory, file_id,
+                        offset + len(index), offset - 4096 if sequence > 1 else 0, 0, 0, xxh3(index))
+    return page(fixed + (struct.pack("<I", len(message)) + message.encode() if message else b""))
+
+
+class Writer:
+    """A file in memory: `put` bytes, then `commit` what they mean."""
+
+    def __init__(self, file_id=ID, sealed=0, minor=0):
+        self.file_id, self.sealed, self.sequence = file_id, sealed, 0
+        self.bytes = bytearray(header(file_id, sealed, minor)).ljust(CHUNK, b"\0")
+
+    def put(self, data, alignment=64):
+        self.bytes += bytes(up(len(self.bytes), alignment) - len(self.bytes))
+        self.bytes += data
+        return len(self.bytes) - len(data)
+
+    def commit(self, content, message=""):
+        self.sequence += 1
+        if self.sequence > 1:
+            slot = 4096 * (1 + (self.sequence - 1) % 2)
+            self.put(self.bytes[slot:slot + 4096], 4096)
+        index = content.index(self.sequence)
+        offset = self.put(index, 4096)
+        self.root, self.length = xxh3(index), len(self.bytes)
+        commit = record(content, index, self.sequence, offset, self.file_id, message)
+        if self.sealed:
+            self.put(commit, 4096)
+        else:
+            slot = 4096 * (1 + self.sequence % 2)
+            self.bytes[slot:slot + 4096] = commit
+        return self
+
+
+def one(data=b"abcdefgh", **options):
+    writer = Writer(**options)
+    return writer.commit(Content([[raw(writer.put(data), data)]], [("w", 0, [len(data)], [1])]))
+
+
+class CroftTest(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.directory = pathlib.Path(holder.name)
+
+    def save(self, content, name="f.croft"):
+        path = self.directory / name
+        path.write_bytes(content if isinstance(content, (bytes, bytearray)) else content.bytes)
+        return path
+
+    def sound(self, content, **options):
+        croft.open(self.save(content), **options).verify()
+        return croft.open(self.save(content), **options)
+
+    def refused(self, code, content, **options):
+        path = self.save(content)
+        with self.assertRaises(croft.CroftError) as caught:
+            croft.open(path, **options).verify()
+        self.assertEqual(caught.exception.code.split("-")[0], code)
+
+    def two(self):
+        writer = one()
+        data = b"second"
+        at = writer.put(data)
+        return writer.commit(Content([[raw(CHUNK, b"abcdefgh")], [raw(at, data)]], [("w", 0, [8], [1]), ("v", 1, [6], [1])]), "step 2")
+
+    def test_golden_files_are_sound(self):
+        for path in sorted(GOLDEN.glob("*.croft*")):
+            with self.subTest(path.name):
+                if path.suffix in (".croft", ".croftset"):
+                    for file in croft.open_set(path) if path.suffix == ".croftset" else [croft.open(path, root=GOLDEN)]:
+                        file.verify()
+
+    def test_tensors_of_one_storage_share_memory_and_negative_strides_work(self):
+        writer = Writer()
+        at = writer.put(b"abcdef")
+        file = self.sound(writer.commit(Content([[raw(at, b"abcdef")]], [("a", 0, [2, 3], [3, 1]), ("t", 0, [3, 2], [1, 3]), ("r", 0, [6], [-1])])))
+        self.assertTrue(np.shares_memory(file.tensor("a"), file.tensor("t")))
+        self.assertEqual(file.tensor("r").tobytes(), b"fedcba")
+        file.tensor("a")[0, 0] = ord("z")
+        self.assertEqual(file.tensor("r").tobytes(), b"fedcbz")
+        self.assertEqual(croft.open(self.directory / "f.croft").tensor("a")[0, 0], ord("a"))
+
+    def test_snapshots_are_listed_and_opened(self):
+        file = self.sound(self.two())
+        self.assertEqual([(c.sequence, c.message) for c in file.chain()], [(2, "step 2"), (1, "")])
+        self.assertEqual(list(croft.open(file.path, sequence=1).index.names), ["w"])
+        self.assertEqual(file.tensor("v").tobytes(), b"second")
+
+    def test_a_torn_append_gives_the_snapshot_before(self):
+        whole = self.two().bytes
+        for cut in range(len(one().bytes), len(whole), 397):
+            self.assertEqual(croft.open(self.save(whole[:cut])).commit.sequence, 1)
+        torn = bytearray(whole)
+        torn[4096 + 512:8192] = bytes(4096 - 512)
+        self.assertEqual(croft.open(self.save(torn)).commit.sequence, 1)
+
+    def test_the_tail_of_a_torn_append_is_declared_free(self):
+        writer = one()
+        start = len(writer.bytes)
+        writer.bytes += b"torn" * 30
+        tail = (start, len(writer.bytes) - start)
+        self.sound(writer.commit(Content([[raw(CHUNK, b"abcdefgh")]], [("w", 0, [8], [1])], free=[tail])))
+        self.sound(writer.commit(Content([[raw(CHUNK, b"abcdefgh")]], [("w", 0, [8], [1])], free=[tail])))
+        self.refused("V19", writer.commit(Content([[raw(CHUNK, b"abcdefgh")]], [("w", 0, [8], [1])])))
+        writer = one()
+        writer.bytes += b"torn"
+        self.refused("V3", writer.commit(Content([[raw(CHUNK, b"abcdefgh")]], [("w", 0, [8], [1])])))
+
+    def test_equal_chunks_stand_once_and_stay_two_storages(self):
+        chunk, other = os.urandom(CHUNK), os.urandom(CHUNK)
+        for flags, code in ((1, None), (0, "V2")):
+            writer = Writer()
+            a, b = writer.put(chunk, CHUNK), writer.put(other, CHUNK)
+            storages = [[raw(a, chunk, flags), raw(b, other)], [(1, CHUNK), raw(a, chunk, flags)]]
+            writer.commit(Content(storages, [("x", 0, [2 * CHUNK], [1]), ("y", 1, [2 * CHUNK], [1])]))
+            if code:
+                self.refused(code, writer)
+            else:
+                file = self.sound(writer)
+                self.assertEqual(file.tensor("x").tobytes(), chunk + other)
+                self.assertEqual(file.tensor("y").tobytes(), bytes(CHUNK) + chunk)
+                self.assertFalse(np.shares_memory(file.tensor("x"), file.tensor("y")))
+
+    def test_extents_that_overlap_in_part_are_refused(self):
+        data = os.urandom(128)
+        writer = Writer()
+        at = writer.put(data)
+        self.refused("V2", writer.commit(Content([[raw(at, data)], [raw(at + 64, data[64:])]], [("x", 0, [128], [1]), ("y", 1, [64], [1])])))
+        writer = one()
+        self.refused("V2", writer.commit(Content([[raw(CHUNK + 4096, bytes(writer.bytes[CHUNK + 4096:CHUNK + 4160]))]], [])))
+
+    def based(self, depth=0, digest=None, path="f0.croft", file_id=ID):
+        base = self.two()
+        self.save(base, "f0.croft")
+        writer = Writer(file_id=bytes(16))
+        entry = (path, 0, depth, file_id, digest or base.root, base.length, 2)
+        return writer.commit(Content([[raw(CHUNK, b"abcdefgh", base=1)]], [("w", 0, [8], [1])], bases=[entry]))
+
+    def test_bytes_of_a_base_are_found_by_its_id(self):
+        self.assertEqual(self.sound(self.based()).tensor("w").tobytes(), b"abcdefgh")
+        for wrong in (dict(depth=1), dict(digest=bytes(16)), dict(path="g.croft"), dict(file_id=bytes(range(16)))):
+            self.refused("V18", self.based(**wrong))
+        self.refused("V8", self.based(depth=8))
+
+    def adopted(self, path="a.bin", data=b"..adopted bytes.."):
+        (self.directory / "a.bin").write_bytes(b"..adopted bytes..")
+        writer = Writer()
+        entry = (path, 1, 0, bytes(16), xxh3(data), len(data), 0)
+        return writer.commit(Content([[raw(2, data[2:9], base=1, kind=2)]], [("w", 0, [7], [1])], bases=[entry]))
+
+    def test_adopted_files_need_a_root_and_stay_below_it(self):
+        self.assertEqual(self.sound(self.adopted(), root=self.directory).tensor("w").tobytes(), b"adopted")
+        self.refused("V18", self.adopted())
+        self.refused("V14", self.adopted(data=b"..other.. bytes.."), root=self.directory)
+        self.refused("V18", self.adopted(data=b"..adopted"), root=self.directory)
+        for path in ("../a.bin", "/a.bin", "x//a.bin", "x\\a.bin", "./a.bin", "c:a.bin", "a\nb"):
+            self.refused("V6", self.adopted(path=path), root=self.directory)
+        outside = tempfile.NamedTemporaryFile()
+        self.addCleanup(outside.close)
+        (self.directory / "link").symlink_to(outside.name)
+        self.refused("V18", self.adopted(path="link"), root=self.directory)
+
+    def test_sealed_files_end_with_their_record(self):
+        sealed = one(sealed=1)
+        self.assertEqual(self.sound(sealed).tensor("w").tobytes(), b"abcdefgh")
+        self.refused("V17", sealed.bytes[:-1])
+        self.refused("V17", sealed.bytes + b"x")
+        slotted = bytearray(sealed.bytes)
+        slotted[8192:12288] = sealed.bytes[-4096:]
+        self.refused("V20", slotted)
+
+    def test_files_of_the_future_are_read_or_refused(self):
+        def future(flags, **options):
+            writer = Writer(minor=9)
+            at = writer.put(b"abcdefgh")
+            return writer.commit(Content([[raw(at, b"abcdefgh")]], [("w", 0, [8], [1])], extra=[(b"XXXX", 1, b"news", flags)], **options))
+        self.assertEqual(self.sound(future(2, wide=16)).tensor("w").tobytes(), b"abcdefgh")
+        self.refused("V13", future(1))
+        self.refused("V9", future(4))
+        writer = one()
+        for offset, code in ((32, "V13"), (40, None), (48, None), (57, "V9"), (72, "V9")):
+            changed = bytearray(writer.bytes)
+            changed[offset] = 128
+            changed[:4096] = page(bytes(changed[:4092]))
+            self.refused(code, changed) if code else self.sound(changed)
+
+    def test_blocks_of_a_large_index(self):
+        writer = Writer()
+        data = os.urandom(64 * 120)
+        writer.put(data)
+        storages = [[raw(CHUNK + 64 * i, data[64 * i:64 * i + 64])] for i in range(120)]
+        self.sound(writer.commit(Content(storages, [(f"n{i}", i, [64], [1]) for i in range(120)], blocks=True)))
+
+    def test_a_set_names_its_shards(self):
+        shard = self.two()
+
+        def manifest(digest=shard.root, file_id=ID, path=b"s.croft", count=1):
+            head = struct.pack("<8sHHI16sIIQQ8x", b"\x89CRS\r\n\x1a\n", 1, 0, count, bytes(16), 80, len(path), 68 + 80 * count + len(path), 0)
+            body = head + count * struct.pack("<16s16sQQII24x", file_id, digest, 2, shard.length, 0, len(path)) + path
+            return self.save(body + struct.pack("<I", crc32c(body)), "m.croftset")
+        self.save(shard, "s.croft")
+        later = self.two()
+        later.commit(Content([], []))
+        for stored in (shard, later):
+            self.save(stored, "s.croft")
+            self.assertEqual(croft.open_set(manifest())[0].tensor("v").tobytes(), b"second")
+        for code, wrong in (("V21", dict(digest=bytes(16))), ("V21", dict(file_id=bytes(16))), ("V21", dict(path=b"t.croft")),
+                            ("V6", dict(path=b"../s.croft")), ("V6", dict(count=2))):
+            with self.assertRaises(croft.CroftError) as caught:
+                croft.open_set(manifest(**wrong))
+            self.assertEqual(caught.exception.code.split("-")[0], code)
+        flipped = bytearray(manifest().read_bytes())
+        for bit in range(8 * len(flipped)):
+            flipped[bit // 8] ^= 1 << bit % 8
+            with self.assertRaises(croft.CroftError):
+                croft.open_set(self.save(flipped, "m.croftset"))
+            flipped[bit // 8] ^= 1 << bit % 8
+
+    def test_flipped_bits_and_cuts_are_found(self):
+        for writer in (self.two(), one(sealed=1)):
+            whole = writer.bytes
+            places = [*range(0, 128, 3), *range(4096, 4224, 3), *range(8190, 8320, 3), *range(CHUNK, len(whole), 41)]
+            for at in places:
+                flipped = bytearray(whole)
+                flipped[at] ^= 1 << at % 8
+                with self.assertRaises(croft.CroftError, msg=f"byte {at}"):
+                    croft.open(self.save(flipped)).verify()
+        for cut in range(0, len(one().bytes), 1031):
+            with self.assertRaises(croft.CroftError):
+                croft.open(self.save(one().bytes[:cut]))
+
+
+if __name__ == "__main__":
+    unittest.main()
