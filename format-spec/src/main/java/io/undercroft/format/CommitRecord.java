@@ -3,10 +3,12 @@ package io.undercroft.format;
 import io.undercroft.format.internal.Fields;
 import io.undercroft.format.internal.Index;
 import io.undercroft.format.internal.MetadataEncoder;
+import io.undercroft.format.internal.Utf8;
 import java.lang.foreign.MemorySegment;
 import java.util.UUID;
 
-/// A commit slot's page: it makes an index the current one.
+/// The page that makes an index a snapshot. It stands in a commit slot, and for good in the parent page of the next
+/// snapshot; in a sealed file, at its end.
 ///
 /// @param sequence the commit's number, from 1; its parity says in which slot the record stands
 /// @param indexOffset where the index starts in the file, in bytes, a multiple of 4096
@@ -14,16 +16,34 @@ import java.util.UUID;
 /// @param directoryDigest the digest of the index's directory, which holds the checksums of its sections
 /// @param uuid the file's id, as in the header
 /// @param committedLength how many bytes of the file belong to this commit and those before
-/// @param previousIndexOffset where the index of the commit before starts, or 0
+/// @param previousRecord where the parent page stands, which has the record of the commit before: a page before the
+///     index; 0 if the sequence is 1
 /// @param timeMillis when it was made, in milliseconds since 1970 UTC; 0 where canonical bytes are wanted
 /// @param requiredFeatures bits of features without which this commit cannot be read
 /// @param rootDigest the digest of the whole index, and so of all that the file holds
+/// @param message what whoever saved it says about it, at most 508 bytes in UTF-8; may be empty
 public record CommitRecord(long sequence, long indexOffset, long indexLength, Digest128 directoryDigest, UUID uuid,
-        long committedLength, long previousIndexOffset, long timeMillis, long requiredFeatures, Digest128 rootDigest) {
+        long committedLength, long previousRecord, long timeMillis, long requiredFeatures, Digest128 rootDigest,
+        String message) {
+    /// The longest message, in bytes of UTF-8.
+    public static final int MAX_MESSAGE_BYTES = 508;
+
     private static final int SIGNATURE = 0x5449_4D43;
-    /// How many bytes of the page this version gives a meaning to.
-    public static final int RECORD_BYTES = 112;
+    private static final int SHORT_LENGTH = 112;
+    private static final int MESSAGE_OFFSET = SHORT_LENGTH + 4;
+    private static final int LONG_LENGTH = MESSAGE_OFFSET + MAX_MESSAGE_BYTES;
     private static final int CRC_OFFSET = Layout.PAGE - 4;
+
+    /// Checks the message; all other fields are taken as they are.
+    ///
+    /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
+    public CommitRecord {
+        int bytes = Utf8.encode(message).length;
+        if (bytes > MAX_MESSAGE_BYTES) {
+            throw new IllegalArgumentException(
+                    "the message has " + bytes + " bytes, the limit is " + MAX_MESSAGE_BYTES);
+        }
+    }
 
     /// The record of the only commit of a new file, with nothing in it that differs from one save to the next.
     ///
@@ -33,7 +53,12 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     public static CommitRecord canonical(MemorySegment index, long indexOffset) {
         Digest128 root = Digests.xxh3(index);
         return new CommitRecord(1, indexOffset, index.byteSize(), Digests.xxh3(Index.directory(index)),
-                Layout.canonicalUuid(root), Math.addExact(indexOffset, index.byteSize()), 0, 0, 0, root);
+                Layout.canonicalUuid(root), Math.addExact(indexOffset, index.byteSize()), 0, 0, 0, root, "");
+    }
+
+    /// {@return how many bytes of the page have a meaning: more if there is a message}
+    public int recordLength() {
+        return message.isEmpty() ? SHORT_LENGTH : LONG_LENGTH;
     }
 
     /// {@return the page of 4096 bytes, checksum included}
@@ -60,46 +85,76 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
                 || Fields.i32(page, CRC_OFFSET) != Digests.crc32c(page.asSlice(0, CRC_OFFSET))) {
             throw Rule.V14_CHECKSUM.broken("the checksum of the commit record does not match", offset);
         }
-        if (Fields.u32(page, 4) < RECORD_BYTES || Fields.u32(page, 4) > CRC_OFFSET) {
-            throw Rule.V15_STRUCTURE.broken("the commit record's length is " + Fields.u32(page, 4), offset + 4);
-        }
         if (Fields.i64(page, 88) != 0) {
             throw Rule.V13_UNSUPPORTED.broken(
                     "the commit needs features " + Long.toHexString(Fields.i64(page, 88)) + " (hex), none is known",
                     offset + 88);
         }
-        Fields.reserved(page, Fields.u32(page, 4), CRC_OFFSET, offset, "the commit record");
+        checkLength(page, offset);
         return new CommitRecord(Fields.u64(page, 8, offset), Fields.u64(page, 16, offset), Fields.u64(page, 24, offset),
                 Fields.digest(page, 32), Fields.uuid(page, 48), Fields.u64(page, 64, offset),
-                Fields.u64(page, 72, offset), Fields.i64(page, 80), Fields.i64(page, 88), Fields.digest(page, 96));
+                Fields.u64(page, 72, offset), Fields.i64(page, 80), Fields.i64(page, 88), Fields.digest(page, 96),
+                message(page, offset));
+    }
+
+    /// A newer minor version may give more bytes a meaning.
+    private static void checkLength(MemorySegment page, long offset) {
+        long length = Fields.u32(page, 4);
+        if ((length != SHORT_LENGTH && length < LONG_LENGTH) || length > CRC_OFFSET) {
+            throw Rule.V15_STRUCTURE.broken("the commit record's length is " + length, offset + 4);
+        }
+        Fields.reserved(page, length, CRC_OFFSET, offset, "the commit record");
+    }
+
+    /// The message of a short record is empty, since all bytes after it are zero.
+    private static String message(MemorySegment page, long offset) {
+        long length = Fields.u32(page, SHORT_LENGTH);
+        if (length > MAX_MESSAGE_BYTES) {
+            throw Rule.V15_STRUCTURE.broken("the message's length is " + length, offset + SHORT_LENGTH);
+        }
+        Fields.reserved(page, MESSAGE_OFFSET + length, LONG_LENGTH, offset, "the message");
+        if (!Utf8.isValid(page, MESSAGE_OFFSET, length)) {
+            throw Rule.V6_NAME.broken("the message is not UTF-8", offset + MESSAGE_OFFSET);
+        }
+        return Utf8.decode(page, MESSAGE_OFFSET, length);
     }
 
     /// Checks what does not need the index.
     ///
     /// @param header the file's header
-    /// @param slot where the record was found
+    /// @param place where the record was found
     /// @param size the size of the file in bytes
     /// @throws FormatException if the record is not a commit of this file
-    void check(Header header, long slot, long size) {
+    void check(Header header, long place, long size) {
         if (!uuid.equals(header.uuid())) {
             throw Rule.V17_COMMIT.broken("the commit record belongs to the file " + uuid + ", not to " + header.uuid(),
-                    slot + 48);
+                    place + 48);
         }
-        if (sequence == 0 || Layout.slotOffset(sequence) != slot) {
-            throw Rule.V17_COMMIT.broken("commit " + sequence + " stands in the wrong slot", slot + 8);
+        if (sequence == 0 || (!header.isSealed() && Layout.slotOffset(sequence) != place)) {
+            throw Rule.V17_COMMIT.broken("commit " + sequence + " stands in the wrong slot", place + 8);
         }
         if (indexOffset % Layout.PAGE != 0 || indexOffset < header.dataStart() || indexOffset > committedLength
                 || indexLength > committedLength - indexOffset) {
             throw Rule.V2_RANGE.broken("the index, " + indexLength + " bytes at " + indexOffset
-                    + ", is not inside the data of " + committedLength + " bytes", slot + 16);
+                    + ", is not inside the data of " + committedLength + " bytes", place + 16);
         }
-        if (previousIndexOffset != 0 && (previousIndexOffset % Layout.PAGE != 0
-                || previousIndexOffset < header.dataStart() || previousIndexOffset >= indexOffset)) {
-            throw Rule.V2_RANGE.broken("the previous index cannot stand at " + previousIndexOffset, slot + 72);
+        long parent = sequence == 1 ? 0 : indexOffset - Layout.PAGE;
+        if (previousRecord != parent || (sequence > 1 && parent < header.dataStart())) {
+            throw Rule.V19_CHAIN.broken("the parent page of commit " + sequence + " cannot stand at " + previousRecord,
+                    place + 72);
         }
         if (committedLength > size) {
             throw Rule.V11_TRUNCATED.broken(
                     "the file has " + size + " bytes, but commit " + sequence + " made it " + committedLength, size);
         }
+        if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
+            throw Rule.V20_SEAL.broken("the commit record of a sealed file, number " + sequence
+                    + ", does not stand right after its " + committedLength + " bytes", place);
+        }
+    }
+
+    /// {@return where the bytes begin that the snapshot has for its own: the parent page if there is one, and the index}
+    public long ownOffset() {
+        return sequence == 1 ? indexOffset : previousRecord;
     }
 }

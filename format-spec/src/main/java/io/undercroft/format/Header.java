@@ -21,6 +21,10 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     /// The minor version that this package writes.
     public static final int MINOR = 0;
 
+    /// The read-only-compatible feature of a file that was written in one go and is never appended to: its one commit
+    /// record stands at its end.
+    public static final long SEALED = 1;
+
     private static final long SIGNATURE = 0x0A1A_0A0D_4652_4389L;
     /// How many bytes of the page this version gives a meaning to.
     public static final int RECORD_BYTES = 72;
@@ -35,6 +39,17 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     /// @throws IllegalArgumentException if the chunk size is out of range
     public static Header of(UUID uuid, int chunkLog2) {
         return new Header(MINOR, uuid, 0, 0, 0, checkChunkLog2(chunkLog2), Layout.DATA_START);
+    }
+
+    /// {@return whether the commit record stands at the end of the file, and both slots are empty}
+    public boolean isSealed() {
+        return (readOnlyFeatures & SEALED) != 0;
+    }
+
+    /// {@return whether this version may append to the file: it is not sealed, and has no read-only-compatible feature
+    /// that this version does not know}
+    public boolean isWritable() {
+        return readOnlyFeatures == 0;
     }
 
     /// {@return the page of 4096 bytes, checksum included}

@@ -1,13 +1,19 @@
 package io.undercroft.format;
 
+import io.undercroft.format.internal.PathHint;
 import io.undercroft.format.internal.Spans;
+import io.undercroft.format.internal.StorageShape;
 import io.undercroft.format.internal.TreeRules;
 import io.undercroft.format.internal.Utf8;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +29,8 @@ public final class IndexBuilder {
     private final List<String> strings = new ArrayList<>();
     private final List<ExtentRecord> extents = new ArrayList<>();
     private final List<int[]> checksums = new ArrayList<>();
+    private final List<BaseRecord> bases = new ArrayList<>();
+    private final List<FreeRange> freeRanges = new ArrayList<>();
     private final List<StorageRecord> storages = new ArrayList<>();
     private final List<TensorRecord> tensors = new ArrayList<>();
     private final List<byte @Nullable []> tensorNames = new ArrayList<>();
@@ -58,13 +66,63 @@ public final class IndexBuilder {
     /// @param sums the sums over all of them
     /// @throws IllegalArgumentException if they are sums over another number of chunks
     public void addRawExtent(long fileOffset, long length, ExtentSums sums) {
+        addStored(ExtentKind.RAW, ExtentRecord.THIS_FILE, fileOffset, length, sums);
+    }
+
+    /// Adds bytes that stand in another file to the storage that comes next.
+    ///
+    /// @param base the number of that file, from [#addBase]
+    /// @param fileOffset where they stand there; in a `.croft` file as [Layout#placeExtent] says
+    /// @param length how many there are, at least 1
+    /// @param sums the sums over all of them
+    /// @throws IllegalArgumentException if they are sums over another number of chunks
+    public void addBaseExtent(int base, long fileOffset, long length, ExtentSums sums) {
+        BaseRecord file = bases.get(checkNumber(base - 1, bases.size(), "base"));
+        if (fileOffset < 0 || fileOffset > file.length() - length) {
+            throw new IllegalArgumentException(length + " bytes from " + fileOffset + " on are not in " + file);
+        }
+        addStored(file.kind() == BaseKind.CROFT ? ExtentKind.RAW : ExtentKind.FOREIGN, base, fileOffset, length, sums);
+    }
+
+    private void addStored(ExtentKind kind, int base, long fileOffset, long length, ExtentSums sums) {
         int[] crcs = sums.checksums();
         if (length < 1 || crcs.length != ((length - 1) >> chunkLog2) + 1) {
             throw new IllegalArgumentException(crcs.length + " checksums for an extent of " + length + " bytes");
         }
-        extents.add(new ExtentRecord(ExtentKind.RAW, fileOffset, length, length, checksumCount, sums.digest()));
+        extents.add(new ExtentRecord(kind, false, base, fileOffset, length, length, checksumCount, sums.digest()));
         checksums.add(crcs);
         checksumCount += crcs.length;
+    }
+
+    /// Adds another file, in which bytes of this one stand.
+    ///
+    /// @param base which file; an extent has to name it
+    /// @return its number, from 1
+    /// @throws IllegalArgumentException if it is there already, or readers would refuse it
+    public int addBase(BaseRecord base) {
+        utf8(base.path());
+        if (!PathHint.isValid(base.path()) || !base.isWellFormed() || base.depth() < 0
+                || base.depth() > Limits.DEFAULT.maxBaseDepth()
+                || bases.stream().anyMatch(other -> other.identity().equals(base.identity()))) {
+            throw new IllegalArgumentException(base + " cannot be a base, or is one already");
+        }
+        if (bases.size() == Limits.DEFAULT.maxBases()) {
+            throw tooMuch(bases.size() + 1 + " bases", Limits.DEFAULT.maxBases());
+        }
+        bases.add(base);
+        return bases.size();
+    }
+
+    /// Declares a range of the file free.
+    ///
+    /// @param range behind all those added before, and not touching them
+    /// @throws IllegalArgumentException if it is not
+    public void addFreeRange(FreeRange range) {
+        long end = freeRanges.isEmpty() ? -1 : freeRanges.getLast().offset() + freeRanges.getLast().length();
+        if (range.length() < 1 || range.offset() <= end) {
+            throw new IllegalArgumentException(range + " is empty, or not behind those before it");
+        }
+        freeRanges.add(range);
     }
 
     /// Adds zeros that take no room in the file to the storage that comes next.
@@ -74,7 +132,7 @@ public final class IndexBuilder {
         if (length < 1) {
             throw new IllegalArgumentException("an extent of " + length + " bytes");
         }
-        extents.add(new ExtentRecord(ExtentKind.ZERO, 0, 0, length, 0, Digest128.ZERO));
+        extents.add(ExtentRecord.zeros(length));
     }
 
     /// Adds a storage made of the extents added since the storage before it.
@@ -89,11 +147,11 @@ public final class IndexBuilder {
         if (nbytes > Spans.MAX_NBYTES) {
             throw new IllegalArgumentException("a storage of " + nbytes + " bytes is past 2^60-1");
         }
-        long alignment = Layout.alignment(nbytes);
+        StorageShape shape = new StorageShape(nbytes);
         long position = 0;
         for (ExtentRecord extent : own) {
-            if (position % alignment != 0 || extent.fileOffset() % alignment != 0) {
-                throw new IllegalArgumentException(extent + " is not aligned to " + alignment);
+            if (!shape.accepts(extent.kind(), position, extent.fileOffset(), extent.logicalLength())) {
+                throw new IllegalArgumentException(extent + " is not aligned to " + Layout.alignment(nbytes));
             }
             position += extent.logicalLength();
         }
@@ -162,16 +220,12 @@ public final class IndexBuilder {
     ///
     /// @param sequence the number of the commit that will point to it, from 1
     /// @return the index, to be written at a multiple of 4096
-    /// @throws IllegalStateException if extents were added after the last storage, or if the state tree is malformed or
-    ///     names what is not there
+    /// @throws IllegalStateException if extents were added after the last storage, if no extent names a base, or if the
+    ///     state tree is malformed or names what is not there
     /// @throws IllegalArgumentException if it exceeds [Limits#DEFAULT], so that readers would refuse it
     public byte[] build(long sequence) {
         checkLimits();
-        byte[] index = encoder().encode(sequence);
-        if (index.length > Limits.DEFAULT.maxIndexBytes()) {
-            throw tooMuch("an index of " + index.length + " bytes", Limits.DEFAULT.maxIndexBytes());
-        }
-        return index;
+        return encoder().encode(sequence);
     }
 
     /// What readers refuse unless they are told to trust the file.
@@ -179,10 +233,41 @@ public final class IndexBuilder {
         if (Math.max(tensors.size(), names.size()) > Limits.DEFAULT.maxTensors()) {
             throw tooMuch(tensors.size() + " tensors under " + names.size() + " names", Limits.DEFAULT.maxTensors());
         }
-        long zeros = extents.stream().filter(extent -> extent.kind() == ExtentKind.ZERO)
+        Set<Place> places = new HashSet<>();
+        long elsewhere = extents.stream()
+                .filter(extent -> extent.kind() == ExtentKind.ZERO || extent.base() != ExtentRecord.THIS_FILE
+                        || !places.add(Place.of(extent)))
                 .mapToLong(ExtentRecord::logicalLength).reduce(0, Math::addExact);
-        if (zeros > Limits.DEFAULT.maxExpansion()) {
-            throw tooMuch(zeros + " bytes of zeros and of meta storages", Limits.DEFAULT.maxExpansion());
+        if (elsewhere > Limits.DEFAULT.maxExpansion()) {
+            throw tooMuch(elsewhere + " bytes of zeros, of meta storages and of other places' bytes",
+                    Limits.DEFAULT.maxExpansion());
+        }
+    }
+
+    /// Where the bytes of an extent stand.
+    private record Place(int base, long offset, long length) {
+        static Place of(ExtentRecord extent) {
+            return new Place(extent.base(), extent.fileOffset(), extent.storedLength());
+        }
+    }
+
+    /// {@return the extents, with the flag of those that are the same bytes as others}
+    private List<ExtentRecord> flagged() {
+        Map<Place, Integer> uses = new HashMap<>();
+        extents.forEach(extent -> uses.merge(Place.of(extent), 1, Integer::sum));
+        return extents.stream()
+                .map(extent -> extent.kind() != ExtentKind.ZERO && uses.getOrDefault(Place.of(extent), 0) > 1
+                        ? extent.shared()
+                        : extent)
+                .toList();
+    }
+
+    private void checkBases() {
+        for (int base = 1; base <= bases.size(); base++) {
+            int number = base;
+            if (extents.stream().noneMatch(extent -> extent.base() == number)) {
+                throw new IllegalStateException("no extent names " + bases.get(base - 1));
+            }
         }
     }
 
@@ -194,9 +279,11 @@ public final class IndexBuilder {
         if (ownedExtents != extents.size()) {
             throw new IllegalStateException("extents were added, but not their storage");
         }
+        checkBases();
         checkTree();
-        return new IndexEncoder(new IndexEncoder.Content(dtypes, strings, extents, checksums, storages, tensors,
-                tensorNames, names, MemorySegment.ofArray(tree), MemorySegment.ofArray(metadataTree())));
+        return new IndexEncoder(new IndexEncoder.Content(dtypes, strings, flagged(), checksums, storages, tensors,
+                tensorNames, names, MemorySegment.ofArray(tree), MemorySegment.ofArray(metadataTree()), bases,
+                freeRanges));
     }
 
     private void checkTree() {

@@ -1,5 +1,6 @@
 package io.undercroft.format;
 
+import io.undercroft.format.internal.BlockSums;
 import io.undercroft.format.internal.Index;
 import io.undercroft.format.internal.MetadataEncoder;
 import io.undercroft.format.internal.SectionType;
@@ -24,14 +25,21 @@ final class IndexEncoder {
     private final List<byte[]> texts = new ArrayList<>();
     private final IdentityHashMap<byte[], Integer> nameNumbers = new IdentityHashMap<>();
 
-    private record Summary(long start, long length, long count, int crc) {}
+    private int[] blockSums = {};
+
+    private record Summary(long start, long length, long count, int crc) {
+        long end() {
+            return start + length;
+        }
+    }
 
     /// What an index says, in the order in which its tables say it.
     ///
     /// @param tensorNames for each tensor the name it is shown by, which is the very array that is a key of `names`
     record Content(List<DTypeRecord> dtypes, List<String> strings, List<ExtentRecord> extents, List<int[]> checksums,
             List<StorageRecord> storages, List<TensorRecord> tensors, List<byte @Nullable []> tensorNames,
-            SortedMap<byte[], Integer> names, MemorySegment tree, MemorySegment metadata) {}
+            SortedMap<byte[], Integer> names, MemorySegment tree, MemorySegment metadata, List<BaseRecord> bases,
+            List<FreeRange> freeRanges) {}
 
     IndexEncoder(Content content) {
         this.content = content;
@@ -41,6 +49,7 @@ final class IndexEncoder {
             nameNumbers.put(name, nameNumbers.size());
             texts.add(name);
         }
+        content.bases().forEach(base -> texts.add(Utf8.encode(base.path())));
     }
 
     byte[] encode(long sequence) {
@@ -56,37 +65,80 @@ final class IndexEncoder {
         writeDirectory(scratch, summaries, sequence, 0);
         int crc = Index.directoryChecksum(MemorySegment.ofArray(scratch.toByteArray()));
         writeDirectory(out, summaries, sequence, crc);
-        long end = directoryLength();
-        for (Map.Entry<SectionType, Summary> section : summaries.entrySet()) {
-            pad(out, section.getValue().start() - end);
-            writeSection(out, section.getKey());
-            end = section.getValue().start() + section.getValue().length();
-        }
+        long end = writeSections(out, summaries, directoryLength(summaries.size()));
         pad(out, align(end) - end);
     }
 
+    /// Writes what follows the directory; returns where in the index it ends.
+    private long writeSections(Bytes<?> out, Map<SectionType, Summary> summaries, long directory) {
+        long end = directory;
+        for (Map.Entry<SectionType, Summary> section : summaries.entrySet()) {
+            pad(out, section.getValue().start() - end);
+            writeSection(out, section.getKey());
+            end = section.getValue().end();
+        }
+        return end;
+    }
+
     private Map<SectionType, Summary> summarize() {
+        List<SectionType> types = new ArrayList<>(List.of(SectionType.values()));
+        types.remove(SectionType.ISUM);
+        if (content.bases().isEmpty()) {
+            types.remove(SectionType.BASE);
+        }
+        if (content.freeRanges().isEmpty()) {
+            types.remove(SectionType.FREE);
+        }
+        Map<SectionType, Summary> summaries = summarize(types, directoryLength(types.size()));
+        if (align(end(summaries)) <= BlockSums.SMALL_INDEX) {
+            return summaries;
+        }
+        long directory = directoryLength(types.size() + 1);
+        Map<SectionType, Summary> summed = summarize(types, directory);
+        blockSums = blockSums(summed, directory);
+        summed.put(SectionType.ISUM, summary(SectionType.ISUM, align(end(summed))));
+        return summed;
+    }
+
+    private Map<SectionType, Summary> summarize(List<SectionType> types, long directory) {
         Map<SectionType, Summary> summaries = new EnumMap<>(SectionType.class);
-        long end = directoryLength();
-        for (SectionType type : SectionType.values()) {
-            Bytes<?> section = Bytes.allocateElasticOnHeap();
-            writeSection(section, type);
-            byte[] bytes = section.toByteArray();
-            long start = align(end);
-            summaries.put(type, new Summary(start, bytes.length, bytes.length / type.recordSize(),
-                    Digests.crc32c(MemorySegment.ofArray(bytes))));
-            end = start + bytes.length;
+        long end = directory;
+        for (SectionType type : types) {
+            Summary summary = summary(type, align(end));
+            summaries.put(type, summary);
+            end = summary.end();
         }
         return summaries;
     }
 
-    private static long directoryLength() {
-        return Index.HEAD_BYTES + (long) Index.ENTRY_BYTES * SectionType.values().length;
+    private Summary summary(SectionType type, long start) {
+        Bytes<?> section = Bytes.allocateElasticOnHeap();
+        writeSection(section, type);
+        byte[] bytes = section.toByteArray();
+        return new Summary(start, bytes.length, bytes.length / type.recordSize(),
+                Digests.crc32c(MemorySegment.ofArray(bytes)));
     }
 
-    private static long length(Map<SectionType, Summary> summaries) {
-        Summary last = summaries.get(SectionType.META);
-        return last == null ? 0 : align(last.start() + last.length());
+    /// Sums up the blocks of an index that has these sections and then, at the next multiple of 64, ISUM.
+    private int[] blockSums(Map<SectionType, Summary> summaries, long directory) {
+        Bytes<?> index = Bytes.allocateElasticOnHeap();
+        pad(index, directory);
+        long end = writeSections(index, summaries, directory);
+        pad(index, align(end) - end);
+        MemorySegment bytes = MemorySegment.ofArray(index.toByteArray());
+        int[] sums = new int[(int) BlockSums.count(align(end))];
+        for (int block = 0; block < sums.length; block++) {
+            sums[block] = BlockSums.of(bytes, directory, align(end), block);
+        }
+        return sums;
+    }
+
+    private static long directoryLength(int sections) {
+        return Index.HEAD_BYTES + (long) Index.ENTRY_BYTES * sections;
+    }
+
+    private static long end(Map<SectionType, Summary> summaries) {
+        return summaries.values().stream().mapToLong(Summary::end).max().orElse(0);
     }
 
     private static long align(long position) {
@@ -96,13 +148,13 @@ final class IndexEncoder {
     private static void writeDirectory(Bytes<?> out, Map<SectionType, Summary> summaries, long sequence, int crc) {
         out.writeHexDumpDescription("signature").writeInt(Index.SIGNATURE);
         out.writeHexDumpDescription("section count").writeInt(summaries.size());
-        out.writeHexDumpDescription("index length").writeLong(length(summaries));
+        out.writeHexDumpDescription("index length").writeLong(align(end(summaries)));
         out.writeHexDumpDescription("sequence").writeLong(sequence);
         out.writeHexDumpDescription("CRC32C of the directory").writeInt(crc);
         out.writeHexDumpDescription("reserved").writeInt(0);
         summaries.forEach((type, summary) -> {
             out.writeHexDumpDescription("section " + type).writeInt(type.code());
-            out.writeHexDumpDescription("flags").writeInt(Index.CRITICAL);
+            out.writeHexDumpDescription("flags").writeInt(type.flags());
             out.writeHexDumpDescription("offset in the index").writeLong(summary.start());
             out.writeHexDumpDescription("length").writeLong(summary.length());
             out.writeHexDumpDescription("count").writeLong(summary.count());
@@ -131,13 +183,16 @@ final class IndexEncoder {
             case CHKS -> content.checksums().forEach(crcs -> writeChecksums(out, crcs));
             case TREE -> writeTree(out, content.tree());
             case META -> writeTree(out, content.metadata());
+            case BASE -> writeBases(out);
+            case FREE -> content.freeRanges().forEach(range -> writeFreeRange(out, range));
+            case ISUM -> writeBlockSums(out);
         }
     }
 
     private static void writeExtent(Bytes<?> out, ExtentRecord extent) {
         out.writeHexDumpDescription("extent kind").writeUnsignedShort(extent.kind().code());
-        out.writeHexDumpDescription("reserved").writeUnsignedShort(0);
-        out.writeHexDumpDescription("base").writeInt(0);
+        out.writeHexDumpDescription("extent flags").writeUnsignedShort(extent.isShared() ? Index.SHARED : 0);
+        out.writeHexDumpDescription("base").writeInt(extent.base());
         out.writeHexDumpDescription("file offset").writeLong(extent.fileOffset());
         out.writeHexDumpDescription("stored length").writeLong(extent.storedLength());
         out.writeHexDumpDescription("logical length").writeLong(extent.logicalLength());
@@ -169,7 +224,7 @@ final class IndexEncoder {
             out.writeHexDumpDescription("byte offset").writeLong(tensor.byteOffset());
             out.writeHexDumpDescription("first dim").writeLong(firstDim);
             out.writeHexDumpDescription("name").writeInt(name == null ? (int) Index.NONE : numberOf(name));
-            out.writeHexDumpDescription("reserved").writeInt(0).writeLong(0).writeLong(0).writeLong(0);
+            MetadataEncoder.writeRun(out, "reserved", new byte[28]);
             firstDim += 2L * tensor.rank();
         }
     }
@@ -221,6 +276,35 @@ final class IndexEncoder {
             out.writeHexDumpDescription("elements per block").writeInt(1);
             out.writeHexDumpDescription("reserved").writeInt(0).writeLong(0);
             offset += length;
+        }
+    }
+
+    private void writeBases(Bytes<?> out) {
+        int first = texts.size() - content.bases().size();
+        long offset = textLength(0, first);
+        for (int i = 0; i < content.bases().size(); i++) {
+            BaseRecord base = content.bases().get(i);
+            int length = texts.get(first + i).length;
+            writeTextPlace(out, "path", offset, length);
+            out.writeHexDumpDescription("base kind").writeUnsignedShort(base.kind().code());
+            out.writeHexDumpDescription("base depth").writeUnsignedShort(base.depth());
+            MetadataEncoder.writeUuid(out, "base uuid", base.uuid());
+            MetadataEncoder.writeDigest(out, "base digest", base.digest());
+            out.writeHexDumpDescription("base length").writeLong(base.length());
+            out.writeHexDumpDescription("base sequence").writeLong(base.sequence());
+            MetadataEncoder.writeRun(out, "reserved", new byte[32]);
+            offset += length;
+        }
+    }
+
+    private static void writeFreeRange(Bytes<?> out, FreeRange range) {
+        out.writeHexDumpDescription("free offset").writeLong(range.offset());
+        out.writeHexDumpDescription("free length").writeLong(range.length());
+    }
+
+    private void writeBlockSums(Bytes<?> out) {
+        for (int sum : blockSums) {
+            out.writeHexDumpDescription("block CRC32C").writeInt(sum);
         }
     }
 

@@ -12,7 +12,7 @@ public enum Rule {
     V3_GAP("V3-GAP", Remedy.DAMAGED),
     /// The extents of a storage do not add up to it.
     V4_EXTENT_SUM("V4-EXTENT-SUM", Remedy.DISTRUST),
-    /// A tensor reaches outside its storage, or a stride is negative.
+    /// A tensor reaches outside its storage, or a stride is negative without being announced.
     V5_STRIDE_RANGE("V5-STRIDE-RANGE", Remedy.DISTRUST),
     /// A text is not UTF-8, or names are not sorted and unique.
     V6_NAME("V6-NAME", Remedy.DISTRUST),
@@ -38,7 +38,15 @@ public enum Rule {
     V16_TREE("V16-TREE", Remedy.DISTRUST),
     /// Neither commit slot holds a commit of this file.
     V17_COMMIT("V17-COMMIT",
-            "No save of this file was ever finished, or it is damaged: save it again or restore a copy");
+            "No save of this file was ever finished, or it is damaged: save it again or restore a copy"),
+    /// Another file that is needed is not there, is not below the root, or is not the one that was meant.
+    V18_BASE("V18-BASE", "Bring the other file as it was when this one was saved, and say where it is when opening"),
+    /// The commit before is not where it must be, or is another one.
+    V19_CHAIN("V19-CHAIN", Remedy.DISTRUST),
+    /// A sealed file has commit slots, or its commit record is not where it must be.
+    V20_SEAL("V20-SEAL", Remedy.DISTRUST),
+    /// A file of a set is missing, or is not the one that was meant.
+    V21_SHARD("V21-SHARD", "Fetch the whole set: all its files as they were when it was saved");
 
     private final String code;
     private final String remedy;

@@ -1,5 +1,6 @@
 package io.undercroft.format;
 
+import io.undercroft.format.internal.Fields;
 import io.undercroft.format.internal.Index;
 import io.undercroft.format.internal.IndexRules;
 import io.undercroft.format.internal.SectionType;
@@ -19,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /// One committed state of a file: its tables, read in place.
 ///
-/// Opening takes two reads, one of the first 12 KiB and one of the index, and checks everything but the bytes of the
-/// storages, which [Verifier] reads. Records are decoded when asked for, so what opening costs beside the two reads is
+/// Opening takes two reads, one of the first 12 KiB and one of the index (one more for a sealed file or a very large
+/// index), and checks everything but the bytes of the storages, which [Verifier] reads. Records are decoded when asked for, so what opening costs beside the two reads is
 /// one pass over the index. The file is not kept open. A snapshot is immutable, safe for any thread, and given back by
 /// the garbage collector.
 ///
@@ -31,12 +32,15 @@ public final class Snapshot {
 
     private final Header header;
     private final CommitRecord commit;
+    private final long place;
     private final Index index;
     private final @Nullable FormatException passedOver;
 
-    private Snapshot(Header header, CommitRecord commit, Index index, @Nullable FormatException passedOver) {
+    private Snapshot(Header header, CommitRecord commit, long place, Index index,
+            @Nullable FormatException passedOver) {
         this.header = header;
         this.commit = commit;
+        this.place = place;
         this.index = index;
         this.passedOver = passedOver;
     }
@@ -54,12 +58,17 @@ public final class Snapshot {
     public static Snapshot open(ByteSource source, Limits limits) throws IOException {
         MemorySegment prefix = readPrefix(source);
         Header header = Header.decode(prefix.asSlice(0, Layout.PAGE));
+        return header.isSealed()
+                ? openSealed(source, header, prefix, limits)
+                : openSlots(source, header, prefix, limits);
+    }
+
+    private static Snapshot openSlots(ByteSource source, Header header, MemorySegment prefix, Limits limits)
+            throws IOException {
         FormatException passedOver = null;
         for (Slot slot : slots(prefix)) {
             try {
-                CommitRecord commit = slot.commit();
-                commit.check(header, slot.offset(), source.size());
-                return new Snapshot(header, commit, readIndex(source, header, commit, limits), passedOver);
+                return open(source, header, slot, limits, passedOver);
             } catch (FormatException e) {
                 if (!Rule.isDamage(e)) {
                     throw e;
@@ -71,6 +80,29 @@ public final class Snapshot {
             throw passedOver;
         }
         throw Rule.V17_COMMIT.broken("both commit slots are empty", Layout.PAGE);
+    }
+
+    private static Snapshot openSealed(ByteSource source, Header header, MemorySegment prefix, Limits limits)
+            throws IOException {
+        if (!Fields.isZero(prefix, Layout.PAGE, Layout.PREFIX_BYTES)) {
+            throw Rule.V20_SEAL.broken("the file is sealed, and has a commit slot that is not empty", Layout.PAGE);
+        }
+        long place = source.size() - Layout.PAGE;
+        MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
+        read(source, place, page);
+        Slot last = slot(page, place);
+        if (last.fault() != null && Rule.isDamage(last.fault())) {
+            throw Rule.V17_COMMIT.broken("the file is sealed, and does not end with its commit record", place,
+                    last.fault());
+        }
+        return open(source, header, last, limits, null);
+    }
+
+    private static Snapshot open(ByteSource source, Header header, Slot slot, Limits limits,
+            @Nullable FormatException passedOver) throws IOException {
+        CommitRecord commit = slot.commit();
+        commit.check(header, slot.offset(), source.size());
+        return new Snapshot(header, commit, slot.offset(), readIndex(source, header, commit, limits), passedOver);
     }
 
     private record Slot(long offset, @Nullable CommitRecord decoded, @Nullable FormatException fault) {
@@ -120,15 +152,26 @@ public final class Snapshot {
 
     private static Index readIndex(ByteSource source, Header header, CommitRecord commit, Limits limits)
             throws IOException {
-        if (commit.indexLength() > limits.maxIndexBytes()) {
-            throw Rule.V8_LIMIT.broken("the index has " + commit.indexLength() + " bytes, the limit is "
-                    + limits.maxIndexBytes(), commit.indexOffset());
-        }
+        checkLength(source, commit, limits);
         MemorySegment bytes = allocate(commit.indexLength());
         read(source, commit.indexOffset(), bytes);
         Index index = Index.parse(bytes.asReadOnly(), commit, limits);
         IndexRules.check(index, commit, header, limits);
         return index;
+    }
+
+    /// Before anything of the size of the index is allocated: a large one has to have checksums of its blocks.
+    private static void checkLength(ByteSource source, CommitRecord commit, Limits limits) throws IOException {
+        long limit = limits.maxSummedIndexBytes();
+        if (commit.indexLength() > limits.maxIndexBytes()) {
+            long longest = Index.HEAD_BYTES + (long) Index.ENTRY_BYTES * limits.maxSections();
+            MemorySegment directory = allocate(Math.min(longest, commit.indexLength()));
+            read(source, commit.indexOffset(), directory);
+            limit = Index.claimsBlocks(directory) ? limit : limits.maxIndexBytes();
+        }
+        if (commit.indexLength() > limit) {
+            throw Index.tooLarge(commit.indexLength(), limit, commit.indexOffset());
+        }
     }
 
     /// Small indexes go to the heap, where memory is quick to get and to give back; large ones beside it, where a
@@ -155,6 +198,11 @@ public final class Snapshot {
     /// {@return the record of the commit that this is}
     public CommitRecord commit() {
         return commit;
+    }
+
+    /// {@return where that record stands in the file: in its slot, or at the end of a sealed file}
+    long place() {
+        return place;
     }
 
     /// {@return why a newer commit was passed over, or null if this is the newest}
@@ -184,6 +232,30 @@ public final class Snapshot {
     /// @param number which one; a storage says which ones are its own
     public ExtentRecord extent(int number) {
         return index.extent(check(SectionType.EXTN, number));
+    }
+
+    /// {@return how many other files there are in which bytes of this one stand}
+    public int baseCount() {
+        return count(SectionType.BASE);
+    }
+
+    /// {@return another file in which bytes of this one stand}
+    ///
+    /// @param number which one; [ExtentRecord#base] is one more
+    public BaseRecord base(int number) {
+        return index.base(check(SectionType.BASE, number));
+    }
+
+    /// {@return how many ranges of the file are declared free}
+    public int freeRangeCount() {
+        return count(SectionType.FREE);
+    }
+
+    /// {@return a range of the file that no snapshot uses}
+    ///
+    /// @param number which one; they ascend
+    public FreeRange freeRange(int number) {
+        return index.freeRange(check(SectionType.FREE, number));
     }
 
     /// {@return how many tensors there are}
@@ -290,7 +362,7 @@ public final class Snapshot {
 
     private StateTreeReader reader(SectionType type) {
         // What was checked with the caller's limits at opening is not to be refused now.
-        Limits checked = new Limits(0, 0, Integer.MAX_VALUE, 0, Integer.MAX_VALUE, 0, 0);
+        Limits checked = new Limits(0, 0, 0, Integer.MAX_VALUE, 0, 0, 0, Integer.MAX_VALUE, 0, 0, 0, 0, 0);
         return new StateTreeReader(index.section(type, 0, index.count(type)), checked, index.fileOffset(type, 0));
     }
 

@@ -7,7 +7,9 @@ public enum TensorFlag {
     /// Its elements are the complex conjugates of what is stored (`is_conj`).
     CONJUGATE(2),
     /// Its elements are the negatives of what is stored (`is_neg`).
-    NEGATIVE(4);
+    NEGATIVE(4),
+    /// One of its strides at least is negative. PyTorch has no such tensors; NumPy has.
+    REVERSED(8);
 
     private final int bit;
 

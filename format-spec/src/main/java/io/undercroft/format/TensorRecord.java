@@ -21,8 +21,9 @@ public final class TensorRecord {
     /// @param byteOffset where element 0 starts in the storage, in bytes
     /// @param flags what else is true of it
     /// @param shape the size of each dimension, outermost first, in elements
-    /// @param stride the step of each dimension, in elements
-    /// @throws IllegalArgumentException if shape and stride differ in length or anything is negative
+    /// @param stride the step of each dimension, in elements; negative only with [TensorFlag#REVERSED]
+    /// @throws IllegalArgumentException if shape and stride differ in length, if anything else is negative, or if the
+    ///     flag is there without a negative stride
     public TensorRecord(int dtype, int storage, long byteOffset, Set<TensorFlag> flags, long[] shape, long[] stride) {
         this(dtype, storage, byteOffset, 0, flags, shape, stride);
     }
@@ -35,8 +36,9 @@ public final class TensorRecord {
     /// @param bitOffset how many bits further it starts, from 0 to 7; the least significant bit of a byte is the first
     /// @param flags what else is true of it
     /// @param shape the size of each dimension, outermost first, in elements
-    /// @param stride the step of each dimension, in elements
-    /// @throws IllegalArgumentException if shape and stride differ in length or anything is negative
+    /// @param stride the step of each dimension, in elements; negative only with [TensorFlag#REVERSED]
+    /// @throws IllegalArgumentException if shape and stride differ in length, if anything else is negative, or if the
+    ///     flag is there without a negative stride
     public TensorRecord(int dtype, int storage, long byteOffset, int bitOffset, Set<TensorFlag> flags, long[] shape,
             long[] stride) {
         this.dtype = dtype;
@@ -56,8 +58,10 @@ public final class TensorRecord {
         if (bitOffset < 0 || bitOffset > 7) {
             throw new IllegalArgumentException("bit offset " + bitOffset + " is not in 0..7");
         }
-        boolean negative = Arrays.stream(shape).anyMatch(n -> n < 0) || Arrays.stream(stride).anyMatch(n -> n < 0);
-        if (negative || dtype < 0 || storage < 0 || byteOffset < 0) {
+        if (Arrays.stream(stride).anyMatch(step -> step < 0) != flags.contains(TensorFlag.REVERSED)) {
+            throw new IllegalArgumentException("strides and the flag REVERSED contradict each other in " + this);
+        }
+        if (Arrays.stream(shape).anyMatch(size -> size < 0) || dtype < 0 || storage < 0 || byteOffset < 0) {
             throw new IllegalArgumentException("negative number in " + this);
         }
     }

@@ -2,6 +2,7 @@ package io.undercroft.format;
 
 import io.undercroft.format.internal.Fields;
 import io.undercroft.format.internal.Intervals;
+import io.undercroft.format.internal.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -11,7 +12,8 @@ import java.util.List;
 ///
 /// Together with [Snapshot#open] it finds every flipped bit of a file with one commit: in the fixed pages, the index,
 /// the extents, and the zeros between them. Where a snapshot follows others in its file, bytes between its extents may
-/// belong to those, and are not looked at. Bytes pass through a buffer of 1 MiB.
+/// belong to those, and are not looked at. Extents in other files are not read either; that they could not be verified
+/// is reported by rule V18. Bytes pass through a buffer of 1 MiB.
 public final class Verifier {
     private static final long BUFFER = 1 << 20;
 
@@ -37,7 +39,8 @@ public final class Verifier {
         verifier.verifyPages();
         verifier.verifyIndex();
         verifier.verifyStorages();
-        if (snapshot.commit().previousIndexOffset() == 0) {
+        verifier.reportBases();
+        if (snapshot.commit().sequence() == 1) {
             verifier.verifyGaps();
         }
         return List.copyOf(verifier.damages);
@@ -49,8 +52,13 @@ public final class Verifier {
             report(passedOver, Damage.NO_STORAGE, Layout.PAGE);
         }
         verifyPage(0, page -> Header.decode(page).equals(snapshot.header()));
-        long own = Layout.slotOffset(snapshot.commit().sequence());
+        long own = snapshot.place();
         verifyPage(own, page -> CommitRecord.decode(page, own).equals(snapshot.commit()));
+        if (snapshot.header().isSealed()) {
+            verifyZero(Layout.PAGE, snapshot.header().dataStart());
+            verifyZero(snapshot.commit().committedLength(), own);
+            return;
+        }
         long other = Layout.slotOffset(snapshot.commit().sequence() + 1);
         verifyPage(other, page -> CommitRecord.isEmpty(page)
                 || CommitRecord.decode(page, other).uuid().equals(snapshot.header().uuid()));
@@ -88,10 +96,23 @@ public final class Verifier {
             StorageRecord storage = snapshot.storage(number);
             for (int i = 0; i < storage.extentCount(); i++) {
                 ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
-                if (extent.kind() == ExtentKind.RAW) {
+                if (extent.kind() == ExtentKind.RAW && extent.base() == ExtentRecord.THIS_FILE) {
                     verifyExtent(number, extent);
                 }
             }
+        }
+    }
+
+    private void reportBases() {
+        int[] extents = new int[snapshot.baseCount() + 1];
+        for (int number = 0; number < snapshot.extentCount(); number++) {
+            extents[snapshot.extent(number).base()]++;
+        }
+        for (int number = 0; number < snapshot.baseCount(); number++) {
+            BaseRecord base = snapshot.base(number);
+            report(Rule.V18_BASE, Damage.NO_STORAGE, snapshot.index().fileOffset(SectionType.BASE, number), 0,
+                    extents[number + 1] + " extents in the file " + FormatException.quote(base.path())
+                            + " were not verified");
         }
     }
 
@@ -115,11 +136,13 @@ public final class Verifier {
     }
 
     private void verifyGaps() throws IOException {
-        Intervals covered = Intervals.of(snapshot.index());
+        Intervals covered = new Intervals(snapshot.index(), snapshot.commit());
         long end = snapshot.header().dataStart();
         for (int rank = 0; rank < covered.count(); rank++) {
-            verifyZero(end, covered.start(rank));
-            end = covered.end(rank);
+            if (covered.isInThisFile(rank)) {
+                verifyZero(end, covered.start(rank));
+                end = covered.end(rank);
+            }
         }
         verifyZero(end, snapshot.commit().committedLength());
     }

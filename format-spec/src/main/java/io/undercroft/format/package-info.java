@@ -1,9 +1,9 @@
 /// What the bytes of a `.croft` file mean: records, codec and validation.
 ///
 /// **Concepts.** A *storage* is a run of bytes that tensors stand on; in a file it is a list of *extents*, each a run
-/// of file bytes or a run of zeros that takes no room. A *tensor* is a strided window on a storage. A *snapshot* is one
-/// committed state of a file: an *index* of fixed-width tables that is read in place. A *commit record*, in one of two
-/// slots, says where the index is. The *state tree* is the saved object structure around the tensors. `SPEC.md` beside
+/// of bytes of this file or of another one, a *base*, or a run of zeros that takes no room. A *tensor* is a strided
+/// window on a storage. A *snapshot* is one committed state of a file: an *index* of fixed-width tables that is read in
+/// place. A *commit record*, in one of two slots or at the end of a *sealed* file, says where the index is. The *state tree* is the saved object structure around the tensors. `SPEC.md` beside
 /// this module is the normative text; the rule numbers in messages are its numbers.
 ///
 /// **Reading.** [io.undercroft.format.Snapshot#open] checks everything but the bytes of the storages, and after it the

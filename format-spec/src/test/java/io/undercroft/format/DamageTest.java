@@ -77,7 +77,7 @@ class DamageTest {
 
     @Test
     void theNewerOfTwoCommitsIsOpened() throws IOException {
-        byte[] two = FileImage.append(GOLDEN, secondIndex());
+        byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
 
         assertThat(open(two).commit().sequence()).isEqualTo(2);
         assertThat(open(two).dtype(0).name()).isEqualTo("second");
@@ -87,7 +87,7 @@ class DamageTest {
 
     @Test
     void aTornCommitRecordGivesTheCommitBefore() throws IOException {
-        byte[] two = FileImage.append(GOLDEN, secondIndex());
+        byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
         Arrays.fill(two, 0x1000 + 512, 0x2000, (byte) 0);
 
         assertOpensFirstCommit(two);
@@ -95,7 +95,7 @@ class DamageTest {
 
     @Test
     void anIndexThatWasNeverWrittenGivesTheCommitBefore() throws IOException {
-        byte[] two = FileImage.append(GOLDEN, secondIndex());
+        byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
         Arrays.fill(two, GOLDEN.length, two.length, (byte) 0);
 
         assertOpensFirstCommit(two);
@@ -103,14 +103,14 @@ class DamageTest {
 
     @Test
     void aLostTailGivesTheCommitBefore() throws IOException {
-        byte[] two = FileImage.append(GOLDEN, secondIndex());
+        byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
 
         assertOpensFirstCommit(Arrays.copyOf(two, GOLDEN.length));
     }
 
     @Test
     void aCommitThatBreaksARuleIsRefusedAndNotPassedOver() throws IOException {
-        byte[] two = FileImage.append(GOLDEN, secondIndex());
+        byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
         byte[] forged = new Forgery(two).putInt(0x1000 + 88, 1).sealedPage(0x1000);
 
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> open(forged))

@@ -1,5 +1,6 @@
 package io.undercroft.format;
 
+import io.undercroft.format.internal.BlockSums;
 import io.undercroft.format.internal.Index;
 import io.undercroft.format.internal.SectionType;
 import java.io.IOException;
@@ -7,12 +8,13 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /// A file whose bytes were changed by somebody who can make all checksums right again, so that it takes the rule itself
 /// to refuse it.
 final class Forgery {
-    private static final List<SectionType> SECTIONS = List.of(SectionType.values());
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED
@@ -22,6 +24,7 @@ final class Forgery {
     private final MemorySegment file;
     private final Index index;
     private final CommitRecord commit;
+    private final List<@Nullable SectionType> sections = new ArrayList<>();
 
     Forgery(byte[] original) {
         this.bytes = original.clone();
@@ -33,6 +36,10 @@ final class Forgery {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+        MemorySegment directory = Index.directory(index.bytes());
+        for (long entry = Index.HEAD_BYTES; entry < directory.byteSize(); entry += Index.ENTRY_BYTES) {
+            sections.add(SectionType.of(directory.get(INT, entry)));
+        }
     }
 
     /// {@return where a record starts in the file}
@@ -42,7 +49,7 @@ final class Forgery {
 
     /// {@return where the directory entry of a section starts in the file}
     long entry(SectionType type) {
-        return commit.indexOffset() + Index.HEAD_BYTES + (long) Index.ENTRY_BYTES * SECTIONS.indexOf(type);
+        return commit.indexOffset() + Index.HEAD_BYTES + (long) Index.ENTRY_BYTES * sections.indexOf(type);
     }
 
     long indexOffset() {
@@ -85,8 +92,14 @@ final class Forgery {
 
     /// {@return the file with the index, its directory and its commit record summed up anew}
     byte[] sealed() {
+        sealBlocks(file.asSlice(commit.indexOffset(), commit.indexLength()));
+        return sealedWithoutBlocks();
+    }
+
+    /// {@return the same, the checksums of blocks left as they are}
+    byte[] sealedWithoutBlocks() {
         MemorySegment forged = file.asSlice(commit.indexOffset(), commit.indexLength());
-        for (SectionType type : SectionType.values()) {
+        for (SectionType type : sections) {
             long start = getLong(entry(type) + 8);
             long length = getLong(entry(type) + 16);
             if (start >= 0 && length >= 0 && start <= forged.byteSize() && length <= forged.byteSize() - start) {
@@ -94,6 +107,13 @@ final class Forgery {
             }
         }
         return sealedDirectory();
+    }
+
+    private void sealBlocks(MemorySegment forged) {
+        for (long block = 0; block < index.count(SectionType.ISUM); block++) {
+            putInt(at(SectionType.ISUM, block), BlockSums.of(forged, Index.directory(index.bytes()).byteSize(),
+                    index.at(SectionType.ISUM, 0), block));
+        }
     }
 
     /// {@return the file with the directory and its commit record summed up anew}

@@ -10,9 +10,13 @@ import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.HexDumpBytes;
 
@@ -63,17 +67,24 @@ final class Golden {
         int empty = index.addStorage("cpu");
 
         int weight = index.addTensor(tensor(float32, tied, 0, 0, EnumSet.of(TensorFlag.REQUIRES_GRAD), 3, 4));
-        index.addName("model/wte.weight", weight);
-        index.addName("model/lm_head.weight", weight);
         int transposed = index.addTensor(new TensorRecord(float32, tied, 4, Set.of(), new long[]{3, 3},
                 new long[]{1, 4}));
-        index.addName("model/größe", transposed);
-        index.addName("sparse", index.addTensor(tensor(float32, large, 65536, 0, Set.of(), 20)));
-        index.addName("nibbles", index.addTensor(tensor(int4, packed, 0, 4, Set.of(), 4)));
-        index.addName("", index.addTensor(tensor(float32, empty, 0, 0, EnumSet.of(TensorFlag.NEGATIVE), 0, 7)));
-        int scalar = index.addTensor(tensor(float32, tied, 44, 0, Set.of()));
+        int sparse = index.addTensor(tensor(float32, large, 65536, 0, Set.of(), 20));
+        int nibbles = index.addTensor(tensor(int4, packed, 0, 4, Set.of(), 4));
+        int nothing = index.addTensor(tensor(float32, empty, 0, 0, EnumSet.of(TensorFlag.NEGATIVE), 0, 7));
+        index.addTensor(tensor(float32, tied, 44, 0, Set.of())); // in no tree, and so without a name
 
-        index.setTree(tree(weight, scalar, large, float32));
+        SequencedMap<String, Integer> model = new LinkedHashMap<>();
+        model.put("wte.weight", weight);
+        model.put("lm_head.weight", weight);
+        model.put("größe", transposed);
+        SequencedMap<String, Integer> others = new LinkedHashMap<>();
+        others.put("sparse", sparse);
+        others.put("nibbles", nibbles);
+        others.put("", nothing);
+        model.forEach((name, tensor) -> index.addName("model/" + name, tensor));
+        others.forEach(index::addName);
+        index.setTree(tree(model, others, large, float32));
         index.putMetadata("title", "everything");
         index.putMetadata("made by", "Undercroft");
         return image;
@@ -90,10 +101,10 @@ final class Golden {
         return new TensorRecord(dtype, storage, byteOffset, bitOffset, flags, shape, stride);
     }
 
-    /// One of every token, and a list that holds itself.
-    private static byte[] tree(int weight, int scalar, int storage, int dtype) {
+    /// One of every token, and a map that holds itself.
+    private static byte[] tree(Map<String, Integer> model, Map<String, Integer> others, int storage, int dtype) {
         StateTreeWriter tree = new StateTreeWriter();
-        int root = tree.openMap(5);
+        int root = tree.openMap(6 + others.size());
         tree.writeString("scalars");
         tree.openTuple(7);
         tree.writeNull();
@@ -103,15 +114,17 @@ final class Golden {
         tree.writeInteger(BigInteger.ONE.shiftLeft(64));
         tree.writeFloat(0.5);
         tree.writeComplex(1, -2);
-        tree.writeString("tensors");
-        tree.openList(7);
-        tree.writeTensor(weight);
-        tree.writeTensor(scalar);
+        tree.writeString("values");
+        tree.openList(5);
         tree.writeStorage(storage);
         tree.writeTypedStorage(storage, dtype);
         tree.writeDType(dtype);
         tree.writeDevice("cuda:0");
         tree.writeShape(3, 300);
+        tree.writeString("model");
+        tree.openMap(model.size());
+        writeTensors(tree, model);
+        writeTensors(tree, others);
         tree.writeInteger(7);
         tree.openSet(2);
         tree.writeSymbol("torch.per_tensor_affine");
@@ -127,6 +140,13 @@ final class Golden {
         return tree.toByteArray();
     }
 
+    private static void writeTensors(StateTreeWriter tree, Map<String, Integer> tensors) {
+        tensors.forEach((key, tensor) -> {
+            tree.writeString(key);
+            tree.writeTensor(tensor);
+        });
+    }
+
     private static byte[] ascending(int length) {
         byte[] bytes = new byte[length];
         for (int i = 0; i < length; i++) {
@@ -137,29 +157,41 @@ final class Golden {
 
     /// {@return the header, the commit record and the index, byte by byte with what each field means}
     static String dump() throws IOException {
-        MemorySegment file = MemorySegment.ofArray(file());
+        return dump(file(), image().index(), Golden::elided);
+    }
+
+    /// {@return the lines of such a dump of any file of one commit, none left out}
+    static List<String> dumpLines(byte[] file, IndexBuilder index) throws IOException {
+        return dump(file, index, lines -> String.join("\n", lines) + '\n').lines().toList();
+    }
+
+    private static String dump(byte[] bytes, IndexBuilder index, Function<List<String>, String> shown)
+            throws IOException {
+        MemorySegment file = MemorySegment.ofArray(bytes);
         Snapshot snapshot = Snapshot.open(ByteSource.of(file), Limits.DEFAULT);
         CommitRecord commit = snapshot.commit();
-        long slot = Layout.slotOffset(commit.sequence());
-        return "Header\n\n" + dump(0, out -> MetadataEncoder.write(out, snapshot.header(), crc(file, 0)))
-                + "\nCommit record\n\n" + dump(slot, out -> MetadataEncoder.write(out, commit, crc(file, slot)))
-                + "\nIndex\n\n" + dump(commit.indexOffset(), out -> image().index().encoder().write(out, 1));
+        long slot = snapshot.place();
+        List<String> header = lines(0, out -> MetadataEncoder.write(out, snapshot.header(), crc(file, 0)));
+        List<String> record = lines(slot, out -> MetadataEncoder.write(out, commit, crc(file, slot)));
+        List<String> tables = lines(commit.indexOffset(), out -> index.encoder().write(out, commit.sequence()));
+        return "Header\n\n" + shown.apply(header) + "\nCommit record\n\n" + shown.apply(record) + "\nIndex\n\n"
+                + shown.apply(tables);
     }
 
     private static int crc(MemorySegment file, long page) {
         return file.get(ValueLayout.JAVA_INT_UNALIGNED, page + Layout.PAGE - 4);
     }
 
-    private static String dump(long offset, Consumer<Bytes<?>> writer) {
+    private static List<String> lines(long offset, Consumer<Bytes<?>> writer) {
         HexDumpBytes out = new HexDumpBytes();
         out.offsetFormat((at, to) -> to.append(String.format("%05x ", offset + at)));
         out.numberWrap(16);
         writer.accept(out);
-        return elide(out.toHexString().lines().toList());
+        return out.toHexString().lines().toList();
     }
 
     /// Three dots stand for lines of zeros after the first of them.
-    private static String elide(List<String> lines) {
+    private static String elided(List<String> lines) {
         StringBuilder text = new StringBuilder();
         int zeros = 0;
         for (String line : lines) {

@@ -77,7 +77,7 @@ class IndexBuilderTest {
     @Test
     void extentsThatAreNotAlignedAreRefused() {
         index.addZeroExtent(100);
-        index.addZeroExtent(70_000);
+        image.addRawExtent(70_100, new byte[70_000]);
 
         assertThatIllegalArgumentException().isThrownBy(() -> index.addStorage("cpu"));
     }

@@ -77,9 +77,11 @@ public final class Sha256 {
         });
     }
 
-    /// Whether the elements are stored as they are and in row-major order, so that nothing needs copying.
+    /// Whether the elements are stored as they are and in row-major order, so that nothing needs copying. Elements narrower
+    /// than a byte may start inside one.
     private static boolean isOneRun(Tensor tensor) {
-        return tensor.isContiguous() && !tensor.is(Tensor.Flag.CONJ) && !tensor.is(Tensor.Flag.NEG);
+        return tensor.isContiguous() && tensor.dtype().isByteSized() && !tensor.is(Tensor.Flag.CONJ)
+                && !tensor.is(Tensor.Flag.NEG);
     }
 
     private static boolean isEndless(Tensor tensor) {

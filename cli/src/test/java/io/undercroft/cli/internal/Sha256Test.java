@@ -51,6 +51,16 @@ class Sha256Test {
     }
 
     @Test
+    void elementsThatStartInsideAByteAreHashedAsIfTheyStartedOne() {
+        DType nibble = DType.opaque("nibble", 4);
+        Tensor inside = Tensor.of(Storage.copyOf((byte) 0x21, (byte) 0x43), nibble, 1, Shape.of(2), 1);
+        Tensor alone = Tensor.of(Storage.copyOf((byte) 0x32), nibble, 0, Shape.of(2), 1);
+
+        assertThat(new Sha256().of(inside)).isEqualTo(new Sha256().of(alone))
+                .isEqualTo(new Sha256().of(alone.storage()));
+    }
+
+    @Test
     void elementsThatRepeatForYearsAreNotHashed() {
         assertThat(new Sha256().of(Tensor.of(1f).expand(1L << 40))).isNull();
         assertThat(new Sha256().of(Tensor.zeros(DType.COMPLEX128, 1).expand(1L << 62))).isNull();

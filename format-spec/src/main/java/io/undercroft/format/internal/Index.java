@@ -1,11 +1,14 @@
 package io.undercroft.format.internal;
 
+import io.undercroft.format.BaseKind;
+import io.undercroft.format.BaseRecord;
 import io.undercroft.format.CommitRecord;
 import io.undercroft.format.DTypeRecord;
 import io.undercroft.format.Digests;
 import io.undercroft.format.ExtentKind;
 import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FormatException;
+import io.undercroft.format.FreeRange;
 import io.undercroft.format.Layout;
 import io.undercroft.format.Limits;
 import io.undercroft.format.Rule;
@@ -15,10 +18,11 @@ import io.undercroft.format.TensorRecord;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumMap;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
 
 /// The tables of an index, read in place: nothing is decoded until somebody asks for a record.
 ///
@@ -38,15 +42,21 @@ public final class Index {
     /// Stands for "no name".
     public static final long NONE = 0xFFFF_FFFFL;
 
-    static final int ALL_TENSOR_FLAGS = 7;
+    static final int ALL_TENSOR_FLAGS = 15;
+    /// The extent flag of bytes that another extent of the snapshot is too.
+    public static final int SHARED = 1;
 
     private static final TensorFlag[] TENSOR_FLAGS = TensorFlag.values();
 
     private final MemorySegment bytes;
     private final long fileOffset;
     private final Map<SectionType, Section> sections = new EnumMap<>(SectionType.class);
+    private final Set<Integer> codes = new HashSet<>();
 
-    private record Section(long start, long count, int recordSize) {}
+    private record Section(long start, long count, int recordSize) {
+        /// A section that need not be there, and is not.
+        static final Section MISSING = new Section(0, 0, 0);
+    }
 
     private Index(MemorySegment bytes, long fileOffset) {
         this.bytes = bytes;
@@ -109,10 +119,48 @@ public final class Index {
         }
         Fields.reserved(bytes, end, bytes.byteSize(), fileOffset, "the index's padding");
         for (SectionType type : SectionType.values()) {
-            if (!sections.containsKey(type)) {
+            if (type.isRequired() && !sections.containsKey(type)) {
                 throw Rule.V15_STRUCTURE.broken("the index has no " + type + " section", fileOffset);
             }
         }
+        checkBlocks(end, limits);
+    }
+
+    /// Checks section ISUM, of which the last section ends at `end`, or that an index without it is small enough.
+    private void checkBlocks(long end, Limits limits) {
+        Section sums = sections.get(SectionType.ISUM);
+        if (sums == null) {
+            if (bytes.byteSize() > limits.maxIndexBytes()) {
+                throw tooLarge(bytes.byteSize(), limits.maxIndexBytes(), fileOffset);
+            }
+            return;
+        }
+        if (sums.start() + sums.count() * sums.recordSize() != end || sums.count() != BlockSums.count(sums.start())) {
+            throw Rule.V15_STRUCTURE.broken("section ISUM is not the last one, or not of all blocks before it",
+                    fileOffset + sums.start());
+        }
+        long directory = directory(bytes).byteSize();
+        for (long block = 0; block < sums.count(); block++) {
+            if (BlockSums.of(bytes, directory, sums.start(), block) != Fields.i32(bytes, at(SectionType.ISUM, block))) {
+                throw Rule.V14_CHECKSUM.broken("the checksum of a block of the index does not match",
+                        fileOffset + block * Layout.PAGE);
+            }
+        }
+    }
+
+    /// {@return what is wrong with an index of so many bytes}
+    public static FormatException tooLarge(long length, long limit, long fileOffset) {
+        return Rule.V8_LIMIT.broken("the index has " + length + " bytes, the limit is " + limit, fileOffset);
+    }
+
+    /// {@return whether a directory, which may be a hostile one or only its beginning, has an entry for block checksums}
+    public static boolean claimsBlocks(MemorySegment directory) {
+        for (long entry = HEAD_BYTES; entry + ENTRY_BYTES <= directory.byteSize(); entry += ENTRY_BYTES) {
+            if (Fields.i32(directory, entry) == SectionType.ISUM.code()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// Reads the entry at `entry`; the section before ended at `end`.
@@ -139,11 +187,11 @@ public final class Index {
         if ((flags & ~(CRITICAL | SAFE_TO_COPY)) != 0) {
             throw Rule.V9_RESERVED.broken("section " + name(entry) + " has unknown flags", fileOffset + entry + 4);
         }
+        long count = Fields.u64(bytes, entry + 24, fileOffset);
+        long recordSize = Fields.u32(bytes, entry + 32);
         SectionType type = SectionType.of(Fields.i32(bytes, entry));
+        checkTable(entry, type, count, recordSize, length);
         if (type != null) {
-            long count = Fields.u64(bytes, entry + 24, fileOffset);
-            long recordSize = Fields.u32(bytes, entry + 32);
-            checkTable(type, count, recordSize, length, fileOffset + entry);
             checkCount(type, count, limits, fileOffset + entry);
             sections.put(type, new Section(start, count, (int) recordSize));
         } else if ((flags & CRITICAL) != 0) {
@@ -152,23 +200,29 @@ public final class Index {
         }
     }
 
-    private void checkTable(SectionType type, long count, long recordSize, long length, long where) {
-        if (sections.containsKey(type)) {
-            throw Rule.V15_STRUCTURE.broken("the index has two " + type + " sections", where);
+    private void checkTable(long entry, @Nullable SectionType type, long count, long recordSize, long length) {
+        if (!codes.add(Fields.i32(bytes, entry))) {
+            throw Rule.V15_STRUCTURE.broken("the index has two sections " + name(entry), fileOffset + entry);
         }
-        boolean rightSize = type.isWidenable() ? recordSize >= type.recordSize() : recordSize == type.recordSize();
-        if (!rightSize || count != length / recordSize
-                || length % recordSize != 0) {
-            throw Rule.V15_STRUCTURE.broken(
-                    "section " + type + " cannot have " + count + " records of " + recordSize + " bytes", where);
+        if (!isPossible(type, recordSize) || count != length / recordSize || length % recordSize != 0) {
+            throw Rule.V15_STRUCTURE.broken("section " + name(entry) + " of " + length + " bytes cannot have " + count
+                    + " records of " + recordSize + " bytes", fileOffset + entry);
         }
+    }
+
+    private static boolean isPossible(@Nullable SectionType type, long recordSize) {
+        if (type == null) {
+            return recordSize > 0;
+        }
+        return type.isWidenable() ? recordSize >= type.recordSize() : recordSize == type.recordSize();
     }
 
     private static void checkCount(SectionType type, long count, Limits limits, long where) {
         long most = switch (type) {
             case TENS, NAMS -> limits.maxTensors();
-            case EXTN, STOR, STRS, DTYP -> Integer.MAX_VALUE;
-            case DIMS, STRB, CHKS, TREE, META -> Long.MAX_VALUE;
+            case BASE -> limits.maxBases();
+            case EXTN, STOR, STRS, DTYP, FREE -> Integer.MAX_VALUE;
+            case DIMS, STRB, CHKS, TREE, META, ISUM -> Long.MAX_VALUE;
         };
         if (count > most) {
             throw Rule.V8_LIMIT.broken("section " + type + " has " + count + " records, the limit is " + most, where);
@@ -217,10 +271,61 @@ public final class Index {
     /// {@return the extent with this number}
     public ExtentRecord extent(int number) {
         long at = at(SectionType.EXTN, number);
-        ExtentKind kind = Fields.u16(bytes, at) == ExtentKind.RAW.code() ? ExtentKind.RAW : ExtentKind.ZERO;
-        return new ExtentRecord(kind, Fields.i64(bytes, at + 8),
-                Fields.i64(bytes, at + 16), Fields.i64(bytes, at + 24), Fields.i64(bytes, at + 32),
-                Fields.digest(bytes, at + 40));
+        return new ExtentRecord(ExtentKind.of(Fields.u16(bytes, at)), isShared(number), Fields.i32(bytes, at + 4),
+                Fields.i64(bytes, at + 8), Fields.i64(bytes, at + 16), Fields.i64(bytes, at + 24),
+                Fields.i64(bytes, at + 32), Fields.digest(bytes, at + 40));
+    }
+
+    /// {@return whether an extent is flagged as the same bytes as another}
+    boolean isShared(int extent) {
+        return (Fields.u16(bytes, at(SectionType.EXTN, extent) + 2) & SHARED) != 0;
+    }
+
+    /// {@return the number of the file that an extent stands in, 0 for this one}
+    int baseOfExtent(int extent) {
+        return Fields.i32(bytes, at(SectionType.EXTN, extent) + 4);
+    }
+
+    /// {@return where an extent stands in its file}
+    long offsetOfExtent(int extent) {
+        return Fields.i64(bytes, at(SectionType.EXTN, extent) + 8);
+    }
+
+    /// {@return how many bytes of its file an extent takes, 0 if it is one of zeros}
+    long storedLength(int extent) {
+        return Fields.i64(bytes, at(SectionType.EXTN, extent) + 16);
+    }
+
+    /// {@return whether two extents of at most a chunk have the same checksum and the same digest}
+    boolean sameSums(int left, int right) {
+        long one = at(SectionType.EXTN, left);
+        long other = at(SectionType.EXTN, right);
+        return Fields.digest(bytes, one + 40).equals(Fields.digest(bytes, other + 40))
+                && checksum(Fields.i64(bytes, one + 32)) == checksum(Fields.i64(bytes, other + 32));
+    }
+
+    /// {@return the base with this number, counted from 0}
+    public BaseRecord base(int number) {
+        long at = at(SectionType.BASE, number);
+        return new BaseRecord(BaseKind.of(Fields.u16(bytes, at + 12)), string(at), Fields.u16(bytes, at + 14),
+                Fields.uuid(bytes, at + 16), Fields.digest(bytes, at + 32), Fields.i64(bytes, at + 48),
+                Fields.i64(bytes, at + 56));
+    }
+
+    /// {@return whether the base with this number is a file of another format}
+    boolean isForeign(long base) {
+        return Fields.u16(bytes, at(SectionType.BASE, base) + 12) == BaseKind.FOREIGN.code();
+    }
+
+    /// {@return how many bytes of the base with this number extents may stand in}
+    long lengthOfBase(long base) {
+        return Fields.i64(bytes, at(SectionType.BASE, base) + 48);
+    }
+
+    /// {@return the free range with this number}
+    public FreeRange freeRange(int number) {
+        long at = at(SectionType.FREE, number);
+        return new FreeRange(Fields.i64(bytes, at), Fields.i64(bytes, at + 8));
     }
 
     /// {@return the storage with this number}
@@ -321,6 +426,6 @@ public final class Index {
     }
 
     private Section section(SectionType type) {
-        return Objects.requireNonNull(sections.get(type));
+        return sections.getOrDefault(type, Section.MISSING);
     }
 }

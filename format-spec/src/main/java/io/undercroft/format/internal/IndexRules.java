@@ -1,5 +1,7 @@
 package io.undercroft.format.internal;
 
+import io.undercroft.format.BaseKind;
+import io.undercroft.format.BaseRecord;
 import io.undercroft.format.CommitRecord;
 import io.undercroft.format.ExtentKind;
 import io.undercroft.format.FormatException;
@@ -8,7 +10,11 @@ import io.undercroft.format.Layout;
 import io.undercroft.format.Limits;
 import io.undercroft.format.Rule;
 import io.undercroft.format.StateTreeReader;
+import io.undercroft.format.TensorFlag;
 import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
+import java.util.HashSet;
+import java.util.Set;
 
 /// Checks what the records of an index say, each table in one pass, so that the accessors of [Index] need no checks.
 ///
@@ -35,6 +41,8 @@ public final class IndexRules {
     public static void check(Index index, CommitRecord commit, Header header, Limits limits) {
         IndexRules rules = new IndexRules(index, commit, header, limits);
         rules.checkTexts();
+        rules.checkBases();
+        rules.checkFree();
         rules.checkExtents();
         rules.checkStorages();
         rules.checkTensors();
@@ -88,43 +96,104 @@ public final class IndexRules {
         }
     }
 
+    private void checkBases() {
+        Set<Object> identities = new HashSet<>();
+        for (int i = 0; i < count(SectionType.BASE); i++) {
+            checkText(SectionType.BASE, i);
+            checkBase(i);
+            if (!identities.add(index.base(i).identity())) {
+                throw broken(Rule.V15_STRUCTURE, SectionType.BASE, i, "is the same file as another base");
+            }
+        }
+    }
+
+    private void checkBase(int number) {
+        long at = index.at(SectionType.BASE, number);
+        if (Fields.u32(bytes, at + 8) == 0) {
+            throw broken(Rule.V8_LIMIT, SectionType.BASE, number, "has an empty path");
+        }
+        if (Fields.u16(bytes, at + 12) > BaseKind.FOREIGN.code()) {
+            throw broken(Rule.V13_UNSUPPORTED, SectionType.BASE, number, "has kind " + Fields.u16(bytes, at + 12));
+        }
+        u64(at + 48);
+        u64(at + 56);
+        reserved(SectionType.BASE, number, 64, 96);
+        BaseRecord base = index.base(number);
+        if (!PathHint.isValid(base.path())) {
+            throw broken(Rule.V6_NAME, SectionType.BASE, number,
+                    "has the path " + FormatException.quote(base.path()) + ", which does not lead down");
+        }
+        if (base.depth() > limits.maxBaseDepth()) {
+            throw broken(Rule.V8_LIMIT, SectionType.BASE, number,
+                    "has depth " + base.depth() + ", the limit is " + limits.maxBaseDepth());
+        }
+        if (!base.isWellFormed()) {
+            throw broken(Rule.V15_STRUCTURE, SectionType.BASE, number, "has fields that contradict its kind");
+        }
+    }
+
+    private void checkFree() {
+        long end = -1;
+        for (int i = 0; i < count(SectionType.FREE); i++) {
+            long at = index.at(SectionType.FREE, i);
+            long offset = u64(at);
+            long length = u64(at + 8);
+            boolean inside = offset >= header.dataStart() && offset <= commit.committedLength()
+                    && length <= commit.committedLength() - offset;
+            if (!inside || length == 0 || offset <= end) {
+                throw broken(Rule.V2_RANGE, SectionType.FREE, i,
+                        "has " + length + " bytes from " + offset + " on, outside the data or out of order");
+            }
+            end = offset + length;
+        }
+    }
+
     private void checkExtents() {
-        long extents = count(SectionType.EXTN);
-        for (long i = 0; i < extents; i++) {
+        BitSet named = new BitSet();
+        for (long i = 0; i < count(SectionType.EXTN); i++) {
             checkExtent(i);
+            named.set(index.baseOfExtent((int) i));
         }
-        Intervals intervals = Intervals.of(index);
-        int overlap = intervals.firstOverlap();
-        if (overlap >= 0) {
-            throw Rule.V2_RANGE.broken("two extents, or an extent and the index, overlap", intervals.start(overlap));
+        int unnamed = named.nextClearBit(1);
+        if (unnamed <= count(SectionType.BASE)) {
+            throw broken(Rule.V10_INDEX, SectionType.BASE, unnamed - 1, "is named by no extent");
         }
+        new Intervals(index, commit).check(header.chunkLog2());
     }
 
     private void checkExtent(long number) {
         long at = index.at(SectionType.EXTN, number);
         int kind = Fields.u16(bytes, at);
-        if (kind > ExtentKind.ZERO.code() || Fields.u32(bytes, at + 4) != 0) {
-            throw broken(Rule.V13_UNSUPPORTED, SectionType.EXTN, number,
-                    "has kind " + kind + " and base " + Fields.u32(bytes, at + 4));
+        if (kind > ExtentKind.FOREIGN.code()) {
+            throw broken(Rule.V13_UNSUPPORTED, SectionType.EXTN, number, "has kind " + kind);
         }
-        reserved(SectionType.EXTN, number, 2, 4);
+        if (Fields.u16(bytes, at + 2) > Index.SHARED) {
+            throw broken(Rule.V9_RESERVED, SectionType.EXTN, number, "has unknown flags");
+        }
         reserved(SectionType.EXTN, number, 56, 64);
         if (u64(at + 24) == 0) {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number, "is empty");
         }
-        if (kind == ExtentKind.RAW.code()) {
-            checkRaw(number, at);
-        } else {
-            reserved(SectionType.EXTN, number, 8, 24);
+        if (kind == ExtentKind.ZERO.code()) {
+            reserved(SectionType.EXTN, number, 2, 24);
             reserved(SectionType.EXTN, number, 32, 56);
+        } else {
+            checkStored(number, at, ExtentKind.of(kind));
         }
     }
 
-    private void checkRaw(long number, long at) {
+    private void checkStored(long number, long at, ExtentKind kind) {
+        long base = Fields.u32(bytes, at + 4);
+        checkBaseOfExtent(number, base, kind);
+        long low = header.dataStart();
+        long high = commit.committedLength();
+        if (base > 0) {
+            low = kind == ExtentKind.RAW ? Layout.DATA_START : 0;
+            high = index.lengthOfBase(base - 1);
+        }
         long from = u64(at + 8);
         long length = u64(at + 16);
-        if (from < header.dataStart() || from > commit.committedLength()
-                || length > commit.committedLength() - from) {
+        if (from < low || from > high || length > high - from) {
             throw broken(Rule.V2_RANGE, SectionType.EXTN, number,
                     "has " + length + " bytes from " + from + " on, outside the data");
         }
@@ -137,6 +206,16 @@ public final class IndexRules {
         long all = count(SectionType.CHKS);
         if (first > all || chunks > all - first) {
             throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has checksums that are not there");
+        }
+    }
+
+    private void checkBaseOfExtent(long number, long base, ExtentKind kind) {
+        if (base > count(SectionType.BASE)) {
+            throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has a base that is not there");
+        }
+        boolean foreign = base > 0 && index.isForeign(base - 1);
+        if (foreign != (kind == ExtentKind.FOREIGN)) {
+            throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has kind " + kind + " and a base of another kind");
         }
     }
 
@@ -171,12 +250,14 @@ public final class IndexRules {
             throw broken(Rule.V1_ARITHMETIC, SectionType.STOR, number,
                     "has " + nbytes + " bytes, too many to count bits");
         }
-        long alignment = Layout.alignment(nbytes);
+        StorageShape shape = new StorageShape(nbytes);
         long length = 0;
         for (long i = firstExtent; i < firstExtent + extents; i++) {
             long extent = index.at(SectionType.EXTN, i);
-            if (length % alignment != 0 || Fields.i64(bytes, extent + 8) % alignment != 0) {
-                throw broken(Rule.V2_RANGE, SectionType.EXTN, i, "is not aligned to " + alignment + " bytes");
+            if (!shape.accepts(ExtentKind.of(Fields.u16(bytes, extent)), length, Fields.i64(bytes, extent + 8),
+                    Fields.i64(bytes, extent + 24))) {
+                throw broken(Rule.V2_RANGE, SectionType.EXTN, i, "is not aligned to " + Layout.alignment(nbytes)
+                        + " bytes");
             }
             length = sum(length, Fields.i64(bytes, extent + 24), SectionType.EXTN, i);
         }
@@ -232,11 +313,17 @@ public final class IndexRules {
     }
 
     private void checkSpan(long number, long at, long[] shape, long[] stride, int rank) {
+        boolean reversed = false;
         for (int dim = 0; dim < rank; dim++) {
-            if (shape[dim] < 0 || stride[dim] < 0) {
+            if (shape[dim] < 0) {
                 throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
-                        "has size " + shape[dim] + " and stride " + stride[dim] + " in dimension " + dim);
+                        "has size " + shape[dim] + " in dimension " + dim);
             }
+            reversed |= stride[dim] < 0;
+        }
+        if (reversed != ((Fields.u16(bytes, at + 6) & TensorFlag.REVERSED.bit()) != 0)) {
+            throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
+                    "has strides that contradict its flag for negative ones");
         }
         if (!Spans.isCountable(shape, rank)) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.TENS, number, "has more than 2^63-1 elements");

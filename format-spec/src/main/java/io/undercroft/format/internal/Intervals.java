@@ -1,69 +1,123 @@
 package io.undercroft.format.internal;
 
-import io.undercroft.format.ExtentKind;
-import java.util.Arrays;
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.FreeRange;
+import io.undercroft.format.Rule;
 
-/// The ranges of a file that an index accounts for: its RAW extents and itself.
+/// The ranges of files that an index accounts for, sorted by file and place: its extents but for those of zeros, the free
+/// ranges, and itself with its parent page.
 ///
-/// Starts and ends are sorted apart. That is enough: as many ranges have begun as there are starts so far, and as many
-/// are over as there are ends so far, so if every start comes after the end of the same rank less one, no two are open
-/// at once.
+/// Takes 8 bytes of memory an extent.
 public final class Intervals {
-    private final long[] starts;
-    private final long[] ends;
+    private final Index index;
+    private final CommitRecord commit;
+    private final int extents;
+    private final int count;
+    private final int[] sorted;
 
-    private Intervals(long[] starts, long[] ends) {
-        this.starts = starts;
-        this.ends = ends;
+    /// Sorts the ranges of an index.
+    ///
+    /// @param index whose records were checked one by one
+    /// @param commit the record that points to it
+    public Intervals(Index index, CommitRecord commit) {
+        this.index = index;
+        this.commit = commit;
+        this.extents = (int) index.count(SectionType.EXTN);
+        this.count = Math.addExact(Math.addExact(extents, (int) index.count(SectionType.FREE)), 1);
+        this.sorted = IndexSort.sorted(count, this::compare);
     }
 
-    /// {@return the ranges of an index whose extents are in range}
-    public static Intervals of(Index index) {
-        int extents = (int) index.count(SectionType.EXTN);
-        long[] starts = new long[extents + 1];
-        long[] ends = new long[extents + 1];
-        int count = 0;
-        for (int i = 0; i < extents; i++) {
-            long at = index.at(SectionType.EXTN, i);
-            if (Fields.u16(index.bytes(), at) == ExtentKind.RAW.code()) {
-                starts[count] = Fields.i64(index.bytes(), at + 8);
-                ends[count] = starts[count] + Fields.i64(index.bytes(), at + 16);
-                count++;
-            }
-        }
-        starts[count] = index.fileOffset();
-        ends[count] = index.fileOffset() + index.bytes().byteSize();
-        return new Intervals(sorted(starts, count + 1), sorted(ends, count + 1));
-    }
-
-    private static long[] sorted(long[] values, int count) {
-        long[] sorted = count == values.length ? values : Arrays.copyOf(values, count);
-        Arrays.sort(sorted);
-        return sorted;
-    }
-
-    /// {@return how many ranges there are, at least 1}
+    /// {@return how many ranges there are, those of no bytes included}
     public int count() {
-        return starts.length;
+        return count;
     }
 
-    /// {@return where the range of this rank starts}
+    /// {@return where the range of this rank starts in its file}
     public long start(int rank) {
-        return starts[rank];
+        return offset(sorted[rank]);
     }
 
-    /// {@return where the range of this rank ends; the same range as [#start]'s only if none overlap}
+    /// {@return where the range of this rank ends in its file}
     public long end(int rank) {
-        return ends[rank];
+        return offset(sorted[rank]) + length(sorted[rank]);
     }
 
-    /// {@return the rank of the first range that starts before the one below it ends, or -1 if none overlap}
-    public int firstOverlap() {
-        for (int rank = 1; rank < starts.length; rank++) {
-            if (starts[rank] < ends[rank - 1]) {
-                return rank;
+    /// {@return whether the range of this rank lies in this file}
+    public boolean isInThisFile(int rank) {
+        return base(sorted[rank]) == ExtentRecord.THIS_FILE && length(sorted[rank]) > 0;
+    }
+
+    /// Checks that ranges either have no byte in common or are the same bytes, flagged so.
+    ///
+    /// @param chunkLog2 the logarithm of the chunk size: longer extents share no bytes
+    public void check(int chunkLog2) {
+        int first = 0;
+        for (int rank = 1; rank <= count; rank++) {
+            if (rank == count || compare(sorted[first], sorted[rank]) != 0) {
+                checkSame(first, rank, chunkLog2);
+                first = rank;
             }
         }
-        return -1;
+        for (int rank = 1; rank < count; rank++) {
+            boolean same = compare(sorted[rank - 1], sorted[rank]) == 0;
+            if (!same && base(sorted[rank - 1]) == base(sorted[rank]) && start(rank) < end(rank - 1)) {
+                throw Rule.V2_RANGE.broken("two extents, or an extent and the index or a free range, overlap",
+                        start(rank));
+            }
+        }
+    }
+
+    /// Checks the ranges from one rank to before another, all of the same place.
+    private void checkSame(int from, int to, int chunkLog2) {
+        if (length(sorted[from]) == 0) {
+            return;
+        }
+        boolean shared = to - from > 1;
+        for (int rank = from; rank < to; rank++) {
+            int item = sorted[rank];
+            boolean isExtent = item < extents;
+            if (shared && (!isExtent || length(item) > 1L << chunkLog2 || !index.sameSums(sorted[from], item))) {
+                throw Rule.V2_RANGE.broken("two extents, or an extent and the index or a free range, are the same "
+                        + "bytes and may not be", offset(item));
+            }
+            if (isExtent && index.isShared(item) != shared) {
+                throw Rule.V2_RANGE.broken(
+                        shared
+                                ? "an extent is not flagged as shared, and is"
+                                : "an extent is flagged as shared, and is not",
+                        index.fileOffset(SectionType.EXTN, item) + 2);
+            }
+        }
+    }
+
+    private int compare(int left, int right) {
+        int order = Integer.compare(base(left), base(right));
+        order = order != 0 ? order : Long.compare(offset(left), offset(right));
+        return order != 0 ? order : Long.compare(length(left), length(right));
+    }
+
+    private int base(int item) {
+        return item < extents ? index.baseOfExtent(item) : ExtentRecord.THIS_FILE;
+    }
+
+    private long offset(int item) {
+        if (item < extents) {
+            return index.offsetOfExtent(item);
+        }
+        return item < count - 1 ? free(item).offset() : commit.ownOffset();
+    }
+
+    private long length(int item) {
+        if (item < extents) {
+            return index.storedLength(item);
+        }
+        return item < count - 1
+                ? free(item).length()
+                : commit.indexOffset() + commit.indexLength() - commit.ownOffset();
+    }
+
+    private FreeRange free(int item) {
+        return index.freeRange(item - extents);
     }
 }

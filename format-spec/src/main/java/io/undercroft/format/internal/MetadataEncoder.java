@@ -6,6 +6,7 @@ import io.undercroft.format.Digests;
 import io.undercroft.format.Header;
 import io.undercroft.format.Layout;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.UUID;
 import java.util.function.ObjIntConsumer;
 import net.openhft.chronicle.bytes.Bytes;
@@ -49,7 +50,7 @@ public final class MetadataEncoder {
         out.writeHexDumpDescription("major version").writeUnsignedShort(Header.MAJOR);
         out.writeHexDumpDescription("minor version").writeUnsignedShort(header.minor());
         out.writeHexDumpDescription("header length").writeInt(Layout.PAGE);
-        writeUuid(out, header.uuid());
+        writeUuid(out, "file uuid", header.uuid());
         out.writeHexDumpDescription("required features").writeLong(header.requiredFeatures());
         out.writeHexDumpDescription("read-only-compatible features").writeLong(header.readOnlyFeatures());
         out.writeHexDumpDescription("optional features").writeLong(header.optionalFeatures());
@@ -62,18 +63,26 @@ public final class MetadataEncoder {
     /// Writes a commit record.
     public static void write(Bytes<?> out, CommitRecord commit, int crc) {
         out.writeHexDumpDescription("signature").write(new byte[]{'C', 'M', 'I', 'T'});
-        out.writeHexDumpDescription("record length").writeInt(CommitRecord.RECORD_BYTES);
+        out.writeHexDumpDescription("record length").writeInt(commit.recordLength());
         out.writeHexDumpDescription("sequence").writeLong(commit.sequence());
         out.writeHexDumpDescription("index offset").writeLong(commit.indexOffset());
         out.writeHexDumpDescription("index length").writeLong(commit.indexLength());
         writeDigest(out, "directory digest", commit.directoryDigest());
-        writeUuid(out, commit.uuid());
+        writeUuid(out, "file uuid", commit.uuid());
         out.writeHexDumpDescription("committed length").writeLong(commit.committedLength());
-        out.writeHexDumpDescription("previous index offset").writeLong(commit.previousIndexOffset());
+        out.writeHexDumpDescription("previous record").writeLong(commit.previousRecord());
         out.writeHexDumpDescription("time in ms").writeLong(commit.timeMillis());
         out.writeHexDumpDescription("required features").writeLong(commit.requiredFeatures());
         writeDigest(out, "root digest", commit.rootDigest());
-        finishPage(out, CommitRecord.RECORD_BYTES, crc);
+        if (!commit.message().isEmpty()) {
+            writeMessage(out, Utf8.encode(commit.message()));
+        }
+        finishPage(out, commit.recordLength(), crc);
+    }
+
+    private static void writeMessage(Bytes<?> out, byte[] utf8) {
+        out.writeHexDumpDescription("message length").writeInt(utf8.length);
+        writeRun(out, "message", Arrays.copyOf(utf8, CommitRecord.MAX_MESSAGE_BYTES));
     }
 
     private static void finishPage(Bytes<?> out, int written, int crc) {
@@ -89,8 +98,9 @@ public final class MetadataEncoder {
         }
     }
 
-    private static void writeUuid(Bytes<?> out, UUID uuid) {
-        out.writeHexDumpDescription("file uuid");
+    /// Writes an id, its bytes in the order of its text.
+    public static void writeUuid(Bytes<?> out, String description, UUID uuid) {
+        out.writeHexDumpDescription(description);
         out.writeLong(Long.reverseBytes(uuid.getMostSignificantBits()));
         out.writeLong(Long.reverseBytes(uuid.getLeastSignificantBits()));
     }

@@ -2,8 +2,7 @@ package io.undercroft.format.internal;
 
 import org.jspecify.annotations.Nullable;
 
-/// The sections of an index that this version knows, in their canonical order. All of them are critical and must be
-/// there.
+/// The sections of an index that this version knows, in their canonical order.
 public enum SectionType {
     /// Extents.
     EXTN(64),
@@ -26,19 +25,43 @@ public enum SectionType {
     /// The state tree.
     TREE(1),
     /// Metadata.
-    META(1);
+    META(1),
+    /// Other files in which bytes stand.
+    BASE(96, false, true),
+    /// Ranges of the file that no snapshot uses.
+    FREE(16, false, true),
+    /// Checksums of the blocks of the index before it.
+    ISUM(4, false, false);
 
     private static final SectionType[] ALL = values();
 
     private final int recordSize;
+    private final boolean isRequired;
+    private final boolean isCritical;
 
     SectionType(int recordSize) {
+        this(recordSize, true, true);
+    }
+
+    SectionType(int recordSize, boolean isRequired, boolean isCritical) {
         this.recordSize = recordSize;
+        this.isRequired = isRequired;
+        this.isCritical = isCritical;
     }
 
     /// {@return the size of a record in bytes, 1 for a run of bytes}
     public int recordSize() {
         return recordSize;
+    }
+
+    /// {@return whether an index without it is malformed; the others are left out when they have no records}
+    public boolean isRequired() {
+        return isRequired;
+    }
+
+    /// {@return the flags of its entry in a directory}
+    public int flags() {
+        return isCritical ? Index.CRITICAL : 0;
     }
 
     /// {@return whether a newer minor version may widen the records: not where they are plain numbers or bytes}

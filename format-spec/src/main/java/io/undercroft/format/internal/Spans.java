@@ -26,7 +26,7 @@ public final class Spans {
     /// {@return whether every element of a tensor lies inside its storage} A tensor without elements lies anywhere.
     ///
     /// @param shape sizes, not negative
-    /// @param stride strides in elements, not negative: so element 0 is the lowest
+    /// @param stride strides in elements; with negative ones, elements lie before element 0
     /// @param rank how many entries of both arrays count
     /// @param bits the size of an element in bits
     /// @param byteOffset where element 0 starts in the storage
@@ -38,13 +38,17 @@ public final class Spans {
             return true;
         }
         try {
-            long last = 0;
+            long low = 0;
+            long high = 0;
             for (int dim = 0; dim < rank; dim++) {
-                last = Math.addExact(last, Math.multiplyExact(shape[dim] - 1, stride[dim]));
+                long reach = Math.multiplyExact(shape[dim] - 1, stride[dim]);
+                low = Math.addExact(low, Math.min(reach, 0));
+                high = Math.addExact(high, Math.max(reach, 0));
             }
             long start = Math.addExact(Math.multiplyExact(byteOffset, 8), bitOffset);
-            long end = Math.addExact(start, Math.multiplyExact(Math.addExact(last, 1), bits));
-            return end <= nbytes * 8;
+            long first = Math.addExact(start, Math.multiplyExact(low, bits));
+            long end = Math.addExact(start, Math.multiplyExact(Math.addExact(high, 1), bits));
+            return first >= 0 && end <= nbytes * 8;
         } catch (ArithmeticException e) {
             return false;
         }

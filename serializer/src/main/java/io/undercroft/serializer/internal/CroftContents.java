@@ -9,6 +9,7 @@ import io.undercroft.format.Snapshot;
 import io.undercroft.format.StorageRecord;
 import io.undercroft.format.TensorRecord;
 import io.undercroft.format.Verifier;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.serializer.Damage;
@@ -27,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedCollection;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -114,12 +116,13 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     private Tensor makeTensor(int number) {
         TensorRecord record = snapshot.tensor(number);
+        Set<Tensor.Flag> flags = TensorFlags.fromFile(record.flags());
         DType dtype = dtype(record.dtype());
         try {
             return Tensor
                     .of(storage(record.storage()), dtype, elementOffset(record, dtype), Shape.of(record.shape()),
                             record.stride())
-                    .withFlags(TensorFlags.fromFile(record.flags()));
+                    .withFlags(flags);
         } catch (IllegalArgumentException | ArithmeticException e) {
             throw Rule.V5_STRIDE_RANGE.broken("tensor " + number + " cannot be made: " + e.getMessage(),
                     FormatException.NO_OFFSET);
@@ -160,25 +163,32 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         }
     }
 
-    /// One extent is a window on the mapping that all share, since no two storages have bytes of the file in common. Several
-    /// are stitched.
+    /// One extent is a window on the mapping that all share, unless another storage has the same bytes of the file. What is
+    /// not a window is a mapping or copy of its own, so that writing to one storage does not show in another.
     private Allocation allocate(StorageRecord record) {
-        List<Piece> pieces = pieces(record);
-        return pieces.size() == 1 && pieces.getFirst() instanceof Piece.FilePiece(long offset, long length)
+        List<ExtentRecord> extents = IntStream.range(record.firstExtent(), record.firstExtent() + record.extentCount())
+                .mapToObj(snapshot::extent)
+                .toList();
+        List<Piece> pieces = extents.stream().map(this::piece).toList();
+        boolean shared = extents.stream().anyMatch(ExtentRecord::isShared);
+        if (shared && file.mode() == MapMode.SHARED) {
+            throw new UnsupportedOperationException(
+                    "a storage has bytes of the file in common with another one; mapped "
+                            + "shared, writing to one would show in the other");
+        }
+        return pieces.size() == 1 && !shared && pieces.getFirst() instanceof Piece.FilePiece(long offset, long length)
                 ? file.window(offset, length)
                 : file.allocation(pieces);
     }
 
-    private List<Piece> pieces(StorageRecord record) {
-        return IntStream.range(record.firstExtent(), record.firstExtent() + record.extentCount())
-                .mapToObj(snapshot::extent)
-                .map(CroftContents::piece)
-                .toList();
-    }
-
-    private static Piece piece(ExtentRecord extent) {
+    private Piece piece(ExtentRecord extent) {
+        if (extent.base() != ExtentRecord.THIS_FILE) {
+            throw Rule.V18_BASE.broken("bytes of a storage stand in the file "
+                    + FormatException.quote(snapshot.base(extent.base() - 1).path()) + ", which is not open",
+                    FormatException.NO_OFFSET);
+        }
         return switch (extent.kind()) {
-            case RAW -> new Piece.FilePiece(extent.fileOffset(), extent.storedLength());
+            case RAW, FOREIGN -> new Piece.FilePiece(extent.fileOffset(), extent.storedLength());
             case ZERO -> new Piece.ZeroPiece(extent.logicalLength());
         };
     }

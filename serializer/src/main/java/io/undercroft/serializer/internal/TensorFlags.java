@@ -1,11 +1,14 @@
 package io.undercroft.serializer.internal;
 
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Rule;
 import io.undercroft.format.TensorFlag;
 import io.undercroft.storage.Tensor;
 import java.util.EnumSet;
 import java.util.Set;
 
-/// The flags of a tensor in memory and in a file: the same three, in two rooms that do not know each other.
+/// The flags of a tensor in memory and in a file: the same, in two rooms that do not know each other,
+/// but for negative strides, which only tensors in files can have.
 final class TensorFlags {
     private TensorFlags() {}
 
@@ -28,6 +31,9 @@ final class TensorFlags {
                 case REQUIRES_GRAD -> Tensor.Flag.REQUIRES_GRAD;
                 case CONJUGATE -> Tensor.Flag.CONJ;
                 case NEGATIVE -> Tensor.Flag.NEG;
+                case REVERSED -> throw Rule.V13_UNSUPPORTED.broken(
+                        "a tensor has negative strides, which tensors in memory cannot have",
+                        FormatException.NO_OFFSET);
             });
         }
         return result;

@@ -1,0 +1,104 @@
+package io.undercroft.format;
+
+import static io.undercroft.format.Refusals.open;
+import static io.undercroft.format.Refusals.refused;
+import static io.undercroft.format.Refusals.verify;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.io.IOException;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+
+/// Messages, parent pages, and the one record of a sealed file.
+class CommitRecordTest {
+    private static final long SLOT = Layout.slotOffset(1);
+    private static final byte[] FILE = Features.shared().toByteArray("größer");
+    private static final byte[] SEALED = Features.shared().toSealedByteArray();
+
+    @Test
+    void messagesComeBack() throws IOException {
+        assertThat(open(FILE).commit().message()).isEqualTo("größer");
+        assertThat(open(FILE).commit().recordLength()).isEqualTo(624);
+        assertThat(open(Features.shared().toByteArray()).commit().recordLength()).isEqualTo(112);
+        assertThat(open(Features.shared().toByteArray("x".repeat(508))).commit().message()).hasSize(508);
+    }
+
+    @Test
+    void messagesThatDoNotFitAreRefused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> Features.shared().toByteArray("ö".repeat(255)));
+        assertThatIllegalArgumentException().isThrownBy(() -> Features.shared().toByteArray("\uD800"));
+    }
+
+    @Test
+    void malformedMessagesAreRefused() {
+        refused(Rule.V15_STRUCTURE, new Forgery(FILE).putInt(SLOT + 112, 509).sealedPage(SLOT));
+        refused(Rule.V6_NAME, new Forgery(FILE).putByte(SLOT + 116, 0xFF).sealedPage(SLOT));
+        refused(Rule.V9_RESERVED, new Forgery(FILE).putByte(SLOT + 623, 1).sealedPage(SLOT));
+        refused(Rule.V9_RESERVED, new Forgery(FILE).putByte(SLOT + 624, 1).sealedPage(SLOT));
+        refused(Rule.V15_STRUCTURE, new Forgery(FILE).putInt(SLOT + 4, 623).sealedPage(SLOT));
+        refused(Rule.V15_STRUCTURE, new Forgery(FILE).putInt(SLOT + 4, 4093).sealedPage(SLOT));
+    }
+
+    @Test
+    void longerRecordsOfANewerMinorVersionAreRead() throws IOException {
+        byte[] longer = new Forgery(FILE).putInt(SLOT + 4, 700).putByte(SLOT + 650, 1).sealedPage(SLOT);
+        assertThat(open(longer).commit().message()).isEqualTo("größer");
+    }
+
+    @Test
+    void v19RefusesAParentPageThatCannotBe() throws IOException {
+        refused(Rule.V19_CHAIN, new Forgery(FILE).putLong(SLOT + 72, Layout.DATA_START).sealedPage(SLOT));
+        byte[] two = FileImage.append(FILE, new IndexBuilder(FileImage.CHUNK_LOG2), "");
+        long second = Layout.slotOffset(2);
+        long parent = open(two).commit().previousRecord();
+        assertThat(parent).isEqualTo(open(two).commit().indexOffset() - Layout.PAGE);
+        refused(Rule.V19_CHAIN, new Forgery(two).putLong(second + 72, 0).sealedPage(second));
+        refused(Rule.V19_CHAIN, new Forgery(two).putLong(second + 72, parent - Layout.PAGE).sealedPage(second));
+    }
+
+    @Test
+    void theParentPageIsTheRecordBefore() throws IOException {
+        byte[] two = FileImage.append(FILE, new IndexBuilder(FileImage.CHUNK_LOG2), "second");
+        int parent = (int) open(two).commit().previousRecord();
+        assertThat(Arrays.copyOfRange(two, parent, parent + Layout.PAGE))
+                .isEqualTo(Arrays.copyOfRange(FILE, (int) SLOT, (int) SLOT + Layout.PAGE));
+        assertThat(open(two).commit().message()).isEqualTo("second");
+    }
+
+    @Test
+    void aSealedFileIsReadFromItsEndAndNeverWrittenTo() throws IOException {
+        Snapshot snapshot = open(SEALED);
+        assertThat(snapshot.header().isSealed()).isTrue();
+        assertThat(snapshot.header().isWritable()).isFalse();
+        assertThat(open(FILE).header().isWritable()).isTrue();
+        assertThat(snapshot.storageCount()).isEqualTo(2);
+        assertThat(verify(SEALED)).isEmpty();
+    }
+
+    @Test
+    void verifyingASealedFileLooksAtWhatLiesBeforeItsRecord() throws IOException {
+        long end = open(SEALED).commit().committedLength();
+        byte[] marked = SEALED.clone();
+        marked[(int) end] = 1;
+        assertThat(verify(marked)).singleElement().extracting(Damage::rule, Damage::offset)
+                .containsExactly(Rule.V3_GAP, end);
+    }
+
+    @Test
+    void v17RefusesASealedFileThatWasCutOrGrew() {
+        refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length - 1));
+        refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length + 1));
+        refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length - Layout.PAGE));
+    }
+
+    @Test
+    void v20RefusesASealedFileWithASlotOrWithItsRecordElsewhere() {
+        byte[] slotted = SEALED.clone();
+        slotted[Layout.PAGE] = 1;
+        refused(Rule.V20_SEAL, slotted);
+        byte[] moved = Arrays.copyOf(SEALED, SEALED.length + Layout.PAGE);
+        System.arraycopy(SEALED, SEALED.length - Layout.PAGE, moved, SEALED.length, Layout.PAGE);
+        refused(Rule.V20_SEAL, moved);
+    }
+}
