@@ -12,7 +12,8 @@ from index import TABLES
 
 CHUNK = 1 << 16
 ID = uuid.UUID("00000000-0000-8000-8000-00000000c40f").bytes
-GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "format-spec/src/test/resources/golden"
+RESOURCES = pathlib.Path(__file__).resolve().parent.parent / "format-spec/src/test/resources"
+GOLDEN, CORPUS = RESOURCES / "golden", RESOURCES / "corpus"
 
 
 def up(position, alignment):
@@ -173,6 +174,13 @@ class CroftTest(unittest.TestCase):
                 if path.suffix in (".croft", ".croftset"):
                     for file in croft.open_set(path) if path.suffix == ".croftset" else [croft.open(path, root=GOLDEN)]:
                         file.verify()
+
+    def test_files_of_the_corpus_break_the_rule_that_they_are_named_after(self):
+        paths = sorted(CORPUS.iterdir())
+        self.assertGreater(len(paths), 20)
+        for path in paths:
+            with self.subTest(path.name):
+                self.refused(path.name.split("-")[0].upper(), path.read_bytes())
 
     def test_tensors_of_one_storage_share_memory_and_negative_strides_work(self):
         writer = Writer()
