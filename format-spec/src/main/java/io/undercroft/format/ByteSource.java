@@ -3,6 +3,7 @@ package io.undercroft.format;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /// Where the bytes of a file come from: a channel, a segment, an object store.
 ///
@@ -21,10 +22,23 @@ public interface ByteSource {
     /// @throws IOException if reading fails
     void read(long offset, MemorySegment into) throws IOException;
 
+    /// The bytes from `offset` on in place, where the source has them in memory or maps them. A large index is not read
+    /// then, but looked at, and of its bytes only those that are needed.
+    ///
+    /// @param offset the first byte
+    /// @param length how many bytes
+    /// @return exactly these bytes, for as long as the source lives; nothing if they can only be read. The source sees to it
+    ///     that nobody changes them.
+    /// @throws EOFException if the source ends before
+    /// @throws IOException if mapping fails
+    default Optional<MemorySegment> segment(long offset, long length) throws IOException {
+        return Optional.empty();
+    }
+
     /// A source over bytes in memory.
     ///
     /// @param bytes the whole file
-    /// @return a source that reads `bytes`, for as long as they live
+    /// @return a source that reads `bytes` and gives views of them, for as long as they live
     static ByteSource of(MemorySegment bytes) {
         return new ByteSource() {
             @Override
@@ -34,11 +48,20 @@ public interface ByteSource {
 
             @Override
             public void read(long offset, MemorySegment into) throws EOFException {
-                if (offset < 0 || into.byteSize() > bytes.byteSize() - offset) {
-                    throw new EOFException("the " + bytes.byteSize() + " bytes end before " + into.byteSize()
-                            + " bytes from " + offset + " on");
+                into.copyFrom(view(offset, into.byteSize()));
+            }
+
+            @Override
+            public Optional<MemorySegment> segment(long offset, long length) throws EOFException {
+                return Optional.of(view(offset, length).asReadOnly());
+            }
+
+            private MemorySegment view(long offset, long length) throws EOFException {
+                if (offset < 0 || length > bytes.byteSize() - offset) {
+                    throw new EOFException("the " + bytes.byteSize() + " bytes end before " + length + " bytes from "
+                            + offset + " on");
                 }
-                MemorySegment.copy(bytes, offset, into, 0, into.byteSize());
+                return bytes.asSlice(offset, length);
             }
         };
     }

@@ -133,6 +133,32 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         if (sequence == 0 || (!header.isSealed() && Layout.slotOffset(sequence) != place)) {
             throw Rule.V17_COMMIT.broken("commit " + sequence + " stands in the wrong slot", place + 8);
         }
+        checkPlaces(header, place);
+        if (committedLength > size) {
+            throw Rule.V11_TRUNCATED.broken(
+                    "the file has " + size + " bytes, but commit " + sequence + " made it " + committedLength, size);
+        }
+        if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
+            throw Rule.V20_SEAL.broken("the commit record of a sealed file, number " + sequence
+                    + ", does not stand right after its " + committedLength + " bytes", place);
+        }
+    }
+
+    /// Checks a record that was found in a parent page, but for the index.
+    ///
+    /// @param header the file's header
+    /// @param next the commit whose parent page it is, which was checked
+    /// @throws FormatException if the record is not the commit before that one
+    void checkParent(Header header, CommitRecord next) {
+        if (!uuid.equals(header.uuid()) || sequence != next.sequence - 1 || committedLength > next.previousRecord) {
+            throw Rule.V19_CHAIN.broken(
+                    "the parent page of commit " + next.sequence + " is not that of the commit before",
+                    next.previousRecord);
+        }
+        checkPlaces(header, next.previousRecord);
+    }
+
+    private void checkPlaces(Header header, long place) {
         if (indexOffset % Layout.PAGE != 0 || indexOffset < header.dataStart() || indexOffset > committedLength
                 || indexLength > committedLength - indexOffset) {
             throw Rule.V2_RANGE.broken("the index, " + indexLength + " bytes at " + indexOffset
@@ -142,14 +168,6 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         if (previousRecord != parent || (sequence > 1 && parent < header.dataStart())) {
             throw Rule.V19_CHAIN.broken("the parent page of commit " + sequence + " cannot stand at " + previousRecord,
                     place + 72);
-        }
-        if (committedLength > size) {
-            throw Rule.V11_TRUNCATED.broken(
-                    "the file has " + size + " bytes, but commit " + sequence + " made it " + committedLength, size);
-        }
-        if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
-            throw Rule.V20_SEAL.broken("the commit record of a sealed file, number " + sequence
-                    + ", does not stand right after its " + committedLength + " bytes", place);
         }
     }
 

@@ -1,10 +1,13 @@
 package io.undercroft.format;
 
+import io.undercroft.format.internal.BlockSums;
+import io.undercroft.format.internal.Expansion;
 import io.undercroft.format.internal.Fields;
 import io.undercroft.format.internal.Index;
-import io.undercroft.format.internal.IndexRules;
+import io.undercroft.format.internal.RecordRules;
 import io.undercroft.format.internal.SectionType;
 import io.undercroft.format.internal.Utf8;
+import io.undercroft.format.internal.WholeRules;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -15,33 +18,50 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /// One committed state of a file: its tables, read in place.
 ///
-/// Opening takes two reads, one of the first 12 KiB and one of the index (one more for a sealed file or a very large
-/// index), and checks everything but the bytes of the storages, which [Verifier] reads. Records are decoded when asked for, so what opening costs beside the two reads is
-/// one pass over the index. The file is not kept open. A snapshot is immutable, safe for any thread, and given back by
-/// the garbage collector.
+/// **Opening** reads the first 12 KiB of the file, and of the index the directory and the checksums of its blocks; it touches
+/// no record, and its time does not hang on how many there are. An index of less than 64 KiB is read whole, and so is any
+/// index whose source has no [ByteSource#segment]. A sealed file takes one read more.
+///
+/// **Use.** Each method checks the records that it reads, and that their bytes are those that were written, and throws a
+/// [FormatException] if they are not; damage that is found then is never a reason to answer from an older snapshot. What
+/// only all records together can break (names out of order, extents that overlap) [Verifier] finds, which also reads the
+/// bytes of the storages.
+///
+/// **Lifetime and threads.** A snapshot lives as long as its source. It never changes and is safe for any thread, if its
+/// source is.
 ///
 /// Numbers of storages, extents, tensors, dtypes and names count from 0; a number that is out of range throws
 /// [IndexOutOfBoundsException].
 public final class Snapshot {
     private static final long SMALL_INDEX = 1 << 20;
 
+    private final ByteSource source;
+    private final Limits limits;
     private final Header header;
     private final CommitRecord commit;
     private final long place;
     private final Index index;
+    private final RecordRules rules;
+    private final Expansion expansion;
     private final @Nullable FormatException passedOver;
 
-    private Snapshot(Header header, CommitRecord commit, long place, Index index,
-            @Nullable FormatException passedOver) {
+    private Snapshot(ByteSource source, Limits limits, Header header, CommitRecord commit, long place,
+            @Nullable FormatException passedOver) throws IOException {
+        this.source = source;
+        this.limits = limits;
         this.header = header;
         this.commit = commit;
         this.place = place;
-        this.index = index;
+        this.index = readIndex(source, commit, limits);
+        this.rules = new RecordRules(index, commit, header, limits);
+        this.expansion = new Expansion(commit, limits);
         this.passedOver = passedOver;
     }
 
@@ -102,7 +122,7 @@ public final class Snapshot {
             @Nullable FormatException passedOver) throws IOException {
         CommitRecord commit = slot.commit();
         commit.check(header, slot.offset(), source.size());
-        return new Snapshot(header, commit, slot.offset(), readIndex(source, header, commit, limits), passedOver);
+        return new Snapshot(source, limits, header, commit, slot.offset(), passedOver);
     }
 
     private record Slot(long offset, @Nullable CommitRecord decoded, @Nullable FormatException fault) {
@@ -150,14 +170,27 @@ public final class Snapshot {
         return prefix;
     }
 
-    private static Index readIndex(ByteSource source, Header header, CommitRecord commit, Limits limits)
-            throws IOException {
+    private static Index readIndex(ByteSource source, CommitRecord commit, Limits limits) throws IOException {
         checkLength(source, commit, limits);
+        MemorySegment bytes = commit.indexLength() > BlockSums.SMALL_INDEX
+                ? view(source, commit)
+                : copy(source, commit);
+        return Index.parse(bytes.asReadOnly(), commit, limits);
+    }
+
+    private static MemorySegment view(ByteSource source, CommitRecord commit) throws IOException {
+        try {
+            Optional<MemorySegment> view = source.segment(commit.indexOffset(), commit.indexLength());
+            return view.isPresent() ? view.get() : copy(source, commit);
+        } catch (EOFException e) {
+            throw truncated(commit.indexOffset(), e);
+        }
+    }
+
+    private static MemorySegment copy(ByteSource source, CommitRecord commit) throws IOException {
         MemorySegment bytes = allocate(commit.indexLength());
         read(source, commit.indexOffset(), bytes);
-        Index index = Index.parse(bytes.asReadOnly(), commit, limits);
-        IndexRules.check(index, commit, header, limits);
-        return index;
+        return bytes;
     }
 
     /// Before anything of the size of the index is allocated: a large one has to have checksums of its blocks.
@@ -186,8 +219,12 @@ public final class Snapshot {
         try {
             source.read(offset, into);
         } catch (EOFException e) {
-            throw Rule.V11_TRUNCATED.broken("the file became shorter while it was read", offset, e);
+            throw truncated(offset, e);
         }
+    }
+
+    private static FormatException truncated(long offset, EOFException cause) {
+        return Rule.V11_TRUNCATED.broken("the file became shorter while it was read", offset, cause);
     }
 
     /// {@return the file's header}
@@ -210,6 +247,59 @@ public final class Snapshot {
         return passedOver;
     }
 
+    /// Lists the snapshots of the file, reading a page for each.
+    ///
+    /// @return the commits up to this one, the newest first
+    /// @throws FormatException if an earlier commit is damaged, or is not the one before; by rule V8 if there are more than
+    ///     the limits allow
+    /// @throws IOException if reading fails
+    public List<CommitRecord> chain() throws IOException {
+        checkWalk(commit.sequence());
+        List<CommitRecord> chain = new ArrayList<>(List.of(commit));
+        while (chain.getLast().sequence() > 1) {
+            chain.add(parent(chain.getLast()));
+        }
+        return Collections.unmodifiableList(chain);
+    }
+
+    /// Opens an earlier snapshot of the file. There is nothing to fall back to if it is damaged.
+    ///
+    /// @param sequence the number of its commit, from 1 to that of this one
+    /// @return the snapshot
+    /// @throws NoSuchElementException if there is no commit of that number up to this one
+    /// @throws FormatException if it, or a commit on the way to it, is damaged or breaks a rule
+    /// @throws IOException if reading fails
+    public Snapshot openAt(long sequence) throws IOException {
+        if (sequence < 1 || sequence > commit.sequence()) {
+            throw new NoSuchElementException(
+                    "there is no snapshot " + sequence + ", only those from 1 to " + commit.sequence());
+        }
+        if (sequence == commit.sequence()) {
+            return this;
+        }
+        checkWalk(commit.sequence() - sequence);
+        CommitRecord next = commit;
+        while (next.sequence() > sequence + 1) {
+            next = parent(next);
+        }
+        return new Snapshot(source, limits, header, parent(next), next.previousRecord(), null);
+    }
+
+    private void checkWalk(long steps) {
+        if (steps > limits.maxSnapshots()) {
+            throw Rule.V8_LIMIT.broken(
+                    "there are " + steps + " snapshots to look at, the limit is " + limits.maxSnapshots(), place + 8);
+        }
+    }
+
+    private CommitRecord parent(CommitRecord next) throws IOException {
+        MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
+        read(source, next.previousRecord(), page);
+        CommitRecord parent = CommitRecord.decode(page, next.previousRecord());
+        parent.checkParent(header, next);
+        return parent;
+    }
+
     /// {@return how many storages there are}
     public int storageCount() {
         return count(SectionType.STOR);
@@ -219,7 +309,10 @@ public final class Snapshot {
     ///
     /// @param number which one
     public StorageRecord storage(int number) {
-        return index.storage(check(SectionType.STOR, number));
+        rules.checkStorage(check(SectionType.STOR, number));
+        StorageRecord storage = index.storage(number);
+        expansion.use(number, storage.nbytes());
+        return storage;
     }
 
     /// {@return how many extents there are}
@@ -231,7 +324,8 @@ public final class Snapshot {
     ///
     /// @param number which one; a storage says which ones are its own
     public ExtentRecord extent(int number) {
-        return index.extent(check(SectionType.EXTN, number));
+        rules.checkExtent(check(SectionType.EXTN, number));
+        return index.extent(number);
     }
 
     /// {@return how many other files there are in which bytes of this one stand}
@@ -243,7 +337,9 @@ public final class Snapshot {
     ///
     /// @param number which one; [ExtentRecord#base] is one more
     public BaseRecord base(int number) {
-        return index.base(check(SectionType.BASE, number));
+        check(SectionType.BASE, number);
+        rules.checkBases();
+        return index.base(number);
     }
 
     /// {@return how many ranges of the file are declared free}
@@ -255,7 +351,8 @@ public final class Snapshot {
     ///
     /// @param number which one; they ascend
     public FreeRange freeRange(int number) {
-        return index.freeRange(check(SectionType.FREE, number));
+        rules.checkFreeRange(check(SectionType.FREE, number));
+        return index.freeRange(number);
     }
 
     /// {@return how many tensors there are}
@@ -267,14 +364,16 @@ public final class Snapshot {
     ///
     /// @param number which one
     public TensorRecord tensor(int number) {
-        return index.tensor(check(SectionType.TENS, number));
+        rules.checkTensor(check(SectionType.TENS, number));
+        return index.tensor(number);
     }
 
     /// {@return the number of the name that a tensor is shown by, or -1 if it has none}
     ///
     /// @param tensor which tensor
     public int nameOfTensor(int tensor) {
-        long name = index.nameOfTensor(check(SectionType.TENS, tensor));
+        rules.checkTensor(check(SectionType.TENS, tensor));
+        long name = index.nameOfTensor(tensor);
         return name == Index.NONE ? -1 : (int) name;
     }
 
@@ -287,7 +386,8 @@ public final class Snapshot {
     ///
     /// @param number which one
     public DTypeRecord dtype(int number) {
-        return index.dtype(check(SectionType.DTYP, number));
+        rules.checkDType(check(SectionType.DTYP, number));
+        return index.dtype(number);
     }
 
     /// {@return how many names there are; a tensor may have none or several}
@@ -299,17 +399,20 @@ public final class Snapshot {
     ///
     /// @param number which one
     public String name(int number) {
-        return index.name(check(SectionType.NAMS, number));
+        rules.checkName(check(SectionType.NAMS, number));
+        return index.name(number);
     }
 
     /// {@return the number of the tensor that has a name}
     ///
     /// @param name the number of the name
     public int tensorOfName(int name) {
-        return index.tensorOfName(check(SectionType.NAMS, name));
+        rules.checkName(check(SectionType.NAMS, name));
+        return index.tensorOfName(name);
     }
 
-    /// {@return the number of the tensor with this name, or -1 if there is none} A binary search in place.
+    /// {@return the number of the tensor with this name, or -1 if there is none} A binary search in place; in a file whose
+    /// writer sorted the names wrongly, which [Verifier] tells, it may miss one.
     ///
     /// @param name the whole name
     public int findTensor(String name) {
@@ -318,6 +421,7 @@ public final class Snapshot {
         int high = nameCount() - 1;
         while (low <= high) {
             int middle = (low + high) >>> 1;
+            rules.checkName(middle);
             int order = index.compareName(middle, wanted);
             if (order == 0) {
                 return index.tensorOfName(middle);
@@ -340,12 +444,12 @@ public final class Snapshot {
 
     /// {@return a reader at the start of the state tree}
     public StateTreeReader tree() {
-        return reader(SectionType.TREE);
+        return rules.state();
     }
 
     /// {@return the metadata, sorted by key}
     public Map<String, String> metadata() {
-        StateTreeReader reader = reader(SectionType.META);
+        StateTreeReader reader = rules.metadata();
         Map<String, String> metadata = new LinkedHashMap<>();
         reader.next();
         while (reader.next() == StateToken.STRING) {
@@ -360,10 +464,9 @@ public final class Snapshot {
         return index;
     }
 
-    private StateTreeReader reader(SectionType type) {
-        // What was checked with the caller's limits at opening is not to be refused now.
-        Limits checked = new Limits(0, 0, 0, Integer.MAX_VALUE, 0, 0, 0, Integer.MAX_VALUE, 0, 0, 0, 0, 0);
-        return new StateTreeReader(index.section(type, 0, index.count(type)), checked, index.fileOffset(type, 0));
+    /// {@return of each table of the index the first fault}
+    List<FormatException> faults() {
+        return WholeRules.faults(index, rules, commit, limits, header.chunkLog2());
     }
 
     private int count(SectionType type) {

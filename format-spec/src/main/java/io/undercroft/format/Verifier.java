@@ -37,10 +37,12 @@ public final class Verifier {
     public static List<Damage> verify(ByteSource source, Snapshot snapshot) throws IOException {
         Verifier verifier = new Verifier(source, snapshot);
         verifier.verifyPages();
-        verifier.verifyIndex();
+        boolean sound = verifier.verifyIndex();
         verifier.verifyStorages();
-        verifier.reportBases();
-        if (snapshot.commit().sequence() == 1) {
+        if (sound) {
+            verifier.reportBases();
+        }
+        if (sound && snapshot.commit().sequence() == 1) {
             verifier.verifyGaps();
         }
         return List.copyOf(verifier.damages);
@@ -82,23 +84,36 @@ public final class Verifier {
         }
     }
 
-    private void verifyIndex() throws IOException {
+    /// Checks the index as it is in the file, and as it was when the snapshot was opened, which is the same if it is
+    /// mapped. Returns whether all its records can be used.
+    private boolean verifyIndex() throws IOException {
         CommitRecord commit = snapshot.commit();
         ExtentSums sums = sums(commit.indexOffset(), commit.indexLength());
         if (!sums.digest().equals(commit.rootDigest())) {
             report(Rule.V14_CHECKSUM, Damage.NO_STORAGE, commit.indexOffset(), commit.indexLength(),
                     "the digest of the index does not match");
         }
+        List<FormatException> faults = snapshot.faults();
+        faults.forEach(fault -> report(fault, Damage.NO_STORAGE, 0));
+        return faults.isEmpty();
     }
 
     private void verifyStorages() throws IOException {
         for (int number = 0; number < snapshot.storageCount(); number++) {
-            StorageRecord storage = snapshot.storage(number);
-            for (int i = 0; i < storage.extentCount(); i++) {
-                ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
-                if (extent.kind() == ExtentKind.RAW && extent.base() == ExtentRecord.THIS_FILE) {
-                    verifyExtent(number, extent);
-                }
+            try {
+                verifyStorage(number);
+            } catch (FormatException _) {
+                // Its records are at fault, which was reported with those of the index.
+            }
+        }
+    }
+
+    private void verifyStorage(int number) throws IOException {
+        StorageRecord storage = snapshot.storage(number);
+        for (int i = 0; i < storage.extentCount(); i++) {
+            ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
+            if (extent.kind() == ExtentKind.RAW && extent.base() == ExtentRecord.THIS_FILE) {
+                verifyExtent(number, extent);
             }
         }
     }

@@ -51,8 +51,7 @@ final class Corpus {
         add(Rule.V1_ARITHMETIC, "storage", golden().putLong(golden.at(SectionType.STOR, 0), 1L << 60).sealed());
         add(Rule.V2_RANGE, "", golden().putLong(extent + 8, 1L << 40).sealed());
         add(Rule.V2_RANGE, "alignment", golden().putLong(golden.at(SectionType.EXTN, 3) + 8, 0x10201).sealed());
-        add(Rule.V2_RANGE, "overlap", golden().putLong(golden.at(SectionType.EXTN, 3) + 8,
-                golden.getLong(golden.at(SectionType.EXTN, 2) + 8)).sealed());
+        add(Rule.V2_RANGE, "overlap", overlapping());
         add(Rule.V2_RANGE, "shared", golden().putShort(extent + 2, 1).sealed());
         add(Rule.V4_EXTENT_SUM, "", golden().putLong(golden.at(SectionType.STOR, 1), 49).sealed());
         add(Rule.V5_STRIDE_RANGE, "", golden().putLong(tensor + 16, 4).sealed());
@@ -112,6 +111,20 @@ final class Corpus {
         System.arraycopy(slotted, slotted.length - Layout.PAGE, slotted, Math.toIntExact(Layout.slotOffset(1)),
                 Layout.PAGE);
         add(Rule.V20_SEAL, "", slotted);
+    }
+
+    /// Two storages that have some bytes in common, and all checksums right.
+    private static byte[] overlapping() {
+        FileImage image = new FileImage();
+        byte[] bytes = new byte[128];
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] = (byte) i;
+        }
+        image.addStorage(bytes);
+        byte[] half = Arrays.copyOfRange(bytes, 64, 128);
+        image.index().addRawExtent(Layout.DATA_START + 64, half.length, Features.sums(half));
+        image.index().addStorage("cpu");
+        return image.toByteArray();
     }
 
     private static Forgery golden() {

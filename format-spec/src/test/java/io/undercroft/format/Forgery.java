@@ -112,7 +112,7 @@ final class Forgery {
     private void sealBlocks(MemorySegment forged) {
         for (long block = 0; block < index.count(SectionType.ISUM); block++) {
             putInt(at(SectionType.ISUM, block), BlockSums.of(forged, Index.directory(index.bytes()).byteSize(),
-                    index.at(SectionType.ISUM, 0), block));
+                    at(SectionType.ISUM, 0) - commit.indexOffset(), block));
         }
     }
 

@@ -10,6 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -25,17 +26,48 @@ class OpeningTest {
     }
 
     @Test
-    void openingAllocatesLittleMoreThanTheIndex() throws IOException {
-        byte[] file = manyTensors(20_000);
-        ByteSource source = ByteSource.of(MemorySegment.ofArray(file));
-        Snapshot.open(source, Limits.DEFAULT);
+    void anIndexThatTheSourceHasInMemoryIsNotRead() throws IOException {
+        byte[] file = manyTensors(1000);
+        CountingSource read = new CountingSource(file);
+        Snapshot.open(read, Limits.DEFAULT);
+        ViewedSource viewed = new ViewedSource(file);
+        Snapshot.open(viewed, Limits.DEFAULT);
+
+        assertThat(read.reads).isEqualTo(2);
+        assertThat(viewed.reads).as("the first pages").isEqualTo(1);
+    }
+
+    @Test
+    void openingAndASearchAllocateLittleForAnyNumberOfTensors() throws IOException {
+        assertThat(allocatedForOpening(2_000)).isLessThan(1 << 17);
+        assertThat(allocatedForOpening(50_000)).isLessThan(1 << 17);
+    }
+
+    private static long allocatedForOpening(int tensors) throws IOException {
+        ByteSource source = ByteSource.of(MemorySegment.ofArray(manyTensors(tensors)));
+        openAndFind(source, tensors);
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long before = threads.getCurrentThreadAllocatedBytes();
-        Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
-        long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+        openAndFind(source, tensors);
+        return threads.getCurrentThreadAllocatedBytes() - before;
+    }
 
-        assertThat(snapshot.tensorCount()).isEqualTo(20_000);
-        assertThat(allocated).isLessThan(2L * file.length + (1 << 20));
+    private static void openAndFind(ByteSource source, int tensors) throws IOException {
+        Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
+        assertThat(snapshot.tensorCount()).isEqualTo(tensors);
+        assertThat(snapshot.tensor(snapshot.findTensor("model/layer.7")).byteOffset()).isZero();
+    }
+
+    @Test
+    void aViewedIndexThatIsGoneIsTruncated() {
+        ByteSource shrunk = new CountingSource(manyTensors(1000)) {
+            @Override
+            public Optional<MemorySegment> segment(long offset, long length) throws IOException {
+                throw new EOFException();
+            }
+        };
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Snapshot.open(shrunk, Limits.DEFAULT))
+                .extracting(FormatException::code).isEqualTo("V11-TRUNCATED");
     }
 
     @Test
@@ -113,9 +145,20 @@ class OpeningTest {
         }
     }
 
-    private static final class CountingSource implements ByteSource {
-        private final ByteSource source;
-        private int reads;
+    private static final class ViewedSource extends CountingSource {
+        ViewedSource(byte[] file) {
+            super(file);
+        }
+
+        @Override
+        public Optional<MemorySegment> segment(long offset, long length) throws IOException {
+            return source.segment(offset, length);
+        }
+    }
+
+    private static class CountingSource implements ByteSource {
+        final ByteSource source;
+        int reads;
 
         CountingSource(byte[] file) {
             this.source = ByteSource.of(MemorySegment.ofArray(file));

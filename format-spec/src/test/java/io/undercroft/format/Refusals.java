@@ -1,8 +1,9 @@
 package io.undercroft.format;
 
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
@@ -22,9 +23,16 @@ final class Refusals {
         refused(rule, file, Limits.DEFAULT);
     }
 
+    /// At opening, or as the first thing that verifying finds.
     static void refused(Rule rule, byte[] file, Limits limits) {
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Snapshot.open(source(file), limits))
-                .extracting(FormatException::code).isEqualTo(rule.code());
+        try {
+            assertThat(Verifier.verify(source(file), Snapshot.open(source(file), limits))).extracting(Damage::rule)
+                    .startsWith(rule);
+        } catch (FormatException e) {
+            assertThat(e.code()).isEqualTo(rule.code());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static ByteSource source(byte[] file) {

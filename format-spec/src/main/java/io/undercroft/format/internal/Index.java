@@ -26,8 +26,9 @@ import org.jspecify.annotations.Nullable;
 
 /// The tables of an index, read in place: nothing is decoded until somebody asks for a record.
 ///
-/// [#parse] checks the directory and the checksums; [IndexRules] checks what the records say. Only after both are the
-/// accessors safe.
+/// [#parse] checks the directory, and the checksums of either all sections or the checksums of all blocks. In the latter
+/// case each block is checked when [#at] or another accessor first needs it. [RecordRules] checks what a record says;
+/// only after that are the accessors of the record safe.
 public final class Index {
     /// The size of the directory's head in bytes.
     public static final int HEAD_BYTES = 32;
@@ -52,6 +53,7 @@ public final class Index {
     private final long fileOffset;
     private final Map<SectionType, Section> sections = new EnumMap<>(SectionType.class);
     private final Set<Integer> codes = new HashSet<>();
+    private @Nullable CheckedBlocks blocks;
 
     private record Section(long start, long count, int recordSize) {
         /// A section that need not be there, and is not.
@@ -68,7 +70,8 @@ public final class Index {
         return index.asSlice(0, HEAD_BYTES + ENTRY_BYTES * Fields.u32(index, 4));
     }
 
-    /// Checks the directory and all checksums.
+    /// Checks the directory, and all that a reader must know before it uses the first record: the checksums of the
+    /// sections, or of section ISUM if there is one. With ISUM it touches no other section.
     ///
     /// @param bytes the whole index
     /// @param commit the record that points to it
@@ -117,34 +120,73 @@ public final class Index {
         for (long entry = 0; entry < count; entry++) {
             end = readSection(HEAD_BYTES + ENTRY_BYTES * entry, end, limits);
         }
-        Fields.reserved(bytes, end, bytes.byteSize(), fileOffset, "the index's padding");
         for (SectionType type : SectionType.values()) {
             if (type.isRequired() && !sections.containsKey(type)) {
                 throw Rule.V15_STRUCTURE.broken("the index has no " + type + " section", fileOffset);
             }
         }
-        checkBlocks(end, limits);
+        readBlocks(limits);
     }
 
-    /// Checks section ISUM, of which the last section ends at `end`, or that an index without it is small enough.
-    private void checkBlocks(long end, Limits limits) {
+    /// Makes use of section ISUM; without it, checks all there is at once, and that this is not too much.
+    private void readBlocks(Limits limits) {
         Section sums = sections.get(SectionType.ISUM);
         if (sums == null) {
             if (bytes.byteSize() > limits.maxIndexBytes()) {
                 throw tooLarge(bytes.byteSize(), limits.maxIndexBytes(), fileOffset);
             }
+            checkSections();
             return;
         }
-        if (sums.start() + sums.count() * sums.recordSize() != end || sums.count() != BlockSums.count(sums.start())) {
+        long directory = directory(bytes).byteSize();
+        boolean last = Fields.i32(bytes, directory - ENTRY_BYTES) == SectionType.ISUM.code();
+        if (!last || sums.count() != BlockSums.count(sums.start())) {
             throw Rule.V15_STRUCTURE.broken("section ISUM is not the last one, or not of all blocks before it",
                     fileOffset + sums.start());
         }
-        long directory = directory(bytes).byteSize();
-        for (long block = 0; block < sums.count(); block++) {
-            if (BlockSums.of(bytes, directory, sums.start(), block) != Fields.i32(bytes, at(SectionType.ISUM, block))) {
-                throw Rule.V14_CHECKSUM.broken("the checksum of a block of the index does not match",
-                        fileOffset + block * Layout.PAGE);
-            }
+        checkSection(directory - ENTRY_BYTES);
+        blocks = new CheckedBlocks(bytes, directory, sums.start(), fileOffset);
+    }
+
+    /// Checks the checksum of each section, those included that this version does not know.
+    void checkSections() {
+        for (long entry = HEAD_BYTES; entry < directory(bytes).byteSize(); entry += ENTRY_BYTES) {
+            checkSection(entry);
+        }
+    }
+
+    private void checkSection(long entry) {
+        long start = Fields.i64(bytes, entry + 8);
+        long length = Fields.i64(bytes, entry + 16);
+        if (Digests.crc32c(bytes.asSlice(start, length)) != Fields.i32(bytes, entry + 36)) {
+            throw Rule.V14_CHECKSUM.broken("the checksum of section " + name(entry) + " does not match",
+                    fileOffset + start);
+        }
+    }
+
+    /// Checks that the bytes between the sections, and after the last one, are zero.
+    void checkPadding() {
+        long end = directory(bytes).byteSize();
+        for (long entry = HEAD_BYTES; entry < directory(bytes).byteSize(); entry += ENTRY_BYTES) {
+            long start = Fields.i64(bytes, entry + 8);
+            Fields.reserved(bytes, end, start, fileOffset, "the index's padding");
+            end = start + Fields.i64(bytes, entry + 16);
+        }
+        Fields.reserved(bytes, end, bytes.byteSize(), fileOffset, "the index's padding");
+    }
+
+    /// {@return how many blocks have a checksum: none in an index that was checked in one piece}
+    public long blockCount() {
+        return blocks == null ? 0 : blocks.count();
+    }
+
+    /// Checks a block once more.
+    ///
+    /// @param number which one, below [#blockCount]
+    /// @throws FormatException if its checksum does not match
+    public void checkBlock(long number) {
+        if (blocks != null) {
+            blocks.check(number);
         }
     }
 
@@ -172,12 +214,7 @@ public final class Index {
             throw Rule.V2_RANGE.broken("a section of " + length + " bytes cannot stand at byte " + start
                     + " of the index", fileOffset + entry + 8);
         }
-        Fields.reserved(bytes, end, start, fileOffset, "the index's padding");
         Fields.reserved(bytes, entry + 40, entry + ENTRY_BYTES, fileOffset, "a section's entry");
-        if (Digests.crc32c(bytes.asSlice(start, length)) != Fields.i32(bytes, entry + 36)) {
-            throw Rule.V14_CHECKSUM.broken("the checksum of section " + name(entry) + " does not match",
-                    fileOffset + start);
-        }
         readKnown(entry, start, length, limits);
         return start + length;
     }
@@ -244,18 +281,39 @@ public final class Index {
 
     /// {@return how many records a section has}
     public long count(SectionType type) {
-        return section(type).count();
+        return sectionOf(type).count();
     }
 
-    /// {@return where in the index a record starts}
-    public long at(SectionType type, long number) {
-        Section section = section(type);
+    /// {@return where in the index a record starts, the bytes of which are those that were written}
+    ///
+    /// @throws FormatException by rule V14 if they are not
+    long at(SectionType type, long number) {
+        return sound(type, number, type.recordSize());
+    }
+
+    /// {@return where in the index a text starts, the bytes of which are those that were written}
+    ///
+    /// @throws FormatException by rule V14 if they are not
+    long text(long from, long length) {
+        return sound(SectionType.STRB, from, length);
+    }
+
+    private long sound(SectionType type, long number, long length) {
+        long at = place(type, number);
+        if (blocks != null) {
+            blocks.require(at, length);
+        }
+        return at;
+    }
+
+    private long place(SectionType type, long number) {
+        Section section = sectionOf(type);
         return section.start() + number * section.recordSize();
     }
 
     /// {@return where in the file a record starts}
     public long fileOffset(SectionType type, long number) {
-        return fileOffset + at(type, number);
+        return fileOffset + place(type, number);
     }
 
     /// {@return where in the file the index starts}
@@ -264,8 +322,12 @@ public final class Index {
     }
 
     /// {@return all bytes of a section}
-    public MemorySegment section(SectionType type, long from, long length) {
-        return bytes.asSlice(section(type).start() + from, length);
+    ///
+    /// @throws FormatException by rule V14 if they are not those that were written
+    MemorySegment section(SectionType type) {
+        Section section = sectionOf(type);
+        long length = section.count() * section.recordSize();
+        return bytes.asSlice(sound(type, 0, length), length);
     }
 
     /// {@return the extent with this number}
@@ -335,11 +397,6 @@ public final class Index {
                 string(at(SectionType.STRS, Fields.u32(bytes, at + 24))));
     }
 
-    /// {@return the size of a storage in bytes}
-    public long nbytes(long storage) {
-        return Fields.i64(bytes, at(SectionType.STOR, storage));
-    }
-
     /// {@return the tensor with this number}
     public TensorRecord tensor(int number) {
         long at = at(SectionType.TENS, number);
@@ -359,17 +416,13 @@ public final class Index {
         return flags;
     }
 
-    private long[] dims(long first, int rank) {
+    /// {@return sizes or strides of a tensor}
+    long[] dims(long first, int rank) {
         long[] dims = new long[rank];
-        readDims(first, dims, rank);
-        return dims;
-    }
-
-    /// Copies sizes or strides of a tensor.
-    void readDims(long first, long[] into, int rank) {
         for (int dim = 0; dim < rank; dim++) {
-            into[dim] = Fields.i64(bytes, at(SectionType.DIMS, first + dim));
+            dims[dim] = Fields.i64(bytes, at(SectionType.DIMS, first + dim));
         }
+        return dims;
     }
 
     /// {@return the number of the name that a tensor is known by, or [#NONE]}
@@ -403,7 +456,7 @@ public final class Index {
     }
 
     private long textStart(int name) {
-        return at(SectionType.STRB, Fields.i64(bytes, at(SectionType.NAMS, name)));
+        return text(Fields.i64(bytes, at(SectionType.NAMS, name)), textLength(name));
     }
 
     private long textLength(int name) {
@@ -422,10 +475,11 @@ public final class Index {
 
     /// {@return the text that the record at `at` begins with a reference to}
     private String string(long at) {
-        return Utf8.decode(bytes, at(SectionType.STRB, Fields.i64(bytes, at)), Fields.u32(bytes, at + 8));
+        long length = Fields.u32(bytes, at + 8);
+        return Utf8.decode(bytes, text(Fields.i64(bytes, at), length), length);
     }
 
-    private Section section(SectionType type) {
+    private Section sectionOf(SectionType type) {
         return sections.getOrDefault(type, Section.MISSING);
     }
 }

@@ -12,22 +12,28 @@ import io.undercroft.format.Rule;
 import io.undercroft.format.StateTreeReader;
 import io.undercroft.format.TensorFlag;
 import java.lang.foreign.MemorySegment;
-import java.util.BitSet;
 import java.util.HashSet;
 import java.util.Set;
 
-/// Checks what the records of an index say, each table in one pass, so that the accessors of [Index] need no checks.
+/// Checks what one record of an index says, before it is used, so that the accessors of [Index] need no checks.
 ///
-/// Whatever a hostile file says, the work is linear in the size of the index (but for sorting the extents), and nothing
-/// is allocated that is larger than the index.
-public final class IndexRules {
+/// What a check costs does not hang on the number of records, but for the extents of a storage, and for the tree and the
+/// metadata, which are checked as a whole. Safe for any thread.
+public final class RecordRules {
     private final Index index;
     private final MemorySegment bytes;
     private final CommitRecord commit;
     private final Header header;
     private final Limits limits;
+    private volatile boolean basesAreSound;
 
-    private IndexRules(Index index, CommitRecord commit, Header header, Limits limits) {
+    /// The rules for an index.
+    ///
+    /// @param index whose directory was checked
+    /// @param commit the record that points to it
+    /// @param header the file's header
+    /// @param limits how much to believe
+    public RecordRules(Index index, CommitRecord commit, Header header, Limits limits) {
         this.index = index;
         this.bytes = index.bytes();
         this.commit = commit;
@@ -35,39 +41,38 @@ public final class IndexRules {
         this.limits = limits;
     }
 
-    /// Checks all rules that need no more than the index.
-    ///
-    /// @throws FormatException for the first rule that is broken
-    public static void check(Index index, CommitRecord commit, Header header, Limits limits) {
-        IndexRules rules = new IndexRules(index, commit, header, limits);
-        rules.checkTexts();
-        rules.checkBases();
-        rules.checkFree();
-        rules.checkExtents();
-        rules.checkStorages();
-        rules.checkTensors();
-        rules.checkNames();
-        TreeRules.checkState(rules.tree(SectionType.TREE), rules.count(SectionType.TENS), rules.count(SectionType.STOR),
-                rules.count(SectionType.DTYP));
-        TreeRules.checkMetadata(rules.tree(SectionType.META));
+    /// {@return a reader of the state tree, which is well-formed and names only what is there}
+    public StateTreeReader state() {
+        TreeRules.checkState(tree(SectionType.TREE), count(SectionType.TENS), count(SectionType.STOR),
+                count(SectionType.DTYP));
+        return tree(SectionType.TREE);
+    }
+
+    /// {@return a reader of the metadata, which are a sorted map of strings}
+    public StateTreeReader metadata() {
+        TreeRules.checkMetadata(tree(SectionType.META));
+        return tree(SectionType.META);
     }
 
     private StateTreeReader tree(SectionType type) {
-        return new StateTreeReader(index.section(type, 0, index.count(type)), limits, index.fileOffset(type, 0));
+        return new StateTreeReader(index.section(type), limits, index.fileOffset(type, 0));
     }
 
-    private void checkTexts() {
-        for (long i = 0; i < count(SectionType.STRS); i++) {
-            checkText(SectionType.STRS, i);
-            reserved(SectionType.STRS, i, 12, 16);
-        }
-        for (long i = 0; i < count(SectionType.DTYP); i++) {
-            checkText(SectionType.DTYP, i);
-            checkDType(i);
-        }
+    /// Checks a numbered string.
+    void checkString(long number) {
+        checkText(SectionType.STRS, number);
+        reserved(SectionType.STRS, number, 12, 16);
     }
 
-    private void checkDType(long number) {
+    /// Checks an element type.
+    public void checkDType(long number) {
+        checkText(SectionType.DTYP, number);
+        checkElement(number);
+        reserved(SectionType.DTYP, number, 20, 32);
+    }
+
+    /// Checks how large the elements of a type are, which is all that its tensors have to know.
+    private void checkElement(long number) {
         long at = index.at(SectionType.DTYP, number);
         if (Fields.i32(bytes, at + 12) <= 0) {
             throw broken(Rule.V15_STRUCTURE, SectionType.DTYP, number, "has no possible size in bits");
@@ -75,7 +80,6 @@ public final class IndexRules {
         if (Fields.u32(bytes, at + 16) != 1) {
             throw broken(Rule.V13_UNSUPPORTED, SectionType.DTYP, number, "has blocks of several elements");
         }
-        reserved(SectionType.DTYP, number, 20, 32);
     }
 
     /// A record that begins with the place and length of a text.
@@ -91,12 +95,16 @@ public final class IndexRules {
         if (from > pool || length > pool - from) {
             throw broken(Rule.V10_INDEX, type, number, "has a text outside the string bytes");
         }
-        if (!Utf8.isValid(bytes, index.at(SectionType.STRB, from), length)) {
+        if (!Utf8.isValid(bytes, index.text(from, length), length)) {
             throw broken(Rule.V6_NAME, type, number, "has a text that is not UTF-8");
         }
     }
 
-    private void checkBases() {
+    /// Checks all bases, when the first of them is used. Their number is limited.
+    public void checkBases() {
+        if (basesAreSound) {
+            return;
+        }
         Set<Object> identities = new HashSet<>();
         for (int i = 0; i < count(SectionType.BASE); i++) {
             checkText(SectionType.BASE, i);
@@ -105,6 +113,7 @@ public final class IndexRules {
                 throw broken(Rule.V15_STRUCTURE, SectionType.BASE, i, "is the same file as another base");
             }
         }
+        basesAreSound = true;
     }
 
     private void checkBase(int number) {
@@ -132,36 +141,30 @@ public final class IndexRules {
         }
     }
 
-    private void checkFree() {
-        long end = -1;
-        for (int i = 0; i < count(SectionType.FREE); i++) {
-            long at = index.at(SectionType.FREE, i);
-            long offset = u64(at);
-            long length = u64(at + 8);
-            boolean inside = offset >= header.dataStart() && offset <= commit.committedLength()
-                    && length <= commit.committedLength() - offset;
-            if (!inside || length == 0 || offset <= end) {
-                throw broken(Rule.V2_RANGE, SectionType.FREE, i,
-                        "has " + length + " bytes from " + offset + " on, outside the data or out of order");
-            }
-            end = offset + length;
+    /// Checks a free range, and that it lies behind the one before it.
+    public void checkFreeRange(long number) {
+        long end = number == 0 ? -1 : endOfFreeRange(number - 1);
+        endOfFreeRange(number);
+        if (u64(index.at(SectionType.FREE, number)) <= end) {
+            throw broken(Rule.V2_RANGE, SectionType.FREE, number, "touches the one before it, or is out of order");
         }
     }
 
-    private void checkExtents() {
-        BitSet named = new BitSet();
-        for (long i = 0; i < count(SectionType.EXTN); i++) {
-            checkExtent(i);
-            named.set(index.baseOfExtent((int) i));
+    private long endOfFreeRange(long number) {
+        long at = index.at(SectionType.FREE, number);
+        long offset = u64(at);
+        long length = u64(at + 8);
+        boolean inside = offset >= header.dataStart() && offset <= commit.committedLength()
+                && length <= commit.committedLength() - offset;
+        if (!inside || length == 0) {
+            throw broken(Rule.V2_RANGE, SectionType.FREE, number,
+                    "has " + length + " bytes from " + offset + " on, outside the data");
         }
-        int unnamed = named.nextClearBit(1);
-        if (unnamed <= count(SectionType.BASE)) {
-            throw broken(Rule.V10_INDEX, SectionType.BASE, unnamed - 1, "is named by no extent");
-        }
-        new Intervals(index, commit).check(header.chunkLog2());
+        return offset + length;
     }
 
-    private void checkExtent(long number) {
+    /// Checks an extent, and the bases if it stands in one.
+    public void checkExtent(long number) {
         long at = index.at(SectionType.EXTN, number);
         int kind = Fields.u16(bytes, at);
         if (kind > ExtentKind.FOREIGN.code()) {
@@ -213,46 +216,49 @@ public final class IndexRules {
         if (base > count(SectionType.BASE)) {
             throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has a base that is not there");
         }
+        if (base > 0) {
+            checkBases();
+        }
         boolean foreign = base > 0 && index.isForeign(base - 1);
         if (foreign != (kind == ExtentKind.FOREIGN)) {
             throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has kind " + kind + " and a base of another kind");
         }
     }
 
-    /// The storages share out the extents in order, so that each extent belongs to exactly one storage and no list of
-    /// extents is walked twice.
-    private void checkStorages() {
-        long nextExtent = 0;
-        long total = 0;
-        for (long i = 0; i < count(SectionType.STOR); i++) {
-            long at = index.at(SectionType.STOR, i);
-            long extents = Fields.u32(bytes, at + 16);
-            if (u64(at + 8) != nextExtent || extents > count(SectionType.EXTN) - nextExtent) {
-                throw broken(Rule.V10_INDEX, SectionType.STOR, i,
-                        "has extents that are not the next ones: " + extents + " from " + u64(at + 8) + " on");
-            }
-            checkStorage(i, at, nextExtent, extents);
-            nextExtent += extents;
-            total = sum(total, Fields.i64(bytes, at), SectionType.STOR, i);
+    /// Checks a storage, all its extents, and that they follow those of the storage before it.
+    public void checkStorage(long number) {
+        long at = index.at(SectionType.STOR, number);
+        long next = number == 0 ? 0 : endOfStorage(number - 1);
+        long extents = Fields.u32(bytes, at + 16);
+        if (u64(at + 8) != next || next > count(SectionType.EXTN) || extents > count(SectionType.EXTN) - next) {
+            throw broken(Rule.V10_INDEX, SectionType.STOR, number,
+                    "has extents that are not the next ones: " + extents + " from " + u64(at + 8) + " on");
         }
-        if (nextExtent != count(SectionType.EXTN)) {
-            throw broken(Rule.V10_INDEX, SectionType.EXTN, nextExtent, "belongs to no storage");
-        }
-        if (total - commit.committedLength() > limits.maxExpansion()) {
-            throw Rule.V7_EXPANSION.broken("the storages have " + total + " bytes, " + limits.maxExpansion()
-                    + " more than the file is the limit", index.fileOffset(SectionType.STOR, 0));
-        }
+        checkStorage(number, at, next, extents);
     }
 
-    private void checkStorage(long number, long at, long firstExtent, long extents) {
-        long nbytes = u64(at);
+    /// {@return the number of the extent after those of a storage}
+    long endOfStorage(long number) {
+        long at = index.at(SectionType.STOR, number);
+        return sum(u64(at + 8), Fields.u32(bytes, at + 16), SectionType.STOR, number);
+    }
+
+    /// {@return the size of a storage in bytes, which are few enough to count their bits}
+    long nbytes(long number) {
+        long nbytes = u64(index.at(SectionType.STOR, number));
         if (nbytes > Spans.MAX_NBYTES) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.STOR, number,
                     "has " + nbytes + " bytes, too many to count bits");
         }
+        return nbytes;
+    }
+
+    private void checkStorage(long number, long at, long firstExtent, long extents) {
+        long nbytes = nbytes(number);
         StorageShape shape = new StorageShape(nbytes);
         long length = 0;
         for (long i = firstExtent; i < firstExtent + extents; i++) {
+            checkExtent(i);
             long extent = index.at(SectionType.EXTN, i);
             if (!shape.accepts(ExtentKind.of(Fields.u16(bytes, extent)), length, Fields.i64(bytes, extent + 8),
                     Fields.i64(bytes, extent + 24))) {
@@ -268,19 +274,13 @@ public final class IndexRules {
         if (Fields.u32(bytes, at + 24) >= count(SectionType.STRS)) {
             throw broken(Rule.V10_INDEX, SectionType.STOR, number, "has a device string that is not there");
         }
+        checkString(Fields.u32(bytes, at + 24));
         reserved(SectionType.STOR, number, 20, 24);
         reserved(SectionType.STOR, number, 28, 40);
     }
 
-    private void checkTensors() {
-        long[] shape = new long[limits.maxRank()];
-        long[] stride = new long[limits.maxRank()];
-        for (long i = 0; i < count(SectionType.TENS); i++) {
-            checkTensor(i, shape, stride);
-        }
-    }
-
-    private void checkTensor(long number, long[] shape, long[] stride) {
+    /// Checks a tensor, and that it lies in its storage; the storage's extents are not looked at.
+    public void checkTensor(long number) {
         long at = index.at(SectionType.TENS, number);
         if (Fields.u32(bytes, at) >= count(SectionType.DTYP) || Fields.u32(bytes, at + 8) >= count(SectionType.STOR)) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has a dtype or storage that is not there");
@@ -293,11 +293,12 @@ public final class IndexRules {
         }
         reserved(SectionType.TENS, number, 36, 64);
         checkNameOfTensor(number, Fields.u32(bytes, at + 32));
-        int rank = readShape(number, at, shape, stride);
-        checkSpan(number, at, shape, stride, rank);
+        int rank = checkRank(number, at);
+        long first = Fields.i64(bytes, at + 24);
+        checkSpan(number, at, index.dims(first, rank), index.dims(first + rank, rank));
     }
 
-    private int readShape(long number, long at, long[] shape, long[] stride) {
+    private int checkRank(long number, long at) {
         int rank = Fields.u16(bytes, at + 4);
         if (rank > limits.maxRank()) {
             throw broken(Rule.V8_LIMIT, SectionType.TENS, number,
@@ -307,12 +308,11 @@ public final class IndexRules {
         if (first > count(SectionType.DIMS) || 2L * rank > count(SectionType.DIMS) - first) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has sizes and strides that are not there");
         }
-        index.readDims(first, shape, rank);
-        index.readDims(first + rank, stride, rank);
         return rank;
     }
 
-    private void checkSpan(long number, long at, long[] shape, long[] stride, int rank) {
+    private void checkSpan(long number, long at, long[] shape, long[] stride) {
+        int rank = shape.length;
         boolean reversed = false;
         for (int dim = 0; dim < rank; dim++) {
             if (shape[dim] < 0) {
@@ -328,7 +328,8 @@ public final class IndexRules {
         if (!Spans.isCountable(shape, rank)) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.TENS, number, "has more than 2^63-1 elements");
         }
-        long nbytes = index.nbytes(Fields.u32(bytes, at + 8));
+        long nbytes = nbytes(Fields.u32(bytes, at + 8));
+        checkElement(Fields.u32(bytes, at));
         int bits = Fields.i32(bytes, index.at(SectionType.DTYP, Fields.u32(bytes, at)) + 12);
         if (!Spans.fits(shape, stride, rank, bits, u64(at + 16), Fields.i32(bytes, at + 12), nbytes)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
@@ -346,17 +347,12 @@ public final class IndexRules {
         }
     }
 
-    private void checkNames() {
-        int names = (int) count(SectionType.NAMS);
-        for (int i = 0; i < names; i++) {
-            checkText(SectionType.NAMS, i);
-            reserved(SectionType.NAMS, i, 16, 24);
-            if (Fields.u32(bytes, index.at(SectionType.NAMS, i) + 12) >= count(SectionType.TENS)) {
-                throw broken(Rule.V10_INDEX, SectionType.NAMS, i, "belongs to a tensor that is not there");
-            }
-            if (i > 0 && index.compareName(i - 1, i) >= 0) {
-                throw broken(Rule.V6_NAME, SectionType.NAMS, i, "is not greater than the name before it");
-            }
+    /// Checks a name; whether it is in its place, only [WholeRules] does.
+    public void checkName(long number) {
+        checkText(SectionType.NAMS, number);
+        reserved(SectionType.NAMS, number, 16, 24);
+        if (Fields.u32(bytes, index.at(SectionType.NAMS, number) + 12) >= count(SectionType.TENS)) {
+            throw broken(Rule.V10_INDEX, SectionType.NAMS, number, "belongs to a tensor that is not there");
         }
     }
 
@@ -373,7 +369,7 @@ public final class IndexRules {
         Fields.reserved(bytes, at + from, at + to, index.fileOffset(), "record " + number + " of " + type);
     }
 
-    private long sum(long left, long right, SectionType type, long number) {
+    long sum(long left, long right, SectionType type, long number) {
         try {
             return Math.addExact(left, right);
         } catch (ArithmeticException e) {
@@ -381,7 +377,7 @@ public final class IndexRules {
         }
     }
 
-    private FormatException broken(Rule rule, SectionType type, long number, String what) {
+    FormatException broken(Rule rule, SectionType type, long number, String what) {
         return rule.broken("record " + number + " of " + type + " " + what, index.fileOffset(type, number));
     }
 }
