@@ -85,7 +85,7 @@ public final class FileStorage {
     static Storage openShared(Path path, long nbytes, Optional<Libc> libc) throws IOException {
         checkSize(nbytes);
         return start(nbytes == 0
-                ? MappedFile.open(path, MapMode.SHARED, libc)
+                ? MappedFile.open(path, MapMode.SHARED, new MapBudget(), libc)
                 : MappedFile.openAtLeast(path, nbytes, libc), nbytes);
     }
 

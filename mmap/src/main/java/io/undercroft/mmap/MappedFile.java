@@ -5,6 +5,8 @@ import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.HostFile;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
+import io.undercroft.mmap.internal.Run;
+import io.undercroft.mmap.internal.Run.FileRun;
 import io.undercroft.storage.Allocation;
 import java.io.EOFException;
 import java.io.IOException;
@@ -13,7 +15,9 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -36,6 +40,7 @@ import org.jspecify.annotations.Nullable;
 public final class MappedFile implements AutoCloseable {
     private final Path path;
     private final MapMode mode;
+    private final MapBudget budget;
     private final HostFile file;
     private final long size;
     private final Lifetime lifetime;
@@ -44,31 +49,43 @@ public final class MappedFile implements AutoCloseable {
     private final Object wholeLock = new Object();
     private volatile @Nullable MemorySegment whole;
 
-    private MappedFile(Path path, MapMode mode, HostFile file) throws IOException {
+    private MappedFile(Path path, MapMode mode, MapBudget budget, HostFile file) throws IOException {
         this.path = path;
         this.mode = mode;
+        this.budget = budget;
         this.file = file;
         this.size = file.size();
         this.lifetime = new Lifetime("the file " + path, file::close);
     }
 
-    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED].
+    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a budget of its own.
     ///
     /// @param path which file
     /// @param mode what its mappings allow
     /// @return the file, with one holder
     /// @throws IOException if it is not there, not a regular file, or may not be opened; the message is one line
     public static MappedFile open(Path path, MapMode mode) throws IOException {
-        return open(path, mode, Libc.find());
+        return open(path, mode, new MapBudget());
     }
 
-    /// As [#open(Path, MapMode)], with or without the C library.
-    static MappedFile open(Path path, MapMode mode, Optional<Libc> libc) throws IOException {
+    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED].
+    ///
+    /// @param path which file
+    /// @param mode what its mappings allow
+    /// @param budget what its stitched mappings are taken from, together with those of all files that share it
+    /// @return the file, with one holder
+    /// @throws IOException if it is not there, not a regular file, or may not be opened; the message is one line
+    public static MappedFile open(Path path, MapMode mode, MapBudget budget) throws IOException {
+        return open(path, mode, budget, Libc.find());
+    }
+
+    /// As [#open(Path, MapMode, MapBudget)], with or without the C library.
+    static MappedFile open(Path path, MapMode mode, MapBudget budget, Optional<Libc> libc) throws IOException {
         if (Files.notExists(path)) {
             throw new NoSuchFileException(path.toString(), null, "there is no such file; check the path");
         }
         checkRegular(path);
-        return opened(path, mode, HostFile.open(libc, path, mode));
+        return opened(path, mode, budget, HostFile.open(libc, path, mode));
     }
 
     /// Opens a regular file [MapMode#SHARED] that has at least so many bytes: one that is not there is created, for its
@@ -97,7 +114,7 @@ public final class MappedFile implements AutoCloseable {
             throw new FileSystemException(path.toString(), null,
                     "it cannot grow to " + nbytes + " bytes (" + e.getMessage() + "); make room, or ask for less");
         }
-        return opened(path, MapMode.SHARED, file);
+        return opened(path, MapMode.SHARED, new MapBudget(), file);
     }
 
     /// Asked before opening: opening a pipe would wait for its other end.
@@ -110,14 +127,14 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    private static MappedFile opened(Path path, MapMode mode, HostFile file) throws IOException {
+    private static MappedFile opened(Path path, MapMode mode, MapBudget budget, HostFile file) throws IOException {
         try {
             // Files that the system makes up (/proc) have bytes to read but no size.
             if (file.size() == 0 && file.read(0, MemorySegment.ofArray(new byte[1])) > 0) {
                 throw new FileSystemException(path.toString(), null,
                         "it has bytes but no size, as files in /proc; copy it into a regular file");
             }
-            return new MappedFile(path, mode, file);
+            return new MappedFile(path, mode, budget, file);
         } catch (IOException e) {
             file.close();
             throw e;
@@ -172,39 +189,103 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IllegalArgumentException if a number is negative
     /// @throws IllegalStateException if the file is closed
     public MemorySegment map(long offset, long length) {
-        return map(List.of(new FilePiece(offset, length)));
+        return hold(List.of(piece(offset, length)), _ -> file.map(offset, length, lifetime.arena()));
     }
 
-    /// Maps pieces of the file, and zeros, one after the other into one contiguous range of addresses (stitched).
+    /// {@return a run of bytes of this file, to be stitched with others}
     ///
-    /// Whole pages are mapped where a piece's place in the file and in the range allow it; short pieces (below 16
-    /// KiB), edges and pieces that are out of step are copied. Adjacent pieces count as one. A [MapMode#SHARED] file
-    /// cannot be stitched, as copies would not be shared: its pieces have to be adjacent.
+    /// @param offset where it starts in the file, in bytes
+    /// @param length its size, in bytes
+    /// @throws IllegalArgumentException if a number is negative
+    public FilePiece piece(long offset, long length) {
+        return new FilePiece(this, offset, length);
+    }
+
+    /// Maps pieces of this and other files, and zeros, one after the other into one contiguous range of addresses
+    /// (stitched). The mode is that of this file, and so is the lifetime: when its last holder lets go, the range goes. The
+    /// others may be closed before.
+    ///
+    /// Whole pages are mapped where a piece's place in its file and in the range allow it; short pieces (below 16 KiB),
+    /// edges and pieces that are out of step are copied. Adjacent pieces count as one. If the budget has not as many
+    /// mappings left as the range would need, all of it is copied. A [MapMode#SHARED] file cannot be stitched, as copies
+    /// would not be shared: its pieces have to be its own, and adjacent.
     ///
     /// @param pieces what to map, in order
     /// @return a segment as long as all pieces together, valid until the last holder lets go. It starts on a 64-byte
     ///     boundary if the offsets and lengths of all pieces are multiples of 64.
-    /// @throws MappingException if the file does not have these bytes or the system refuses
-    /// @throws UnsupportedOperationException if the file is shared and the pieces are not adjacent
-    /// @throws IllegalStateException if the file is closed
+    /// @throws MappingException if a file does not have these bytes or the system refuses
+    /// @throws UnsupportedOperationException if the file is shared and the pieces are not its own and adjacent
+    /// @throws IllegalStateException if this file is closed, or one of the others
     public MemorySegment map(List<Piece> pieces) {
-        lifetime.retain();
+        return hold(pieces, length -> map(Pieces.merge(pieces), length));
+    }
+
+    @FunctionalInterface
+    private interface Mapper {
+        MemorySegment map(long length) throws IOException;
+    }
+
+    /// Maps something while this file and all files of the pieces are held and as long as they have to be.
+    private MemorySegment hold(List<Piece> pieces, Mapper mapper) {
+        List<MappedFile> held = new ArrayList<>();
         try {
+            held.add(retain());
+            Map<MappedFile, Long> ends = Pieces.ends(pieces);
             long length = Pieces.length(pieces);
-            long end = Pieces.end(pieces);
-            checkInside(end);
-            MemorySegment segment = map(Pieces.merge(pieces), length);
-            // Asked again: had the file been cut in between, its last pages would not be there.
-            checkInside(end);
-            mappedEnd.accumulateAndGet(end, Math::max);
+            for (MappedFile each : ends.keySet()) {
+                held.add(each.retain());
+            }
+            MemorySegment segment = checkedMap(pieces, ends, length, mapper);
+            ends.forEach((each, end) -> each.mappedEnd.accumulateAndGet(end, Math::max));
             return segment;
         } catch (ArithmeticException e) {
             throw refused(pieces, new EOFException("the pieces add up to more than 2^63 - 1 bytes"));
+        } finally {
+            held.forEach(MappedFile::close);
+        }
+    }
+
+    private MemorySegment checkedMap(List<Piece> pieces, Map<MappedFile, Long> ends, long length, Mapper mapper) {
+        checkInside(pieces, ends);
+        try {
+            return length == 0 ? nothing() : mapper.map(length);
+        } catch (EOFException e) {
+            // One of them was cut meanwhile: which?
+            checkInside(pieces, ends);
+            throw refused(pieces, e);
         } catch (IOException e) {
             throw refused(pieces, e);
-        } finally {
-            lifetime.release();
         }
+    }
+
+    private static void checkInside(List<Piece> pieces, Map<MappedFile, Long> ends) {
+        ends.forEach((each, end) -> {
+            try {
+                each.file.checkInside(end);
+            } catch (IOException e) {
+                throw each.refused(pieces.stream().filter(each::has).toList(), e);
+            }
+        });
+    }
+
+    private boolean has(Piece piece) {
+        return piece instanceof FilePiece(MappedFile of, long _, long _) && of == this;
+    }
+
+    private MemorySegment nothing() {
+        MemorySegment nothing = lifetime.arena().allocate(0);
+        return mode == MapMode.READ_ONLY ? nothing.asReadOnly() : nothing;
+    }
+
+    private MemorySegment map(List<Run> runs, long length) throws IOException {
+        if (mode != MapMode.SHARED) {
+            return file.stitch(runs, length, budget, lifetime.arena());
+        }
+        if (runs.size() == 1 && runs.getFirst() instanceof FileRun(HostFile of, long offset, long _) && of == file) {
+            return file.map(offset, length, lifetime.arena());
+        }
+        throw new UnsupportedOperationException(path
+                + " is mapped shared: only adjacent pieces of it make one range; map them one by one, or privately");
     }
 
     /// Maps a run of bytes as an allocation that holds the file until it is freed.
@@ -215,7 +296,7 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException as [#map(long, long)]
     /// @throws IllegalStateException if the file is closed
     public Allocation allocation(long offset, long length) {
-        return allocation(List.of(new FilePiece(offset, length)));
+        return held(map(offset, length));
     }
 
     /// Maps pieces as an allocation that holds the file until it is freed.
@@ -269,7 +350,7 @@ public final class MappedFile implements AutoCloseable {
             checkNotTruncated();
             return held(window);
         } catch (IOException e) {
-            throw refused(List.of(new FilePiece(offset, length)), e);
+            throw refused(List.of(piece(offset, length)), e);
         } finally {
             lifetime.release();
         }
@@ -367,31 +448,14 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    private MemorySegment map(List<Piece> merged, long length) throws IOException {
-        if (merged.isEmpty()) {
-            MemorySegment nothing = lifetime.arena().allocate(0);
-            return mode == MapMode.READ_ONLY ? nothing.asReadOnly() : nothing;
-        }
-        if (merged.size() == 1 && merged.getFirst() instanceof FilePiece(long offset, long size)) {
-            return file.map(offset, size, lifetime.arena());
-        }
-        if (mode == MapMode.SHARED) {
-            throw new UnsupportedOperationException(
-                    path + " is mapped shared: only adjacent pieces make one range; map them one by one, or privately");
-        }
-        return file.stitch(merged, length, lifetime.arena());
-    }
-
-    private void checkInside(long end) throws IOException {
-        long now = file.size();
-        if (end > now) {
-            throw new EOFException("the file ends at byte " + now);
-        }
+    /// {@return the file as the system has it, for [Pieces]}
+    HostFile host() {
+        return file;
     }
 
     private MappingException refused(List<Piece> pieces, IOException cause) {
         long offset = pieces.stream()
-                .mapToLong(p -> p instanceof FilePiece(long start, long _) ? start : Long.MAX_VALUE)
+                .mapToLong(p -> p instanceof FilePiece(MappedFile _, long start, long _) ? start : Long.MAX_VALUE)
                 .min().orElse(0);
         long length = pieces.stream().mapToLong(Piece::length).reduce(0,
                 (a, b) -> Long.MAX_VALUE - a < b ? Long.MAX_VALUE : a + b);

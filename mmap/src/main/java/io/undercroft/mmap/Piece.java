@@ -5,11 +5,12 @@ public sealed interface Piece {
     /// {@return the size of the part, in bytes}
     long length();
 
-    /// A run of bytes of the file.
+    /// A run of bytes of a file.
     ///
+    /// @param file which file; its mode does not matter, as that of the mapping does
     /// @param offset where it starts in the file, in bytes
     /// @param length its size, in bytes
-    record FilePiece(long offset, long length) implements Piece {
+    record FilePiece(MappedFile file, long offset, long length) implements Piece {
         /// Checks the numbers. Whether the file is that long is checked when it is mapped.
         ///
         /// @throws IllegalArgumentException if one is negative
@@ -19,7 +20,7 @@ public sealed interface Piece {
         }
     }
 
-    /// A run of zeros that are nowhere in the file.
+    /// A run of zeros that are in no file. They take memory only where they are written to.
     ///
     /// @param length its size, in bytes
     record ZeroPiece(long length) implements Piece {

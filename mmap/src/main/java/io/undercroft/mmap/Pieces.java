@@ -1,10 +1,13 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.Piece.FilePiece;
-import io.undercroft.mmap.Piece.ZeroPiece;
+import io.undercroft.mmap.internal.Run;
+import io.undercroft.mmap.internal.Run.FileRun;
+import io.undercroft.mmap.internal.Run.ZeroRun;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
 
 /// Sums over pieces.
 final class Pieces {
@@ -17,43 +20,40 @@ final class Pieces {
         return pieces.stream().mapToLong(Piece::length).reduce(0, Math::addExact);
     }
 
-    /// {@return where in the file the furthest byte ends}
+    /// {@return for each file that has a byte in them, where in it the furthest one ends}
     ///
     /// @throws ArithmeticException if that is not to be held in a `long`
-    static long end(List<Piece> pieces) {
-        long end = 0;
+    static Map<MappedFile, Long> ends(List<Piece> pieces) {
+        Map<MappedFile, Long> ends = new LinkedHashMap<>();
         for (Piece piece : pieces) {
-            if (piece instanceof FilePiece(long offset, long length) && length > 0) {
-                end = Math.max(end, Math.addExact(offset, length));
+            if (piece instanceof FilePiece(MappedFile file, long offset, long length) && length > 0) {
+                ends.merge(file, Math.addExact(offset, length), Math::max);
             }
         }
-        return end;
+        return ends;
     }
 
-    /// {@return the same bytes in the fewest pieces, none of them empty}
+    /// {@return the same bytes in the fewest runs, none of them empty}
     ///
     /// @param pieces whose sums are known to be exact
-    static List<Piece> merge(List<Piece> pieces) {
-        List<Piece> merged = new ArrayList<>();
+    static List<Run> merge(List<Piece> pieces) {
+        List<Run> merged = new ArrayList<>();
         for (Piece piece : pieces) {
-            Optional<Piece> both = merged.isEmpty() ? Optional.empty() : join(merged.getLast(), piece);
-            if (both.isPresent()) {
-                merged.set(merged.size() - 1, both.get());
-            } else if (piece.length() > 0) {
-                merged.add(piece);
+            if (piece.length() > 0) {
+                Run run = run(piece);
+                if (merged.isEmpty() || !run.continues(merged.getLast())) {
+                    merged.add(run);
+                } else {
+                    merged.set(merged.size() - 1, merged.getLast().longer(run.length()));
+                }
             }
         }
         return merged;
     }
 
-    private static Optional<Piece> join(Piece left, Piece right) {
-        if (left instanceof ZeroPiece(long length) && right instanceof ZeroPiece(long more)) {
-            return Optional.of(new ZeroPiece(length + more));
-        }
-        if (left instanceof FilePiece(long offset, long length) && right instanceof FilePiece(long next, long more)
-                && offset + length == next) {
-            return Optional.of(new FilePiece(offset, length + more));
-        }
-        return Optional.empty();
+    private static Run run(Piece piece) {
+        return piece instanceof FilePiece(MappedFile file, long offset, long length)
+                ? new FileRun(file.host(), offset, length)
+                : new ZeroRun(piece.length());
     }
 }

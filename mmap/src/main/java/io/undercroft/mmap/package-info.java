@@ -2,7 +2,9 @@
 ///
 /// **Mapping** a file gives its bytes as a [java.lang.foreign.MemorySegment] without reading them: the system brings
 /// a page in when it is first touched, and processes that map the same file have its pages in common. [MapMode] says
-/// what may be written and who sees it. A mapping may be *stitched* from several [pieces][Piece] of the file.
+/// what may be written and who sees it. A mapping may be *stitched*: one contiguous range of addresses made of
+/// [pieces][Piece] of one or several files, and of zeros. As a process has a limited number of mappings, stitched ranges
+/// take theirs from a [MapBudget], and are copied where too little is left of it.
 ///
 /// **Shared memory** is a named run of bytes that outlives its creator and that any process of the same user may
 /// attach: [SharedMemory].

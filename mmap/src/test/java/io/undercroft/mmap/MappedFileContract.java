@@ -34,6 +34,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -124,7 +125,7 @@ abstract class MappedFileContract {
     void aReadOnlyMapRejectsWrites() throws IOException {
         try (MappedFile file = open(write(randomBytes(SIZE)), MapMode.READ_ONLY)) {
             for (MemorySegment segment : List.of(file.map(1, 10), file.map(0, 0),
-                    file.map(List.of(new ZeroPiece(10), new FilePiece(0, 10))))) {
+                    file.map(List.of(new ZeroPiece(10), file.piece(0, 10))))) {
                 assertThat(segment.isReadOnly()).isTrue();
                 assertThatThrownBy(() -> segment.fill((byte) 1)).isInstanceOf(IllegalArgumentException.class);
             }
@@ -176,16 +177,18 @@ abstract class MappedFileContract {
     @Test
     void piecesThatAddUpToMoreThanALongAreRefused() throws IOException {
         try (MappedFile file = open(write(new byte[10]), MapMode.PRIVATE)) {
-            List<Piece> pieces = List.of(new ZeroPiece(Long.MAX_VALUE), new ZeroPiece(1), new FilePiece(0, 1));
+            List<Piece> pieces = List.of(new ZeroPiece(Long.MAX_VALUE), new ZeroPiece(1), file.piece(0, 1));
             assertThatThrownBy(() -> file.map(pieces)).isInstanceOf(MappingException.class)
                     .hasMessageContaining("2^63 - 1");
         }
     }
 
     @Test
-    void aPieceHasNoNegativeNumbers() {
-        assertThatThrownBy(() -> new FilePiece(-1, 5)).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> new FilePiece(5, -1)).isInstanceOf(IllegalArgumentException.class);
+    void aPieceHasNoNegativeNumbers() throws IOException {
+        try (MappedFile file = open(write(new byte[10]), MapMode.PRIVATE)) {
+            assertThatThrownBy(() -> file.piece(-1, 5)).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> file.piece(5, -1)).isInstanceOf(IllegalArgumentException.class);
+        }
         assertThatThrownBy(() -> new ZeroPiece(-1)).isInstanceOf(IllegalArgumentException.class);
     }
 
@@ -209,7 +212,7 @@ abstract class MappedFileContract {
         Random random = new Random(20_250_101);
         try (MappedFile file = open(path, mode)) {
             for (int round = 0; round < 300; round++) {
-                List<Piece> pieces = randomPieces(random, bytes.length);
+                List<Piece> pieces = randomPieces(random, file, bytes.length);
                 MemorySegment segment = file.map(pieces);
                 assertThat(segment.mismatch(MemorySegment.ofArray(concatenation(pieces, bytes)))).as("%s", pieces)
                         .isEqualTo(-1);
@@ -222,7 +225,7 @@ abstract class MappedFileContract {
         byte[] bytes = randomBytes(SIZE);
         Path path = write(bytes);
         try (MappedFile file = open(path, MapMode.PRIVATE)) {
-            List<Piece> pieces = List.of(new FilePiece(65_536, 65_536), new ZeroPiece(8192), new FilePiece(3, 50_000));
+            List<Piece> pieces = List.of(file.piece(65_536, 65_536), new ZeroPiece(8192), file.piece(3, 50_000));
             MemorySegment segment = file.map(pieces);
             segment.fill((byte) 1);
 
@@ -232,12 +235,110 @@ abstract class MappedFileContract {
     }
 
     @Test
+    void piecesOfSeveralFilesMakeOneRange() throws IOException {
+        byte[] bytes = randomBytes(1_000_000);
+        byte[] others = randomBytes(1_000_001);
+        Random random = new Random(7);
+        for (int round = 0; round < 50; round++) {
+            MappedFile other = open(write(others), MapMode.READ_ONLY);
+            try (MappedFile file = open(write(bytes), MapMode.PRIVATE)) {
+                List<Piece> ours = randomPieces(random, file, bytes.length);
+                List<Piece> theirs = randomPieces(random, other, bytes.length);
+                List<Piece> all = Stream.of(ours, theirs, ours).flatMap(List::stream).toList();
+                MemorySegment segment = file.map(all);
+                other.close();
+
+                byte[] expected = concat(concatenation(ours, bytes), concatenation(theirs, others),
+                        concatenation(ours, bytes));
+                assertThat(segment.mismatch(MemorySegment.ofArray(expected))).as("%s", all).isEqualTo(-1);
+            }
+        }
+    }
+
+    @Test
+    void whatIsWrittenToAStitchedRangeIsSeenByNobodyElse() throws IOException {
+        byte[] bytes = randomBytes(SIZE);
+        Path path = write(bytes);
+        Path base = write(bytes);
+        try (MappedFile file = open(path, MapMode.PRIVATE); MappedFile other = open(base, MapMode.SHARED)) {
+            List<Piece> pieces = List.of(file.piece(65_536, 65_536), new ZeroPiece(65_536), other.piece(0, 65_536),
+                    file.piece(65_536, 65_536));
+            byte[] expected = concatenation(pieces, bytes);
+            MemorySegment seen = file.map(pieces);
+            MemorySegment written = file.map(pieces);
+            written.asSlice(0, 65_536).fill((byte) 1);
+            assertThat(written.asSlice(196_608).toArray(JAVA_BYTE)).as("the same bytes of the file, in another place")
+                    .isEqualTo(Arrays.copyOfRange(bytes, 65_536, 131_072));
+            written.fill((byte) 2);
+
+            assertThat(seen.toArray(JAVA_BYTE)).isEqualTo(expected);
+            assertThat(other.map(0, SIZE).toArray(JAVA_BYTE)).isEqualTo(bytes);
+        }
+        assertThat(Files.readAllBytes(path)).isEqualTo(bytes);
+        assertThat(Files.readAllBytes(base)).isEqualTo(bytes);
+    }
+
+    @Test
+    void aClosedFileCannotBeStitchedIntoAnother() throws IOException {
+        MappedFile file = open(write(new byte[SIZE]), MapMode.PRIVATE);
+        MappedFile other = open(write(new byte[SIZE]), MapMode.PRIVATE);
+        List<Piece> pieces = List.of(file.piece(0, 65_536), other.piece(0, 65_536));
+        MemorySegment segment = file.map(0, 1);
+        other.close();
+        assertThatIllegalStateException().isThrownBy(() -> file.map(pieces)).withMessageContaining("is closed");
+
+        file.close();
+        assertThatIllegalStateException().as("nobody holds it").isThrownBy(() -> segment.get(JAVA_BYTE, 0));
+    }
+
+    @Test
+    void theFileOfSeveralThatWasCutIsNamed() throws IOException {
+        Path base = write(new byte[SIZE]);
+        try (MappedFile file = open(write(new byte[SIZE]), MapMode.PRIVATE);
+                MappedFile other = open(base, MapMode.READ_ONLY)) {
+            List<Piece> pieces = List.of(file.piece(0, 65_536), other.piece(131_072, 65_536));
+            MemorySegment segment = file.map(pieces);
+            assertThat(other.guard(() -> segment.get(JAVA_BYTE, 70_000))).isZero();
+            cut(base, 65_536);
+
+            assertThatExceptionOfType(MappingException.class).isThrownBy(() -> file.map(pieces))
+                    .withMessageStartingWith(base.toString()).withMessageContaining("the file ends at byte 65536");
+            assertThatExceptionOfType(TruncatedMappingException.class)
+                    .isThrownBy(() -> other.guard(() -> segment.get(JAVA_BYTE, 0)))
+                    .withMessageStartingWith(base.toString());
+        }
+    }
+
+    @Test
+    void aSharedFileTakesNoPiecesOfOthers() throws IOException {
+        try (MappedFile file = open(write(new byte[SIZE]), MapMode.SHARED);
+                MappedFile other = open(write(new byte[SIZE]), MapMode.SHARED)) {
+            assertThatThrownBy(() -> file.map(List.of(other.piece(0, 65_536))))
+                    .isInstanceOf(UnsupportedOperationException.class);
+        }
+    }
+
+    @Test
+    void whatTheBudgetDoesNotAllowIsCopied() throws IOException {
+        byte[] bytes = randomBytes(SIZE);
+        MapBudget budget = new MapBudget(1);
+        for (MapMode mode : List.of(MapMode.PRIVATE, MapMode.READ_ONLY)) {
+            try (MappedFile file = MappedFile.open(write(bytes), mode, budget, libc())) {
+                List<Piece> pieces = List.of(file.piece(65_536, 65_536), new ZeroPiece(65_536), file.piece(0, 65_536));
+                assertThat(file.map(pieces).toArray(JAVA_BYTE)).isEqualTo(concatenation(pieces, bytes));
+                assertThat(budget.left()).isEqualTo(1);
+            }
+        }
+        assertThat(budget.left()).isEqualTo(1);
+    }
+
+    @Test
     void aSharedFileTakesAdjacentPiecesOnly() throws IOException {
         byte[] bytes = randomBytes(SIZE);
         try (MappedFile file = open(write(bytes), MapMode.SHARED)) {
-            assertThat(file.map(List.of(new FilePiece(10, 5), new ZeroPiece(0), new FilePiece(15, 5)))
+            assertThat(file.map(List.of(file.piece(10, 5), new ZeroPiece(0), file.piece(15, 5)))
                     .toArray(JAVA_BYTE)).isEqualTo(Arrays.copyOfRange(bytes, 10, 20));
-            assertThatThrownBy(() -> file.map(List.of(new FilePiece(10, 5), new FilePiece(16, 5))))
+            assertThatThrownBy(() -> file.map(List.of(file.piece(10, 5), file.piece(16, 5))))
                     .isInstanceOf(UnsupportedOperationException.class);
             assertThatThrownBy(() -> file.map(List.of(new ZeroPiece(5))))
                     .isInstanceOf(UnsupportedOperationException.class);
@@ -344,7 +445,7 @@ abstract class MappedFileContract {
     @Test
     void anAllocationOfASharedFileIsShared() throws IOException {
         try (MappedFile file = open(write(new byte[SIZE]), MapMode.SHARED)) {
-            Storage storage = Storage.over(file.allocation(List.of(new FilePiece(0, 5), new FilePiece(5, 5))));
+            Storage storage = Storage.over(file.allocation(List.of(file.piece(0, 5), file.piece(5, 5))));
 
             assertThat(storage.isShared()).isTrue();
             assertThat(storage.isReadOnly()).isFalse();
@@ -479,7 +580,7 @@ abstract class MappedFileContract {
     }
 
     MappedFile open(Path path, MapMode mode) throws IOException {
-        return MappedFile.open(path, mode, libc());
+        return MappedFile.open(path, mode, new MapBudget(), libc());
     }
 
     Path write(byte[] bytes) throws IOException {
@@ -514,7 +615,7 @@ abstract class MappedFileContract {
     }
 
     /// Pieces in and out of step with pages, short and long, adjacent and apart, up to the end of the file.
-    private static List<Piece> randomPieces(Random random, int fileSize) {
+    private static List<Piece> randomPieces(Random random, MappedFile file, int fileSize) {
         List<Piece> pieces = new ArrayList<>();
         int step = random.nextBoolean() ? 4096 : 1;
         long next = 0;
@@ -525,18 +626,26 @@ abstract class MappedFileContract {
             if (random.nextInt(3) == 0) {
                 pieces.add(new ZeroPiece(length));
             } else {
-                pieces.add(new FilePiece(offset, length));
+                pieces.add(file.piece(offset, length));
                 next = offset + length;
             }
         }
         return pieces;
     }
 
+    private static byte[] concat(byte[]... parts) {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (byte[] part : parts) {
+            all.writeBytes(part);
+        }
+        return all.toByteArray();
+    }
+
     private static byte[] concatenation(List<Piece> pieces, byte[] bytes) {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         for (Piece piece : pieces) {
             switch (piece) {
-                case FilePiece(long offset, long length) -> all.write(bytes, (int) offset, (int) length);
+                case FilePiece(MappedFile _, long offset, long length) -> all.write(bytes, (int) offset, (int) length);
                 case ZeroPiece(long length) -> all.write(new byte[(int) length], 0, (int) length);
             }
         }

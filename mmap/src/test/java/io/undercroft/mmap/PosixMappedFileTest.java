@@ -4,20 +4,28 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.mmap.internal.Libc;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Allocator;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -74,7 +82,7 @@ class PosixMappedFileTest extends MappedFileContract {
     void aStitchedRangeMayBeLargerThanTheMemory() throws IOException {
         byte[] bytes = randomBytes(100_000);
         try (MappedFile file = open(write(bytes), MapMode.PRIVATE)) {
-            MemorySegment segment = file.map(List.of(new ZeroPiece(70 * GIB), new FilePiece(0, 100_000)));
+            MemorySegment segment = file.map(List.of(new ZeroPiece(70 * GIB), file.piece(0, 100_000)));
 
             assertThat(segment.get(JAVA_BYTE, 35 * GIB)).isZero();
             assertThat(segment.asSlice(70 * GIB).toArray(JAVA_BYTE)).isEqualTo(bytes);
@@ -86,20 +94,141 @@ class PosixMappedFileTest extends MappedFileContract {
     void piecesInStepAreMappedNotCopied() throws IOException {
         Path path = write(randomBytes(1 << 20));
         try (MappedFile file = open(path, MapMode.PRIVATE)) {
-            file.map(List.of(new FilePiece(64, 65_536), new ZeroPiece(65_536), new FilePiece(131_136, 65_536)));
+            file.map(List.of(file.piece(64, 65_536), new ZeroPiece(65_536), file.piece(131_136, 65_536)));
             assertThat(Proc.mappings(path.toString())).isEqualTo(2);
 
-            file.map(List.of(new FilePiece(0, 65_536), new ZeroPiece(1), new FilePiece(131_072, 60_000)));
+            file.map(List.of(file.piece(0, 65_536), new ZeroPiece(1), file.piece(131_072, 60_000)));
             assertThat(Proc.mappings(path.toString())).as("the second is out of step").isEqualTo(3);
         }
         assertThat(Proc.mappings(path.toString())).isZero();
     }
 
     @Test
+    @EnabledOnOs(OS.LINUX)
+    void stitchedRangesTakeTheirMappingsOutOfTheBudgetAndGiveThemBackOnce() throws IOException {
+        MapBudget budget = new MapBudget(10);
+        Path path = write(randomBytes(1 << 20));
+        MappedFile file = MappedFile.open(path, MapMode.PRIVATE, budget);
+        MappedFile other = MappedFile.open(path, MapMode.PRIVATE, budget);
+        file.map(outOfOrder(file));
+        assertThat(budget.left()).as("three runs and the zeros between them").isEqualTo(6);
+        assertThat(Proc.mappings(path.toString())).isEqualTo(3);
+        other.map(outOfOrder(other));
+        assertThat(budget.left()).isEqualTo(2);
+
+        MemorySegment copy = file.map(outOfOrder(file));
+        assertThat(budget.left()).isEqualTo(2);
+        assertThat(Proc.mappings(path.toString())).isEqualTo(6);
+        assertThat(copy.mismatch(other.map(outOfOrder(other)))).isEqualTo(-1);
+
+        other.close();
+        assertThat(budget.left()).isEqualTo(6);
+        other.close();
+        file.close();
+        assertThat(budget.left()).isEqualTo(10);
+        assertThat(Proc.mappings(path.toString())).isZero();
+    }
+
+    private static List<Piece> outOfOrder(MappedFile file) {
+        return List.of(file.piece(131_072, 65_536), file.piece(0, 65_536), new ZeroPiece(65_536),
+                file.piece(262_144, 65_536), file.piece(327_680, 65_536));
+    }
+
+    @Test
+    void aStitchedRangeThatNobodyClosesGivesItsMappingsBack() throws Exception {
+        MapBudget budget = new MapBudget(10);
+        MappedFile file = MappedFile.open(write(randomBytes(1 << 20)), MapMode.PRIVATE, budget);
+        file.map(outOfOrder(file));
+        assertThat(budget.left()).isEqualTo(6);
+        file = null;
+
+        assertThat(becomesTrue(() -> {
+            System.gc();
+            return budget.left() == 10;
+        })).isTrue();
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void zerosTakeMemoryOnlyWhereTheyAreWritten() throws IOException {
+        try (MappedFile file = open(write(randomBytes(1 << 20)), MapMode.PRIVATE)) {
+            MemorySegment segment = file
+                    .map(List.of(new ZeroPiece(16 << 20), new ZeroPiece(16 << 20), file.piece(0, 1 << 20)));
+            MemorySegment zeros = segment.asSlice(0, 32 << 20);
+            assertThat(Proc.presentBytes(zeros)).isZero();
+            zeros.set(JAVA_BYTE, 20 << 20, (byte) 1);
+
+            assertThat(Proc.presentBytes(zeros)).isBetween(1L, 2L << 20);
+        }
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void manyThousandPiecesOutOfOrderAreMapped() throws IOException {
+        int count = 4096;
+        byte[] bytes = randomBytes(count << 14);
+        Path path = write(bytes);
+        List<Integer> order = IntStream.range(0, count).boxed().collect(Collectors.toList());
+        Collections.shuffle(order, new Random(3));
+        try (MappedFile file = open(path, MapMode.READ_ONLY)) {
+            MemorySegment segment = file.map(order.stream().<Piece>map(i -> file.piece(i << 14, 1 << 14)).toList());
+            for (int i = 0; i < count; i++) {
+                int from = order.get(i) << 14;
+                assertThat(Arrays.equals(segment.asSlice((long) i << 14, 1 << 14).toArray(JAVA_BYTE),
+                        Arrays.copyOfRange(bytes, from, from + (1 << 14)))).isTrue();
+            }
+        }
+        assertThat(Proc.mappings(path.toString())).isZero();
+    }
+
+    /// Mapping leaves gaps for a moment, into which the system may put what other threads map.
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void threadsThatMapAndUnmapMeanwhileDoNotGetInEachOthersWay() throws Exception {
+        int count = 256;
+        byte[] bytes = randomBytes(count << 14);
+        Path path = write(bytes);
+        List<Integer> order = IntStream.range(0, count).boxed().collect(Collectors.toList());
+        Collections.shuffle(order, new Random(4));
+        List<CompletableFuture<Void>> threads = new ArrayList<>();
+        for (int thread = 0; thread < 4; thread++) {
+            byte mark = (byte) (thread + 1);
+            threads.add(CompletableFuture.runAsync(() -> stitchRepeatedly(path, order, bytes, mark),
+                    task -> Thread.ofPlatform().daemon().start(task)));
+        }
+        for (CompletableFuture<Void> thread : threads) {
+            thread.get(60, TimeUnit.SECONDS);
+        }
+        assertThat(Proc.mappings(path.toString())).isZero();
+    }
+
+    private void stitchRepeatedly(Path path, List<Integer> order, byte[] bytes, byte mark) {
+        Allocator memory = AnonymousMemory.allocator();
+        for (int round = 0; round < 40; round++) {
+            Allocation own = memory.allocate(1 << 20);
+            own.segment().fill(mark);
+            try (MappedFile file = open(path, MapMode.PRIVATE)) {
+                MemorySegment segment = file.map(order.stream().<Piece>map(i -> file.piece(i << 14, 1 << 14)).toList());
+                for (int i = 0; i < order.size(); i++) {
+                    int at = order.get(i) << 14;
+                    assertThat(segment.get(JAVA_BYTE, ((long) i << 14) + 5)).isEqualTo(bytes[at + 5]);
+                    segment.set(JAVA_BYTE, (long) i << 14, mark);
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            for (long i = 0; i < 1 << 20; i += 512) {
+                assertThat(own.segment().get(JAVA_BYTE, i)).isEqualTo(mark);
+            }
+            own.free();
+        }
+    }
+
+    @Test
     void aStitchedRangeIsAlignedAsItsPiecesAre() throws IOException {
         try (MappedFile file = open(write(randomBytes(1 << 20)), MapMode.PRIVATE)) {
             MemorySegment segment = file
-                    .map(List.of(new FilePiece(64 * 77, 64 * 3), new ZeroPiece(64), new FilePiece(64 * 1111, 100_032)));
+                    .map(List.of(file.piece(64 * 77, 64 * 3), new ZeroPiece(64), file.piece(64 * 1111, 100_032)));
             assertThat(segment.address() % 64).isZero();
         }
     }
@@ -122,7 +251,7 @@ class PosixMappedFileTest extends MappedFileContract {
                 try {
                     return sink.write(segment.asByteBuffer());
                 } catch (IOException e) {
-                    throw new java.io.UncheckedIOException(e);
+                    throw new UncheckedIOException(e);
                 }
             });
             ByteBuffer drained = ByteBuffer.allocate(1 << 20);
@@ -162,7 +291,7 @@ class PosixMappedFileTest extends MappedFileContract {
         for (int i = 0; i < times; i++) {
             try (MappedFile file = MappedFile.open(path, MapMode.PRIVATE)) {
                 file.map(5, 50_000).set(JAVA_BYTE, i, (byte) i);
-                file.map(List.of(new FilePiece(0, 40_000), new ZeroPiece(10_000), new FilePiece(50_000, 40_000)));
+                file.map(List.of(file.piece(0, 40_000), new ZeroPiece(10_000), file.piece(50_000, 40_000)));
             }
         }
     }

@@ -23,7 +23,7 @@ public final class Proc {
     }
 
     /// Whether an address is mapped.
-    static boolean isMapped(long address) throws IOException {
+    public static boolean isMapped(long address) throws IOException {
         try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
             return lines.map(line -> line.substring(0, line.indexOf(' ')).split("-", 2))
                     .anyMatch(range -> Long.parseUnsignedLong(range[0], 16) <= address

@@ -28,6 +28,8 @@ import org.jspecify.annotations.Nullable;
 /// ```
 ///
 /// **Laziness.** Opening reads what describes the tensors, not their elements; a storage is mapped when it is first touched.
+/// Of a `.croft` file it reads less: what describes a tensor is looked at, and checked, when that tensor is asked for. So any
+/// method may throw a [FormatException] that says what is damaged or broken, and others go on working.
 ///
 /// **Sharing.** Tensors that shared a storage when they were saved share one again. By default storages are mapped
 /// copy-on-write: writing works, shows in every tensor on the storage, and never reaches the file.

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static java.nio.file.StandardOpenOption.WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -8,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -21,6 +23,8 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
 import java.math.BigInteger;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -433,6 +437,43 @@ class CheckpointTest {
             });
             assertThat(c.tensor("good").contentEquals(counting(10))).isTrue();
         }
+    }
+
+    @Test
+    void damageInALargeIndexIsFoundWhenItIsUsedAndSaidWithTheFile() throws IOException {
+        Checkpoint.save(file, manyTensors());
+        byte[] bytes = Files.readAllBytes(file);
+        // The tree comes last but for the checksums of the blocks: no tensor needs it.
+        int tree = new String(bytes, StandardCharsets.ISO_8859_1).lastIndexOf("layer.1999");
+        bytes[tree] ^= 1;
+        Files.write(file, bytes);
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.tensor("layer.1999").getFloat(1)).isEqualTo(1f);
+            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
+                    .withMessageContaining(file.toString()).extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
+            assertThat(c.verify()).isNotEmpty().allSatisfy(
+                    damage -> assertThat(damage.what()).contains("V14-CHECKSUM"));
+            assertThat(c.tensor("layer.3").getFloat(2)).isEqualTo(2f);
+        }
+    }
+
+    @Test
+    void aLargeIndexThatWasCutWhileTheFileWasOpenIsSaidToBe() throws IOException {
+        Checkpoint.save(file, manyTensors());
+        try (Checkpoint c = Checkpoint.open(file); FileChannel channel = FileChannel.open(file, WRITE)) {
+            channel.truncate(0x10000);
+            assertThatExceptionOfType(MappingException.class).isThrownBy(() -> c.tensor("layer.7"))
+                    .withMessageContaining(file.toString());
+        }
+    }
+
+    private static Map<String, Object> manyTensors() {
+        Tensor shared = counting(4);
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < 2000; i++) {
+            state.put("layer." + i, shared.view(2, 2).view(4));
+        }
+        return state;
     }
 
     @Test

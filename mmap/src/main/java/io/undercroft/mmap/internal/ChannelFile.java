@@ -1,11 +1,9 @@
 package io.undercroft.mmap.internal;
 
+import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.Piece;
-import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.ReadAdvice;
-import io.undercroft.storage.Storage;
-import java.io.EOFException;
+import io.undercroft.mmap.internal.Run.FileRun;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
@@ -90,24 +88,18 @@ public final class ChannelFile implements HostFile {
 
     @Override
     public MemorySegment map(long offset, long length, Arena arena) throws IOException {
-        return switch (mode) {
+        MemorySegment segment = switch (mode) {
             case READ_ONLY -> uninterrupted(() -> channel.map(FileChannel.MapMode.READ_ONLY, offset, length, arena));
             case SHARED -> uninterrupted(() -> channel.map(FileChannel.MapMode.READ_WRITE, offset, length, arena));
-            case PRIVATE -> stitch(List.of(new FilePiece(offset, length)), length, arena);
+            case PRIVATE -> Stitch.copied(List.of(new FileRun(this, offset, length)), length, arena);
         };
+        checkInside(offset + length);
+        return segment;
     }
 
     @Override
-    public MemorySegment stitch(List<Piece> pieces, long length, Arena arena) throws IOException {
-        MemorySegment range = arena.allocate(length, Storage.ALIGNMENT);
-        long at = 0;
-        for (Piece piece : pieces) {
-            if (piece instanceof FilePiece(long offset, long size)
-                    && read(offset, range.asSlice(at, size)) < size) {
-                throw new EOFException("the file became shorter while it was copied");
-            }
-            at += piece.length();
-        }
+    public MemorySegment stitch(List<Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
+        MemorySegment range = Stitch.copied(runs, length, arena);
         return mode == MapMode.READ_ONLY ? range.asReadOnly() : range;
     }
 

@@ -28,6 +28,8 @@ public enum Constant {
     MAP_PRIVATE(              0x2,      0x2),
     /// Maps at exactly the given address, over what was there.
     MAP_FIXED(                0x10,     0x10),
+    /// Maps at exactly the given address, or not at all; since Linux 4.17; unknown to macOS.
+    MAP_FIXED_NOREPLACE(      0x100000, -1),
     /// Maps zeros, not a file.
     MAP_ANONYMOUS(            0x20,     0x1000),
     /// Reserves no memory for pages that may never be written.

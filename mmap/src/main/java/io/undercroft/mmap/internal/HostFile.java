@@ -1,8 +1,9 @@
 package io.undercroft.mmap.internal;
 
+import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.ReadAdvice;
+import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -41,6 +42,18 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @throws IOException if the system does not say
     long size() throws IOException;
 
+    /// Fails if the file is shorter now than it should be.
+    ///
+    /// @param end how long it should be at least, in bytes
+    /// @throws EOFException if it is shorter; the message says where it ends
+    /// @throws IOException if the system does not say
+    default void checkInside(long end) throws IOException {
+        long now = size();
+        if (now < end) {
+            throw new EOFException("the file ends at byte " + now);
+        }
+    }
+
     /// Makes the file longer with zeros, unless it is that long already. No byte of it changes.
     ///
     /// @param nbytes how long it has to be at least, more than 0
@@ -58,7 +71,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// {@return whether a map costs nothing for bytes that are not touched}
     boolean mapsLazily();
 
-    /// Maps bytes.
+    /// Maps bytes, and then looks whether they are still there.
     ///
     /// @param offset from which byte of the file; any
     /// @param length how many bytes, more than 0
@@ -67,14 +80,16 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @throws IOException if mapping failed
     MemorySegment map(long offset, long length, Arena arena) throws IOException;
 
-    /// Maps or copies pieces into one range of addresses, private or read-only.
+    /// Maps or copies runs of this and other files into one range of addresses, private or read-only as this one is, and
+    /// then looks whether they are still there.
     ///
-    /// @param pieces which, none of them empty
+    /// @param runs which, none of them empty
     /// @param length the sum of their lengths
-    /// @param arena how long the mapping lives
+    /// @param budget how many mappings there may be
+    /// @param arena how long the range lives
     /// @return exactly these bytes
-    /// @throws IOException if mapping or reading failed
-    MemorySegment stitch(List<Piece> pieces, long length, Arena arena) throws IOException;
+    /// @throws IOException if mapping or reading failed; nothing stays mapped then
+    MemorySegment stitch(List<Run> runs, long length, MapBudget budget, Arena arena) throws IOException;
 
     /// Gives advice on a part of a mapping, where that can be done.
     ///

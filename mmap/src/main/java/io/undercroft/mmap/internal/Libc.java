@@ -143,6 +143,31 @@ public final class Libc {
                 state -> (long) mmap.handle().invokeExact(state, address, length, protection, flags, fd, offset));
     }
 
+    /// The same for those who map many thousand times in a row: the place for `errno` is theirs, and a signal is no
+    /// matter, as it cannot interrupt this call.
+    ///
+    /// @param state a [#state], used by one thread at a time
+    /// @param address where to, or 0
+    /// @param length how many bytes
+    /// @param protection what is allowed
+    /// @param flags how
+    /// @param fd the descriptor, or -1
+    /// @param offset from which byte of the file, on a page boundary
+    /// @return the address
+    /// @throws ErrnoException if it failed
+    long mmap(MemorySegment state, long address, long length, int protection, int flags, int fd, long offset)
+            throws ErrnoException {
+        return once("mmap", state,
+                errno -> (long) mmap.handle().invokeExact(errno, address, length, protection, flags, fd, offset));
+    }
+
+    /// {@return a place for `errno`}
+    ///
+    /// @param arena how long it lives
+    static MemorySegment state(Arena arena) {
+        return arena.allocate(STATE);
+    }
+
     /// Takes a mapping away (`munmap`).
     ///
     /// @param address where it starts, on a page boundary
@@ -258,7 +283,12 @@ public final class Libc {
     /// All calls here, `mmap` included, return -1 when they failed.
     private static long once(String name, Call call) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment state = arena.allocate(STATE);
+            return once(name, state(arena), call);
+        }
+    }
+
+    private static long once(String name, MemorySegment state, Call call) throws ErrnoException {
+        try {
             long result = call.apply(state);
             if (result == -1) {
                 throw new ErrnoException(name, (int) ERRNO.get(state, 0L));

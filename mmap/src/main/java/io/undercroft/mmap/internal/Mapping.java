@@ -24,8 +24,11 @@ public final class Mapping {
     /// Known to nobody but the arena, so that it becomes unreachable together with it.
     private final Cleaner.Cleanable unmap;
 
-    private Mapping(Libc libc, long address, long length) {
-        unmap = CLEANER.register(this, () -> unmap(libc, address, length));
+    private Mapping(Libc libc, long address, long length, Runnable atEnd) {
+        unmap = CLEANER.register(this, () -> {
+            unmap(libc, address, length);
+            atEnd.run();
+        });
     }
 
     /// A segment over mapped addresses, which are unmapped when the arena is closed; at once if it is closed already.
@@ -36,9 +39,22 @@ public final class Mapping {
     /// @param arena how long it lives
     /// @return the segment
     /// @throws IllegalStateException if the arena is closed
-    @SuppressWarnings("restricted")
     public static MemorySegment segment(Libc libc, long address, long length, Arena arena) {
-        Mapping mapping = new Mapping(libc, address, length);
+        return segment(libc, address, length, arena, () -> {});
+    }
+
+    /// The same, with something to be done when the addresses are unmapped.
+    ///
+    /// @param libc the library
+    /// @param address where the mapping starts, on a page boundary
+    /// @param length its size in bytes
+    /// @param arena how long it lives
+    /// @param atEnd run once, after they are unmapped; must not throw, nor reach the arena
+    /// @return the segment
+    /// @throws IllegalStateException if the arena is closed
+    @SuppressWarnings("restricted")
+    static MemorySegment segment(Libc libc, long address, long length, Arena arena, Runnable atEnd) {
+        Mapping mapping = new Mapping(libc, address, length, atEnd);
         try {
             return MemorySegment.ofAddress(address).reinterpret(length, arena, ignored -> mapping.unmap.clean());
         } catch (IllegalStateException closed) {
@@ -95,6 +111,9 @@ public final class Mapping {
     }
 
     static void unmap(Libc libc, long address, long length) {
+        if (length == 0) {
+            return;
+        }
         try {
             libc.munmap(address, length);
         } catch (ErrnoException e) {

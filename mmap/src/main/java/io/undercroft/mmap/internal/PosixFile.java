@@ -1,7 +1,5 @@
 package io.undercroft.mmap.internal;
 
-import static io.undercroft.mmap.internal.Constant.MAP_ANONYMOUS;
-import static io.undercroft.mmap.internal.Constant.MAP_FIXED;
 import static io.undercroft.mmap.internal.Constant.MAP_NORESERVE;
 import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
 import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
@@ -12,12 +10,10 @@ import static io.undercroft.mmap.internal.Constant.O_RDONLY;
 import static io.undercroft.mmap.internal.Constant.O_RDWR;
 import static io.undercroft.mmap.internal.Constant.PROT_READ;
 
+import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.Piece;
-import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.ReadAdvice;
 import java.io.ByteArrayOutputStream;
-import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -33,10 +29,6 @@ import java.util.List;
 
 /// A file behind a descriptor of our own, mapped by `mmap`. Unlike the JDK's channels it does not care for interrupts.
 public final class PosixFile implements HostFile {
-    /// Shorter runs are copied into a stitched mapping: a mapping of their own would cost more than the copy, and the
-    /// system allows a process only some tens of thousands.
-    static final long MIN_STITCHED = 16 << 10;
-
     private static final long COPY_CHUNK = 1 << 20;
     /// Read and write for the owner, nothing for others.
     private static final int OWNER_ONLY = 0600;
@@ -102,33 +94,18 @@ public final class PosixFile implements HostFile {
         long start = libc.pageFloor(offset);
         long lead = offset - start;
         long address = libc.mmap(0, lead + length, protection(), flags(), fd, start);
+        try {
+            checkInside(offset + length);
+        } catch (IOException e) {
+            Mapping.unmap(libc, address, lead + length);
+            throw e;
+        }
         return protect(Mapping.segment(libc, address, lead + length, arena).asSlice(lead, length));
     }
 
-    /// Reserves zeroed addresses for all pieces and lays the file over them.
-    ///
-    /// A page of the file can only be mapped at a page of the range. So the range starts as far into its first page
-    /// as makes that true for the longest piece, and for all others whose distance to it in the file equals that in
-    /// the range, give or take whole pages. Their full pages are mapped; what remains is copied.
     @Override
-    public MemorySegment stitch(List<Piece> pieces, long length, Arena arena) throws IOException {
-        long lead = lead(pieces);
-        long reserved = Math.addExact(lead, length);
-        long base = libc.mmap(0, reserved, Mapping.READ_WRITE,
-                Constant.flags(MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE), -1, 0);
-        try {
-            long at = lead;
-            for (Piece piece : pieces) {
-                if (piece instanceof FilePiece(long offset, long size)) {
-                    place(offset, size, base, at, at == lead, at + size == reserved);
-                }
-                at += piece.length();
-            }
-        } catch (IOException | RuntimeException | Error e) {
-            Mapping.unmap(libc, base, reserved);
-            throw e;
-        }
-        return protect(Mapping.segment(libc, base, reserved, arena).asSlice(lead, length));
+    public MemorySegment stitch(List<Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
+        return protect(new Stitch(libc, runs, length, protection(), flags()).map(budget, arena));
     }
 
     @Override
@@ -147,46 +124,9 @@ public final class PosixFile implements HostFile {
         closer.clean();
     }
 
-    private long lead(List<Piece> pieces) {
-        long at = 0;
-        long longest = 0;
-        long lead = 0;
-        for (Piece piece : pieces) {
-            if (piece instanceof FilePiece(long offset, long size) && size > longest) {
-                longest = size;
-                lead = Math.floorMod(offset - at, libc.pageSize());
-            }
-            at += piece.length();
-        }
-        return lead;
-    }
-
-    /// Lays one run of the file over `base + at`. Bytes before the first piece and after the last are not part of the
-    /// segment, so there the mapping may run to the end of the page.
-    private void place(long offset, long size, long base, long at, boolean first, boolean last) throws IOException {
-        long end = at + size;
-        long from = first ? libc.pageFloor(at) : libc.pageCeil(at);
-        long to = last ? end : libc.pageFloor(end);
-        boolean inStep = Math.floorMod(offset - at, libc.pageSize()) == 0;
-        if (!inStep || to - from < MIN_STITCHED) {
-            copy(offset, base + at, size);
-            return;
-        }
-        libc.mmap(base + from, to - from, protection(), flags() | MAP_FIXED.value(), fd, offset + (from - at));
-        if (from > at) {
-            copy(offset, base + at, from - at);
-        }
-        if (to < end) {
-            copy(offset + (to - at), base + to, end - to);
-        }
-    }
-
-    @SuppressWarnings("restricted")
-    private void copy(long offset, long address, long size) throws IOException {
-        long copied = readNative(offset, MemorySegment.ofAddress(address).reinterpret(size));
-        if (copied < size) {
-            throw new EOFException("the file ends " + (size - copied) + " bytes early");
-        }
+    /// {@return the descriptor}
+    int descriptor() {
+        return fd;
     }
 
     private long readNative(long offset, MemorySegment into) throws IOException {

@@ -30,11 +30,13 @@ import java.util.Optional;
 import java.util.SequencedCollection;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /// The contents of a `.croft` file. Tensors and storages are made when they are asked for, the state tree likewise; a tensor
-/// is found by name without the tree.
+/// is found by name without the tree, and without looking at any other. Records are checked when they are used, so any method may
+/// find that the file is damaged.
 final class CroftContents implements Contents, StateDecoder.Tables {
     private final MappedFile file;
     private final ByteSource source;
@@ -62,7 +64,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public Map<String, String> metadata() {
-        return snapshot.metadata();
+        return reading(snapshot::metadata);
     }
 
     @Override
@@ -72,13 +74,15 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public Optional<Tensor> tensor(String name) {
-        int number = snapshot.findTensor(name);
-        return number < 0 ? Optional.empty() : Optional.of(tensor(number));
+        return reading(() -> {
+            int number = snapshot.findTensor(name);
+            return number < 0 ? Optional.<Tensor>empty() : Optional.of(tensor(number));
+        });
     }
 
     @Override
     public List<Storage> storages() {
-        return IntStream.range(0, snapshot.storageCount()).mapToObj(this::storage).toList();
+        return reading(() -> IntStream.range(0, snapshot.storageCount()).mapToObj(this::storage).toList());
     }
 
     @Override
@@ -88,7 +92,9 @@ final class CroftContents implements Contents, StateDecoder.Tables {
             damages.add(new Damage(place(damage.storage()), damage.offset(), damage.length(),
                     damage.what() + " [" + damage.rule().code() + "]"));
         }
-        tree();
+        if (damages.isEmpty()) {
+            tree();
+        }
         return damages;
     }
 
@@ -96,6 +102,16 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public void release() {
         storages.values().forEach(Contents::release);
+    }
+
+    /// Runs something that reads the index, which is mapped if it is large: the file may have become shorter. What is wrong
+    /// is said with the file's name.
+    private <T extends @Nullable Object> T reading(Supplier<T> access) {
+        try {
+            return file.guard(access);
+        } catch (FormatException e) {
+            throw e.file() == null ? e.withFile(file.path().toString()) : e;
+        }
     }
 
     @Override
@@ -151,7 +167,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
                     "storage " + number + " belongs on " + device + ", which is not there",
                     FormatException.NO_OFFSET, "Map devices when opening: OpenOptions.devices(d -> Device.CPU)");
         }
-        return Storage.deferred(record.nbytes(), () -> allocate(record));
+        return Storage.deferred(record.nbytes(), () -> reading(() -> allocate(record)));
     }
 
     private static Device savedDevice(StorageRecord record) {
@@ -176,9 +192,10 @@ final class CroftContents implements Contents, StateDecoder.Tables {
                     "a storage has bytes of the file in common with another one; mapped "
                             + "shared, writing to one would show in the other");
         }
-        return pieces.size() == 1 && !shared && pieces.getFirst() instanceof Piece.FilePiece(long offset, long length)
-                ? file.window(offset, length)
-                : file.allocation(pieces);
+        return pieces.size() == 1 && !shared
+                && pieces.getFirst() instanceof Piece.FilePiece(MappedFile _, long offset, long length)
+                        ? file.window(offset, length)
+                        : file.allocation(pieces);
     }
 
     private Piece piece(ExtentRecord extent) {
@@ -188,7 +205,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
                     FormatException.NO_OFFSET);
         }
         return switch (extent.kind()) {
-            case RAW, FOREIGN -> new Piece.FilePiece(extent.fileOffset(), extent.storedLength());
+            case RAW, FOREIGN -> file.piece(extent.fileOffset(), extent.storedLength());
             case ZERO -> new Piece.ZeroPiece(extent.logicalLength());
         };
     }
@@ -200,7 +217,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         }
         synchronized (treeLock) {
             if (tree == null) {
-                tree = readTree();
+                tree = reading(this::readTree);
             }
             return tree;
         }
@@ -236,10 +253,19 @@ final class CroftContents implements Contents, StateDecoder.Tables {
             return "the file";
         }
         return IntStream.range(0, snapshot.nameCount())
-                .filter(name -> snapshot.tensor(snapshot.tensorOfName(name)).storage() == storage)
+                .filter(name -> isOn(name, storage))
                 .mapToObj(name -> "tensor " + snapshot.name(name))
                 .findFirst()
                 .orElse("storage " + storage);
+    }
+
+    /// A name that is itself damaged belongs to no storage that could be told.
+    private boolean isOn(int name, int storage) {
+        try {
+            return snapshot.tensor(snapshot.tensorOfName(name)).storage() == storage;
+        } catch (FormatException _) {
+            return false;
+        }
     }
 
     private static int checkNumber(int number, int count, String what) {

@@ -9,6 +9,7 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /// Our own format.
 final class CroftFormat implements CheckpointFormat {
@@ -45,6 +46,11 @@ final class CroftFormat implements CheckpointFormat {
         @Override
         public void read(long offset, MemorySegment into) throws IOException {
             file.read(offset, into);
+        }
+
+        @Override
+        public Optional<MemorySegment> segment(long offset, long length) {
+            return Optional.of(file.map(offset, length));
         }
     }
 }

@@ -1,0 +1,60 @@
+package io.undercroft.mmap;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+/// How many mappings may still be made. A process has a limited number of them (Linux: `vm.max_map_count`, 65 530 unless
+/// raised), and its libraries, threads and heap need some too.
+///
+/// Whoever opens several files gives them one budget to share. Stitched ranges take from it what they need and give it
+/// back when they are unmapped. What finds too little left is copied into memory instead, so that a budget never makes
+/// anything fail.
+///
+/// Safe for any thread.
+public final class MapBudget {
+    /// Half of what Linux allows a process.
+    public static final int DEFAULT_MAPPINGS = 32_768;
+
+    private final AtomicInteger left;
+
+    /// A budget of [#DEFAULT_MAPPINGS].
+    public MapBudget() {
+        this(DEFAULT_MAPPINGS);
+    }
+
+    /// A budget of one's own choice.
+    ///
+    /// @param mappings how many mappings there may be at once; with 0 all is copied
+    /// @throws IllegalArgumentException if it is negative
+    public MapBudget(int mappings) {
+        if (mappings < 0) {
+            throw new IllegalArgumentException("there cannot be " + mappings + " mappings");
+        }
+        this.left = new AtomicInteger(mappings);
+    }
+
+    /// {@return how many mappings may be made now}
+    public int left() {
+        return left.get();
+    }
+
+    /// Takes mappings out of the budget: all or none.
+    ///
+    /// @param mappings how many, 0 or more
+    /// @return whether there were as many; they are to be [given back][#giveBack] once
+    public boolean tryTake(int mappings) {
+        return left.getAndUpdate(now -> now < mappings ? now : now - mappings) >= mappings;
+    }
+
+    /// Gives back what was taken.
+    ///
+    /// @param mappings how many
+    public void giveBack(int mappings) {
+        left.addAndGet(mappings);
+    }
+
+    /// {@return how much is left, for messages}
+    @Override
+    public String toString() {
+        return left + " mappings left";
+    }
+}

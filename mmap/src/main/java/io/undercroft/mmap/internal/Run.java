@@ -1,0 +1,54 @@
+package io.undercroft.mmap.internal;
+
+/// Bytes that stand one after the other: in a file, or zeros in none.
+public sealed interface Run {
+    /// {@return how many bytes, more than 0}
+    long length();
+
+    /// {@return whether this is where another one would go on}
+    ///
+    /// @param before the other one
+    boolean continues(Run before);
+
+    /// {@return the run with more bytes after it}
+    ///
+    /// @param more how many
+    Run longer(long more);
+
+    /// Bytes of a file.
+    ///
+    /// @param file which file
+    /// @param offset where in the file they start
+    /// @param length how many
+    record FileRun(HostFile file, long offset, long length) implements Run {
+        /// {@return where in the file they end}
+        long end() {
+            return offset + length;
+        }
+
+        @Override
+        public boolean continues(Run before) {
+            return before instanceof FileRun other && other.file == file && other.end() == offset;
+        }
+
+        @Override
+        public Run longer(long more) {
+            return new FileRun(file, offset, length + more);
+        }
+    }
+
+    /// Zeros.
+    ///
+    /// @param length how many
+    record ZeroRun(long length) implements Run {
+        @Override
+        public boolean continues(Run before) {
+            return before instanceof ZeroRun;
+        }
+
+        @Override
+        public Run longer(long more) {
+            return new ZeroRun(length + more);
+        }
+    }
+}
