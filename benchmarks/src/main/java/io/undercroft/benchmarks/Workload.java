@@ -29,6 +29,16 @@ record Workload(String what, int count, int rows, int columns) {
         };
     }
 
+    /// {@return 1 000 000 tensors of 32 bytes, or a tenth of them}
+    ///
+    /// @param effort how much time to take
+    static Workload huge(Effort effort) {
+        return switch (effort) {
+            case FULL -> new Workload("1 000 000 tiny tensors", 1_000_000, 2, 4);
+            case QUICK -> new Workload("100 000 tiny tensors", 100_000, 2, 4);
+        };
+    }
+
     /// {@return the bytes of all tensors}
     long nbytes() {
         return (long) count * rows * columns * Float.BYTES;
@@ -36,6 +46,13 @@ record Workload(String what, int count, int rows, int columns) {
 
     /// {@return the name of a tensor in the middle}
     String someName() {
-        return String.format(Locale.ROOT, "layer.%05d.weight", count / 2);
+        return name(count / 2);
+    }
+
+    /// {@return the name of a tensor}
+    ///
+    /// @param number which one, from 0
+    String name(int number) {
+        return String.format(Locale.ROOT, "layer.%05d.weight", number);
     }
 }
