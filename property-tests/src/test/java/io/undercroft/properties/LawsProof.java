@@ -1,6 +1,5 @@
 package io.undercroft.properties;
 
-import io.undercroft.benchmarks.Environment;
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
@@ -19,17 +18,13 @@ final class LawsProof {
 
     static Report run(Effort effort) throws IOException {
         Duration each = effort == Effort.FULL ? Duration.ofMinutes(1) : Duration.ofSeconds(5);
-        // A seed of its own for each run finds more than the same one again; it is printed, so that a run can be had again.
-        long seed = Long.getLong("seed", System.nanoTime());
-        try (Scratch scratch = Scratch.make()) {
-            var environment = Environment.of(scratch.directory());
-            environment.put("seed", Long.toString(seed));
+        return RandomProof.report("laws", (seed, scratch) -> {
             List<Figure> figures = new ArrayList<>();
             for (Law law : Law.values()) {
                 figures.addAll(prove(law, each, new SplittableRandom(seed), scratch));
             }
-            return new Report("laws", figures, environment);
-        }
+            return figures;
+        });
     }
 
     private static List<Figure> prove(Law law, Duration time, SplittableRandom random, Scratch scratch)

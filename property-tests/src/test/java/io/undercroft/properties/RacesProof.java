@@ -1,6 +1,5 @@
 package io.undercroft.properties;
 
-import io.undercroft.benchmarks.Environment;
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
@@ -16,17 +15,14 @@ final class RacesProof {
 
     static Report run(Effort effort) throws IOException {
         Duration each = effort == Effort.FULL ? Duration.ofMinutes(1) : Duration.ofSeconds(3);
-        long seed = Long.getLong("seed", System.nanoTime());
-        try (Scratch scratch = Scratch.make()) {
-            var environment = Environment.of(scratch.directory());
-            environment.put("seed", Long.toString(seed));
+        return RandomProof.report("races", (seed, scratch) -> {
             List<Figure> figures = new ArrayList<>();
             for (Backing backing : Backing.values()) {
                 figures.addAll(prove(new StorageRace(backing, false, scratch.directory()), each, seed));
                 figures.addAll(prove(new StorageRace(backing, true, scratch.directory()), each, seed));
             }
-            return new Report("races", figures, environment);
-        }
+            return figures;
+        });
     }
 
     private static List<Figure> prove(StorageRace race, Duration time, long seed) {

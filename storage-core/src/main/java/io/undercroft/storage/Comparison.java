@@ -3,6 +3,7 @@ package io.undercroft.storage;
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor.NaNs;
 import io.undercroft.storage.internal.Elements;
+import io.undercroft.storage.internal.Layouts;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.Arrays;
@@ -91,7 +92,7 @@ final class Comparison {
         Tensor answer = Tensor.zeros(DType.BOOL, a.shape().toArray());
         MemorySegment answers = answer.bytes();
         all(i -> {
-            answers.set(TensorArrays.BYTE, i, (byte) (test.test(i) ? 1 : 0));
+            answers.set(Layouts.BYTE, i, (byte) (test.test(i) ? 1 : 0));
             return true;
         });
         return answer;

@@ -28,7 +28,12 @@ public final class DType {
         /// An integer that stands for a real number through a scale and a zero point, which the tensor holds.
         QUANTIZED,
         /// Bits without a meaning of their own.
-        BITS
+        BITS;
+
+        /// {@return whether elements are integers that stand for themselves, with a sign or without}
+        public boolean isInteger() {
+            return this == SIGNED || this == UNSIGNED;
+        }
     }
 
     /// IEEE binary64.

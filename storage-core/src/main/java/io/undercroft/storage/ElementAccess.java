@@ -1,10 +1,11 @@
 package io.undercroft.storage;
 
-import static io.undercroft.storage.TensorArrays.DOUBLE;
-import static io.undercroft.storage.TensorArrays.FLOAT;
-import static io.undercroft.storage.TensorArrays.INT;
-import static io.undercroft.storage.TensorArrays.LONG;
+import static io.undercroft.storage.internal.Layouts.DOUBLE;
+import static io.undercroft.storage.internal.Layouts.FLOAT;
+import static io.undercroft.storage.internal.Layouts.INT;
+import static io.undercroft.storage.internal.Layouts.LONG;
 
+import io.undercroft.storage.internal.Layouts;
 import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
@@ -241,32 +242,32 @@ abstract sealed class ElementAccess extends StridedWindow permits Tensor {
     /// @throws IllegalArgumentException if there are more than an array can hold
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public float[] toFloatArray() {
-        return TensorArrays.toArray(tensor(), DType.FLOAT32, TensorArrays.FLOAT, float[]::new);
+        return TensorArrays.toArray(tensor(), DType.FLOAT32, Layouts.FLOAT, float[]::new);
     }
 
     /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to float64; otherwise as [#toFloatArray]}
     public double[] toDoubleArray() {
-        return TensorArrays.toArray(tensor(), DType.FLOAT64, TensorArrays.DOUBLE, double[]::new);
+        return TensorArrays.toArray(tensor(), DType.FLOAT64, Layouts.DOUBLE, double[]::new);
     }
 
     /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int64; otherwise as [#toFloatArray]}
     public long[] toLongArray() {
-        return TensorArrays.toArray(tensor(), DType.INT64, TensorArrays.LONG, long[]::new);
+        return TensorArrays.toArray(tensor(), DType.INT64, Layouts.LONG, long[]::new);
     }
 
     /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int32; otherwise as [#toFloatArray]}
     public int[] toIntArray() {
-        return TensorArrays.toArray(tensor(), DType.INT32, TensorArrays.INT, int[]::new);
+        return TensorArrays.toArray(tensor(), DType.INT32, Layouts.INT, int[]::new);
     }
 
     /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int16; otherwise as [#toFloatArray]}
     public short[] toShortArray() {
-        return TensorArrays.toArray(tensor(), DType.INT16, TensorArrays.SHORT, short[]::new);
+        return TensorArrays.toArray(tensor(), DType.INT16, Layouts.SHORT, short[]::new);
     }
 
     /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int8; otherwise as [#toFloatArray]}
     public byte[] toByteArray() {
-        return TensorArrays.toArray(tensor(), DType.INT8, TensorArrays.BYTE, byte[]::new);
+        return TensorArrays.toArray(tensor(), DType.INT8, Layouts.BYTE, byte[]::new);
     }
 
     /// {@return the bytes of the elements as a little-endian buffer, without a copy} As [#bytes], with an end at 2^31-1

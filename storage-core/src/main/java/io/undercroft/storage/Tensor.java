@@ -1,5 +1,6 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.internal.Layouts;
 import io.undercroft.storage.internal.TensorPrinter;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -184,35 +185,35 @@ public abstract sealed class Tensor extends ElementAccess {
     ///
     /// @param values the elements
     public static Tensor of(float... values) {
-        return Tensors.of(DType.FLOAT32, TensorArrays.FLOAT, values, values.length);
+        return Tensors.of(DType.FLOAT32, Layouts.FLOAT, values, values.length);
     }
 
     /// {@return a one-dimensional float64 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(double... values) {
-        return Tensors.of(DType.FLOAT64, TensorArrays.DOUBLE, values, values.length);
+        return Tensors.of(DType.FLOAT64, Layouts.DOUBLE, values, values.length);
     }
 
     /// {@return a one-dimensional int64 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(long... values) {
-        return Tensors.of(DType.INT64, TensorArrays.LONG, values, values.length);
+        return Tensors.of(DType.INT64, Layouts.LONG, values, values.length);
     }
 
     /// {@return a one-dimensional int32 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(int... values) {
-        return Tensors.of(DType.INT32, TensorArrays.INT, values, values.length);
+        return Tensors.of(DType.INT32, Layouts.INT, values, values.length);
     }
 
     /// {@return a one-dimensional int16 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(short... values) {
-        return Tensors.of(DType.INT16, TensorArrays.SHORT, values, values.length);
+        return Tensors.of(DType.INT16, Layouts.SHORT, values, values.length);
     }
 
     /// {@return a one-dimensional int8 tensor of the given values} Bytes have a sign in Java, and keep it;
@@ -220,7 +221,7 @@ public abstract sealed class Tensor extends ElementAccess {
     ///
     /// @param values the elements
     public static Tensor of(byte... values) {
-        return Tensors.of(DType.INT8, TensorArrays.BYTE, values, values.length);
+        return Tensors.of(DType.INT8, Layouts.BYTE, values, values.length);
     }
 
     /// {@return a one-dimensional bool tensor of the given values}

@@ -1,6 +1,7 @@
 package io.undercroft.storage;
 
 import io.undercroft.storage.Tensor.Flag;
+import io.undercroft.storage.internal.ElementBytes;
 import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -8,9 +9,6 @@ import java.lang.ref.Reference;
 
 /// How tensors on storages of their own are made, filled and copied, for [Tensor], which says what each means.
 final class Tensors {
-    /// How many bytes are filled one by one before they are copied as a block; it fits the first cache.
-    private static final long FILL_BLOCK = 16 * 1024;
-
     private Tensors() {}
 
     /// The bytes of a new tensor.
@@ -129,25 +127,10 @@ final class Tensors {
         Tensor converted = value.to(target.dtype());
         try {
             target.writable();
-            fill(target.bytes(), converted.bytes());
+            ElementBytes.repeat(converted.bytes(), target.bytes());
         } finally {
             Reference.reachabilityFence(target.storage);
             Reference.reachabilityFence(converted.storage);
-        }
-    }
-
-    private static void fill(MemorySegment target, MemorySegment pattern) {
-        long size = target.byteSize();
-        if (pattern.byteSize() == 1) {
-            target.fill(pattern.get(ValueLayout.JAVA_BYTE, 0));
-            return;
-        }
-        long block = Math.min(size, Math.max(FILL_BLOCK / pattern.byteSize(), 1) * pattern.byteSize());
-        for (long at = 0; at < block; at += pattern.byteSize()) {
-            MemorySegment.copy(pattern, 0, target, at, pattern.byteSize());
-        }
-        for (long at = block; at < size; at += block) {
-            MemorySegment.copy(target, 0, target, at, Math.min(block, size - at));
         }
     }
 }

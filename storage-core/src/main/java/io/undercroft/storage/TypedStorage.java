@@ -1,11 +1,11 @@
 package io.undercroft.storage;
 
-import static io.undercroft.storage.TensorArrays.DOUBLE;
-import static io.undercroft.storage.TensorArrays.FLOAT;
-import static io.undercroft.storage.TensorArrays.LONG;
+import static io.undercroft.storage.internal.Layouts.DOUBLE;
+import static io.undercroft.storage.internal.Layouts.FLOAT;
+import static io.undercroft.storage.internal.Layouts.LONG;
 
-import io.undercroft.storage.internal.Convention;
 import io.undercroft.storage.ElementType.Access;
+import io.undercroft.storage.internal.Convention;
 import io.undercroft.storage.internal.Conversion;
 import io.undercroft.storage.internal.ElementBytes;
 import io.undercroft.storage.internal.Elements;

@@ -98,12 +98,8 @@ public final class Conversion {
     }
 
     private static boolean haveSameBits(DType from, DType to) {
-        boolean onlySigns = isInteger(from) && isInteger(to) && from.bits() == to.bits();
+        boolean onlySigns = from.kind().isInteger() && to.kind().isInteger() && from.bits() == to.bits();
         return from.isByteSized() && (from.equals(to) || onlySigns);
-    }
-
-    private static boolean isInteger(DType dtype) {
-        return dtype.kind() == Kind.SIGNED || dtype.kind() == Kind.UNSIGNED;
     }
 
     private static DType part(DType dtype) {

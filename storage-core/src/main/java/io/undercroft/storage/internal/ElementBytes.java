@@ -51,7 +51,7 @@ public final class ElementBytes {
     /// @param value its value
     /// @throws UnsupportedOperationException if the type has no numbers
     public static void write(DType dtype, MemorySegment bytes, long position, double value) {
-        if (isInteger(dtype)) {
+        if (dtype.kind().isInteger()) {
             Elements.of(dtype).setLong(bytes, position, Truncation.of(dtype, Convention.TORCH7).of(value));
         } else {
             write(of(dtype, value), bytes, position);
@@ -66,7 +66,7 @@ public final class ElementBytes {
     /// @param value its value
     /// @throws UnsupportedOperationException if the type has no numbers
     public static void write(DType dtype, MemorySegment bytes, long position, long value) {
-        if (isInteger(dtype)) {
+        if (dtype.kind().isInteger()) {
             Elements.of(dtype).setLong(bytes, position, value);
         } else {
             write(of(dtype, value), bytes, position);
@@ -80,6 +80,10 @@ public final class ElementBytes {
     public static void repeat(MemorySegment element, MemorySegment target) {
         long itemsize = element.byteSize();
         long size = target.byteSize();
+        if (itemsize == 1) {
+            target.fill(element.get(Layouts.BYTE, 0));
+            return;
+        }
         long block = Math.max(BLOCK / itemsize, 1) * itemsize;
         MemorySegment.copy(element, 0, target, 0, Math.min(itemsize, size));
         // What is copied doubles, but stays small enough for the processor's cache.
@@ -92,11 +96,6 @@ public final class ElementBytes {
 
     private static void write(MemorySegment element, MemorySegment bytes, long position) {
         MemorySegment.copy(element, 0, bytes, position * element.byteSize(), element.byteSize());
-    }
-
-    /// Whether elements keep the lower bits of an integer.
-    private static boolean isInteger(DType dtype) {
-        return dtype.kind() == DType.Kind.SIGNED || dtype.kind() == DType.Kind.UNSIGNED;
     }
 
     private static MemorySegment convert(DType from, MemorySegment value, DType dtype) {

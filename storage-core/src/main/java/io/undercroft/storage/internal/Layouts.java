@@ -10,13 +10,19 @@ import static java.nio.ByteOrder.LITTLE_ENDIAN;
 import java.lang.foreign.ValueLayout;
 
 /// Little-endian layouts without alignment: a mapped file puts elements at any byte.
-final class Layouts {
-    static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
-    static final ValueLayout.OfShort SHORT = JAVA_SHORT_UNALIGNED.withOrder(LITTLE_ENDIAN);
-    static final ValueLayout.OfInt INT = JAVA_INT_UNALIGNED.withOrder(LITTLE_ENDIAN);
-    static final ValueLayout.OfLong LONG = JAVA_LONG_UNALIGNED.withOrder(LITTLE_ENDIAN);
-    static final ValueLayout.OfFloat FLOAT = JAVA_FLOAT_UNALIGNED.withOrder(LITTLE_ENDIAN);
-    static final ValueLayout.OfDouble DOUBLE = JAVA_DOUBLE_UNALIGNED.withOrder(LITTLE_ENDIAN);
+public final class Layouts {
+    /// One byte.
+    public static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
+    /// Two bytes.
+    public static final ValueLayout.OfShort SHORT = JAVA_SHORT_UNALIGNED.withOrder(LITTLE_ENDIAN);
+    /// Four bytes.
+    public static final ValueLayout.OfInt INT = JAVA_INT_UNALIGNED.withOrder(LITTLE_ENDIAN);
+    /// Eight bytes.
+    public static final ValueLayout.OfLong LONG = JAVA_LONG_UNALIGNED.withOrder(LITTLE_ENDIAN);
+    /// A float.
+    public static final ValueLayout.OfFloat FLOAT = JAVA_FLOAT_UNALIGNED.withOrder(LITTLE_ENDIAN);
+    /// A double.
+    public static final ValueLayout.OfDouble DOUBLE = JAVA_DOUBLE_UNALIGNED.withOrder(LITTLE_ENDIAN);
 
     private Layouts() {}
 

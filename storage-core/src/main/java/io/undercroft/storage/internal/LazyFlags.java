@@ -38,7 +38,7 @@ final class LazyFlags {
         if (!areSet(flags)) {
             return;
         }
-        if (dtype.kind() == Kind.SIGNED || dtype.kind() == Kind.UNSIGNED) {
+        if (dtype.kind().isInteger()) {
             negateIntegers(dtype, bytes, numel);
         } else if (hasSignBit(dtype)) {
             turnSigns(bytes.asSlice(0, dtype.nbytes(numel)), signs(dtype, flags, 0), signs(dtype, flags, 1));

@@ -1,0 +1,28 @@
+package io.undercroft.properties;
+
+import io.undercroft.benchmarks.Environment;
+import io.undercroft.benchmarks.Figure;
+import io.undercroft.benchmarks.Report;
+import java.io.IOException;
+import java.util.List;
+
+/// A proof by random cases.
+interface RandomProof {
+    /// Tries cases.
+    ///
+    /// @param seed of all that is random
+    /// @param scratch a place for files
+    /// @return what came out
+    List<Figure> run(long seed, Scratch scratch) throws IOException;
+
+    /// {@return the report of such a proof} A seed of its own for each run finds more than the same one again; it is
+    /// printed, so that a run can be had again by `-Dseed`.
+    static Report report(String name, RandomProof proof) throws IOException {
+        long seed = Long.getLong("seed", System.nanoTime());
+        try (Scratch scratch = Scratch.make()) {
+            var environment = Environment.of(scratch.directory());
+            environment.put("seed", Long.toString(seed));
+            return new Report(name, proof.run(seed, scratch), environment);
+        }
+    }
+}
