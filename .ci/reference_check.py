@@ -29,7 +29,7 @@ def sha256(view):
 
 def compare(path):
     """The differences between what Java and Python see in a file, as lines."""
-    shown = subprocess.run([ROOT / "croft", "inspect", "--json", "--hash", "--map-location", "cpu", path], check=True, capture_output=True)
+    shown = subprocess.run([ROOT / "croft", "inspect", "--json", "--hash", "--map-location", "cpu", "--root", path.parent, path], check=True, capture_output=True)
     java = json.loads(shown.stdout)
     file = croft.open(path, root=path.parent)
     file.verify()

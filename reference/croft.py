@@ -176,9 +176,18 @@ class File:
             if base["kind"] == CROFT:
                 need(bytes(data[:8]) == b"\x89CRF\r\n\x1a\n" and bytes(data[16:32]) == base["uuid"].tobytes() and len(data) >= base["length"],
                      18, f"{hint!r} is not the file that was meant")
+                self._named(base, hint)
             need(base["kind"] == CROFT or len(data) == base["length"], 18, f"{hint!r} has another size")
             self.bases[number] = data
         return self.bases[number]
+
+    def _named(self, base, hint):
+        """A base of our own kind, open at the snapshot that is meant."""
+        other = File(below(self.root or self.path.parent, hint, 18), root=self.root)
+        commits = [c for c in other.chain() if c.sequence == base["sequence"]]
+        need(commits and commits[0].root == base["digest"].tobytes() and commits[0].committed == base["length"], 18, f"{hint!r} has not that snapshot")
+        other._at(commits[0])
+        return other
 
     # ---- verifying
 
@@ -187,6 +196,7 @@ class File:
         if self.passed_over:
             raise self.passed_over
         need(not self.data[3 * PAGE:self.header["start"]].any(), 3, "a byte before the data start is not zero")
+        need(self.newest.sequence > 1 or not self.data[PAGE:2 * PAGE].any(), 19, "there is a commit before the first")
         covered, done, newer = [], set(), None
         for commit in self.chain():
             self._at(commit)
@@ -233,11 +243,7 @@ class File:
             if base["kind"] == FOREIGN:
                 need(xxh3(data) == base["digest"].tobytes(), 18, f"{hint!r} has other bytes")
                 continue
-            other = File(below(self.root or self.path.parent, hint, 18), root=self.root)
-            commits = [c for c in other.chain() if c.sequence == base["sequence"]]
-            need(commits and commits[0].root == base["digest"].tobytes() and commits[0].committed == base["length"], 18, f"{hint!r} has not that snapshot")
-            other._at(commits[0])
-            depths = [b["depth"] + 1 for b in other.index.tables.get("BASE", ()) if b["kind"] == CROFT]
+            depths = [b["depth"] + 1 for b in self._named(base, hint).index.tables.get("BASE", ()) if b["kind"] == CROFT]
             need(base["depth"] == max(depths, default=0), 18, f"{hint!r} has another depth")
 
     def __enter__(self):
@@ -268,15 +274,15 @@ def open_set(path):
     head = _record(data, 8, "major minor count uuid size text length features", "<HHI16sIIQQ")
     need(head["major"] == 1 and not head["features"], 13, "the set is of a newer version")
     need(len(data) >= head["length"], 11, "the set is cut")
+    need(head["count"] <= BIG and len(data) <= 1 << 29, 8, "the set has too many shards or bytes")
     need(head["length"] == len(data) == 68 + head["count"] * head["size"] + head["text"] and head["size"] >= 80, 15, "the set has impossible lengths")
     need(struct.unpack("<I", data[-4:])[0] == crc32c(data[:-4]), 14, "the checksum of the set does not match")
     need(not any(data[56:64]), 9, "reserved bytes of the set are not zero")
-    need(head["count"] <= BIG, 8, "the set has too many shards")
     shards, paths, text = [], set(), data[64 + head["count"] * head["size"]:-4]
     for at in range(64, 64 + head["count"] * head["size"], head["size"]):
         want = _record(data, at, "uuid root sequence committed path size", "<16s16sQQII")
         need(not any(data[at + 56:at + 80]), 9, "reserved bytes of a shard are not zero")
-        need(want["size"] <= MAX_TEXT, 8, "a path is too long")
+        need(0 < want["size"] <= MAX_TEXT, 8, "a path is empty or too long")
         need(want["path"] + want["size"] <= len(text), 10, "a path is not there")
         hint = text[want["path"]:want["path"] + want["size"]].decode("utf-8", "replace")
         check_path(hint)

@@ -1,5 +1,8 @@
 package io.undercroft.format;
 
+import io.undercroft.format.internal.Fields;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.util.UUID;
 
 /// Another file in which bytes of this one stand. Nothing of it is read before one of these bytes is asked for.
@@ -35,6 +38,56 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
     /// @return the record
     public static BaseRecord foreign(String path, Digest128 digest, long length) {
         return new BaseRecord(BaseKind.FOREIGN, path, 0, NO_ID, digest, length, 0);
+    }
+
+    /// Checks that a file is the one that is meant, as far as that goes without reading it whole: a CROFT base has the id and
+    /// the snapshot, a FOREIGN one has exactly the length. [Verifier] checks the rest.
+    ///
+    /// @param file the bytes of the file
+    /// @throws FormatException by rule V18 if it is not
+    /// @throws IOException if reading fails
+    public void check(ByteSource file) throws IOException {
+        if (kind == BaseKind.CROFT) {
+            open(file, Limits.DEFAULT);
+        } else if (file.size() != length) {
+            throw broken("has " + file.size() + " bytes, not " + length);
+        }
+    }
+
+    /// Opens the snapshot that a CROFT base is.
+    ///
+    /// Its id is not enough: equal contents give equal ids, and what was appended later may have been something else.
+    Snapshot open(ByteSource file, Limits limits) throws IOException {
+        if (file.size() < length) {
+            throw broken("has " + file.size() + " bytes, not " + length);
+        }
+        MemorySegment start = MemorySegment.ofArray(new byte[Layout.PAGE]);
+        file.read(0, start);
+        if (!Header.isSignature(start) || !Fields.uuid(start, 16).equals(uuid)) {
+            throw broken("is not the file " + uuid);
+        }
+        Snapshot named = openSnapshot(file, limits);
+        if (!named.commit().rootDigest().equals(digest) || named.commit().committedLength() != length) {
+            throw broken("has another snapshot " + sequence);
+        }
+        return named;
+    }
+
+    private Snapshot openSnapshot(ByteSource file, Limits limits) throws IOException {
+        try {
+            Snapshot newest = Snapshot.open(file, limits);
+            if (sequence <= newest.commit().sequence()) {
+                return newest.openAt(sequence);
+            }
+        } catch (FormatException e) {
+            throw broken("is itself at fault: " + e.getMessage());
+        }
+        throw broken("has no snapshot " + sequence);
+    }
+
+    /// {@return what is wrong with the file that was found}
+    FormatException broken(String what) {
+        return Rule.V18_BASE.broken("the base " + FormatException.quote(path) + ' ' + what, FormatException.NO_OFFSET);
     }
 
     /// {@return whether the fields that its kind gives no meaning to are zero, and a CROFT base has a snapshot}

@@ -45,15 +45,64 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         }
     }
 
-    /// The record of the only commit of a new file, with nothing in it that differs from one save to the next.
+    /// The record of the first commit of a file, with nothing in it that differs from one save to the next.
     ///
-    /// @param index the index as it will stand in the file, see [IndexBuilder#build]
+    /// @param index the index as it will stand in the file, built with the sequence 1, see [IndexBuilder#build]
     /// @param indexOffset where it will stand, see [Layout#placeIndex]
-    /// @return a record with sequence 1, no time, and the id that [Layout#canonicalUuid] makes of the root digest
+    /// @return a record with no time, no message, and the id that [Layout#canonicalUuid] makes of the root digest
     public static CommitRecord canonical(MemorySegment index, long indexOffset) {
+        return canonical(index, indexOffset, 0, "");
+    }
+
+    /// The record of the first commit of a file, whose id is made of what the file holds.
+    ///
+    /// @param index the index as it will stand in the file, built with the sequence 1
+    /// @param indexOffset where it will stand
+    /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
+    /// @param message what to say about it; may be empty
+    /// @return a record with the id that [Layout#canonicalUuid] makes of the root digest
+    /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
+    public static CommitRecord canonical(MemorySegment index, long indexOffset, long timeMillis, String message) {
         Digest128 root = Digests.xxh3(index);
-        return new CommitRecord(1, indexOffset, index.byteSize(), Digests.xxh3(Index.directory(index)),
-                Layout.canonicalUuid(root), Math.addExact(indexOffset, index.byteSize()), 0, 0, 0, root, "");
+        return of(1, index, indexOffset, Layout.canonicalUuid(root), timeMillis, root, message);
+    }
+
+    /// The record of the first commit of a file that has an id already.
+    ///
+    /// @param index the index as it will stand in the file, built with the sequence 1
+    /// @param indexOffset where it will stand
+    /// @param uuid the id in the file's header
+    /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
+    /// @param message what to say about it; may be empty
+    /// @return the record
+    /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
+    public static CommitRecord first(MemorySegment index, long indexOffset, UUID uuid, long timeMillis,
+            String message) {
+        return of(1, index, indexOffset, uuid, timeMillis, Digests.xxh3(index), message);
+    }
+
+    /// The record of the commit after this one. A copy of this one's page, the parent page, stands right before the
+    /// index.
+    ///
+    /// @param index the index as it will stand in the file, built with a sequence greater by one than this commit's
+    /// @param indexOffset where it will stand: a page after the parent page
+    /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
+    /// @param message what to say about it; may be empty
+    /// @return the record
+    /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
+    public CommitRecord next(MemorySegment index, long indexOffset, long timeMillis, String message) {
+        return of(Math.addExact(sequence, 1), index, indexOffset, uuid, timeMillis, Digests.xxh3(index), message);
+    }
+
+    private static CommitRecord of(long sequence, MemorySegment index, long indexOffset, UUID uuid, long timeMillis,
+            Digest128 root, String message) {
+        return new CommitRecord(sequence, indexOffset, index.byteSize(), Digests.xxh3(Index.directory(index)), uuid,
+                Math.addExact(indexOffset, index.byteSize()), parentOffset(sequence, indexOffset), timeMillis, 0, root,
+                message);
+    }
+
+    private static long parentOffset(long sequence, long indexOffset) {
+        return sequence == 1 ? 0 : indexOffset - Layout.PAGE;
     }
 
     /// {@return how many bytes of the page have a meaning: more if there is a message}
@@ -126,21 +175,43 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// @param size the size of the file in bytes
     /// @throws FormatException if the record is not a commit of this file
     void check(Header header, long place, long size) {
+        checkFile(header, place);
+        if (sequence == 0 || (!header.isSealed() && Layout.slotOffset(sequence) != place)) {
+            throw Rule.V17_COMMIT.broken("commit " + sequence + " stands in the wrong slot", place + 8);
+        }
+        checkInside(header, place, size);
+        if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
+            throw Rule.V20_SEAL.broken("the commit record of a sealed file, number " + sequence
+                    + ", does not stand right after its " + committedLength + " bytes", place);
+        }
+    }
+
+    /// Checks a record that was found somewhere in the file, but for the index.
+    ///
+    /// @param header the file's header
+    /// @param place where the record was found
+    /// @param size the size of the file in bytes
+    /// @throws FormatException if the record is not a commit of this file
+    void checkFound(Header header, long place, long size) {
+        checkFile(header, place);
+        if (sequence == 0) {
+            throw Rule.V17_COMMIT.broken("there is no commit 0", place + 8);
+        }
+        checkInside(header, place, size);
+    }
+
+    private void checkFile(Header header, long place) {
         if (!uuid.equals(header.uuid())) {
             throw Rule.V17_COMMIT.broken("the commit record belongs to the file " + uuid + ", not to " + header.uuid(),
                     place + 48);
         }
-        if (sequence == 0 || (!header.isSealed() && Layout.slotOffset(sequence) != place)) {
-            throw Rule.V17_COMMIT.broken("commit " + sequence + " stands in the wrong slot", place + 8);
-        }
+    }
+
+    private void checkInside(Header header, long place, long size) {
         checkPlaces(header, place);
         if (committedLength > size) {
             throw Rule.V11_TRUNCATED.broken(
                     "the file has " + size + " bytes, but commit " + sequence + " made it " + committedLength, size);
-        }
-        if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
-            throw Rule.V20_SEAL.broken("the commit record of a sealed file, number " + sequence
-                    + ", does not stand right after its " + committedLength + " bytes", place);
         }
     }
 
@@ -164,7 +235,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
             throw Rule.V2_RANGE.broken("the index, " + indexLength + " bytes at " + indexOffset
                     + ", is not inside the data of " + committedLength + " bytes", place + 16);
         }
-        long parent = sequence == 1 ? 0 : indexOffset - Layout.PAGE;
+        long parent = parentOffset(sequence, indexOffset);
         if (previousRecord != parent || (sequence > 1 && parent < header.dataStart())) {
             throw Rule.V19_CHAIN.broken("the parent page of commit " + sequence + " cannot stand at " + previousRecord,
                     place + 72);

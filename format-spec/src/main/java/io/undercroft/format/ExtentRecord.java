@@ -23,9 +23,4 @@ public record ExtentRecord(ExtentKind kind, boolean isShared, int base, long fil
     static ExtentRecord zeros(long length) {
         return new ExtentRecord(ExtentKind.ZERO, false, THIS_FILE, 0, 0, length, 0, Digest128.ZERO);
     }
-
-    /// {@return this extent, marked as one whose bytes another one is too}
-    ExtentRecord shared() {
-        return new ExtentRecord(kind, true, base, fileOffset, storedLength, logicalLength, firstChecksum, digest);
-    }
 }

@@ -1,6 +1,11 @@
 package io.undercroft.format;
 
+import io.undercroft.format.internal.Index;
+import io.undercroft.format.internal.NameTable;
 import io.undercroft.format.internal.PathHint;
+import io.undercroft.format.internal.RecordTable;
+import io.undercroft.format.internal.RecordWriter;
+import io.undercroft.format.internal.SectionType;
 import io.undercroft.format.internal.Spans;
 import io.undercroft.format.internal.StorageShape;
 import io.undercroft.format.internal.TreeRules;
@@ -9,36 +14,48 @@ import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /// Collects what an index says and writes it, with canonical bytes: the same calls give the same index.
 ///
 /// Everything is numbered from 0 in the order in which it is added. A storage is made of the extents added since the
 /// storage before it. What a reader would refuse is refused here with [IllegalArgumentException], but for places
-/// in the file, which are the caller's to get right. Belongs to one thread.
+/// in the file, which are the caller's to get right.
+///
+/// What is added is kept as it will stand in the file, off the heap, so a builder of many tensors takes hardly more memory
+/// than their index. Belongs to one thread.
 public final class IndexBuilder {
+    private static final int KIND = 0;
+    private static final int FILE_OFFSET = 8;
+    private static final int LOGICAL_LENGTH = 24;
+    private static final int NBYTES = 0;
+    private static final int NAME = 32;
+
     private final int chunkLog2;
-    private final List<DTypeRecord> dtypes = new ArrayList<>();
-    private final List<String> strings = new ArrayList<>();
-    private final List<ExtentRecord> extents = new ArrayList<>();
-    private final List<int[]> checksums = new ArrayList<>();
+    private final Numbered<DTypeRecord> dtypes = new Numbered<>();
+    private final Numbered<String> strings = new Numbered<>();
+    private final RecordTable extents = table(SectionType.EXTN);
+    private final RecordTable checksums = table(SectionType.CHKS);
+    private final RecordTable storages = table(SectionType.STOR);
+    private final RecordTable tensors = table(SectionType.TENS);
+    private final RecordTable dims = table(SectionType.DIMS);
+    private final NameTable names = new NameTable();
     private final List<BaseRecord> bases = new ArrayList<>();
+    private final BitSet namedBases = new BitSet();
     private final List<FreeRange> freeRanges = new ArrayList<>();
-    private final List<StorageRecord> storages = new ArrayList<>();
-    private final List<TensorRecord> tensors = new ArrayList<>();
-    private final List<byte @Nullable []> tensorNames = new ArrayList<>();
-    private final SortedMap<byte[], Integer> names = new TreeMap<>(Arrays::compareUnsigned);
+    private final SortedMap<String, UnknownSection> unknownSections = new TreeMap<>();
     private final SortedMap<byte[], String> metadata = new TreeMap<>(Arrays::compareUnsigned);
     private byte[] tree = nullTree();
-    private long checksumCount;
-    private int ownedExtents;
+    private long ownedExtents;
+
+    private static RecordTable table(SectionType type) {
+        return new RecordTable(type.recordSize());
+    }
 
     /// An empty index.
     ///
@@ -56,7 +73,7 @@ public final class IndexBuilder {
         if (dtype.bits() <= 0) {
             throw new IllegalArgumentException(dtype + " has no possible size");
         }
-        return numberOf(dtypes, dtype);
+        return dtypes.numberOf(dtype);
     }
 
     /// Adds bytes that stand in the file to the storage that comes next.
@@ -82,6 +99,7 @@ public final class IndexBuilder {
             throw new IllegalArgumentException(length + " bytes from " + fileOffset + " on are not in " + file);
         }
         addStored(file.kind() == BaseKind.CROFT ? ExtentKind.RAW : ExtentKind.FOREIGN, base, fileOffset, length, sums);
+        namedBases.set(base);
     }
 
     private void addStored(ExtentKind kind, int base, long fileOffset, long length, ExtentSums sums) {
@@ -89,14 +107,17 @@ public final class IndexBuilder {
         if (length < 1 || crcs.length != ((length - 1) >> chunkLog2) + 1) {
             throw new IllegalArgumentException(crcs.length + " checksums for an extent of " + length + " bytes");
         }
-        extents.add(new ExtentRecord(kind, false, base, fileOffset, length, length, checksumCount, sums.digest()));
-        checksums.add(crcs);
-        checksumCount += crcs.length;
+        RecordWriter.extent(extents.append(), new ExtentRecord(kind, false, base, fileOffset, length, length,
+                checksums.count(), sums.digest()));
+        for (int crc : crcs) {
+            RecordWriter.checksum(checksums.append(), crc);
+        }
     }
 
-    /// Adds another file, in which bytes of this one stand.
+    /// Adds another file, in which bytes of this one may stand. One that no extent names is left out of the index, and the
+    /// ones after it get smaller numbers there.
     ///
-    /// @param base which file; an extent has to name it
+    /// @param base which file
     /// @return its number, from 1
     /// @throws IllegalArgumentException if it is there already, or readers would refuse it
     public int addBase(BaseRecord base) {
@@ -132,7 +153,7 @@ public final class IndexBuilder {
         if (length < 1) {
             throw new IllegalArgumentException("an extent of " + length + " bytes");
         }
-        extents.add(ExtentRecord.zeros(length));
+        RecordWriter.extent(extents.append(), ExtentRecord.zeros(length));
     }
 
     /// Adds a storage made of the extents added since the storage before it.
@@ -142,23 +163,32 @@ public final class IndexBuilder {
     /// @throws IllegalArgumentException if its extents are not aligned as its size asks
     public int addStorage(String device) {
         utf8(device);
-        List<ExtentRecord> own = extents.subList(ownedExtents, extents.size());
-        long nbytes = own.stream().mapToLong(ExtentRecord::logicalLength).reduce(0, Math::addExact);
+        long nbytes = 0;
+        for (long extent = ownedExtents; extent < extents.count(); extent++) {
+            nbytes = Math.addExact(nbytes, extents.i64(extent, LOGICAL_LENGTH));
+        }
         if (nbytes > Spans.MAX_NBYTES) {
             throw new IllegalArgumentException("a storage of " + nbytes + " bytes is past 2^60-1");
         }
+        checkShape(nbytes);
+        RecordWriter.storage(storages.append(), nbytes, ownedExtents, Math.toIntExact(extents.count() - ownedExtents),
+                strings.numberOf(device));
+        ownedExtents = extents.count();
+        return Math.toIntExact(storages.count() - 1);
+    }
+
+    private void checkShape(long nbytes) {
         StorageShape shape = new StorageShape(nbytes);
         long position = 0;
-        for (ExtentRecord extent : own) {
-            if (!shape.accepts(extent.kind(), position, extent.fileOffset(), extent.logicalLength())) {
-                throw new IllegalArgumentException(extent + " is not aligned to " + Layout.alignment(nbytes));
+        for (long extent = ownedExtents; extent < extents.count(); extent++) {
+            long offset = extents.i64(extent, FILE_OFFSET);
+            long length = extents.i64(extent, LOGICAL_LENGTH);
+            if (!shape.accepts(ExtentKind.of(extents.u16(extent, KIND)), position, offset, length)) {
+                throw new IllegalArgumentException("an extent of " + length + " bytes at " + offset
+                        + ", byte " + position + " of its storage, is not aligned to " + Layout.alignment(nbytes));
             }
-            position += extent.logicalLength();
+            position += length;
         }
-        numberOf(strings, device);
-        storages.add(new StorageRecord(nbytes, ownedExtents, own.size(), device));
-        ownedExtents = extents.size();
-        return storages.size() - 1;
     }
 
     /// Adds a tensor without a name.
@@ -167,43 +197,60 @@ public final class IndexBuilder {
     /// @return its number
     /// @throws IllegalArgumentException if it reaches outside its storage
     public int addTensor(TensorRecord tensor) {
-        int bits = dtypes.get(checkNumber(tensor.dtype(), dtypes.size(), "dtype")).bits();
-        StorageRecord storage = storages.get(checkNumber(tensor.storage(), storages.size(), "storage"));
+        int bits = dtypes.get(checkNumber(tensor.dtype(), dtypes.count(), "dtype")).bits();
+        long nbytes = storages.i64(checkNumber(tensor.storage(), storages.count(), "storage"), NBYTES);
         long[] shape = tensor.shape();
-        if (tensor.rank() > Limits.DEFAULT.maxRank() || !Spans.isCountable(shape, tensor.rank())
-                || !Spans.fits(shape, tensor.stride(), tensor.rank(), bits, tensor.byteOffset(), tensor.bitOffset(),
-                        storage.nbytes())) {
-            throw new IllegalArgumentException(tensor + " does not fit into " + storage);
+        long[] stride = tensor.stride();
+        if (shape.length > Limits.DEFAULT.maxRank() || !Spans.isCountable(shape, shape.length)
+                || !Spans.fits(shape, stride, shape.length, bits, tensor.byteOffset(), tensor.bitOffset(), nbytes)) {
+            throw new IllegalArgumentException(tensor + " does not fit into a storage of " + nbytes + " bytes");
         }
-        tensors.add(tensor);
-        tensorNames.add(null);
-        return tensors.size() - 1;
+        checkRoom(tensors.count(), "tensors");
+        RecordWriter.tensor(tensors.append(), tensor, dims.count(), (int) Index.NONE);
+        for (long size : shape) {
+            RecordWriter.size(dims.append(), size);
+        }
+        for (long step : stride) {
+            RecordWriter.stride(dims.append(), step);
+        }
+        return (int) tensors.count() - 1;
     }
 
-    /// Names a tensor. A tensor may have several names; the first is the one it is shown by.
+    /// Names a tensor. A tensor may have several names; the first is the one it is shown by. That no name is taken twice is
+    /// seen when the index is built.
     ///
     /// @param name may be empty; at most 4096 bytes in UTF-8
     /// @param tensor the number of a tensor added before
-    /// @throws IllegalArgumentException if the name is taken or cannot be written
+    /// @throws IllegalArgumentException if the name cannot be written, or there are too many
     public void addName(String name, int tensor) {
-        checkNumber(tensor, tensors.size(), "tensor");
-        byte[] utf8 = utf8(name);
-        if (names.putIfAbsent(utf8, tensor) != null) {
-            throw new IllegalArgumentException("the name " + FormatException.quote(name) + " is taken");
+        checkNumber(tensor, tensors.count(), "tensor");
+        checkRoom(names.count(), "names");
+        int number = names.add(utf8(name), tensor);
+        if (tensors.i32(tensor, NAME) == (int) Index.NONE) {
+            tensors.putInt(tensor, NAME, number);
         }
-        if (tensorNames.get(tensor) == null) {
-            tensorNames.set(tensor, utf8);
+    }
+
+    private static void checkRoom(long count, String what) {
+        if (count >= Limits.DEFAULT.maxTensors()) {
+            throw tooMuch(count + 1 + " " + what, Limits.DEFAULT.maxTensors());
+        }
+    }
+
+    /// Adds a section of which only the caller, or a later version, knows what it means.
+    ///
+    /// @param section the section; sections stand in the order of their codes
+    /// @throws IllegalArgumentException if there is one with its code
+    public void addUnknownSection(UnknownSection section) {
+        if (unknownSections.putIfAbsent(section.code(), section) != null) {
+            throw new IllegalArgumentException("there is a section " + FormatException.quote(section.code()));
         }
     }
 
     /// Sets the state tree; it is NULL until then.
     ///
     /// @param tree from [StateTreeWriter#toByteArray]; what it names must be there when the index is built
-    /// @throws IllegalArgumentException if it is larger than readers accept
     public void setTree(byte[] tree) {
-        if (tree.length > Limits.DEFAULT.maxIndexBytes()) {
-            throw tooMuch("a state tree of " + tree.length + " bytes", Limits.DEFAULT.maxIndexBytes());
-        }
         this.tree = tree.clone();
     }
 
@@ -216,80 +263,33 @@ public final class IndexBuilder {
         metadata.put(Utf8.encode(key), value);
     }
 
-    /// Writes the index.
+    /// Writes the index. The builder stays as it is and may go on.
     ///
     /// @param sequence the number of the commit that will point to it, from 1
-    /// @return the index, to be written at a multiple of 4096
-    /// @throws IllegalStateException if extents were added after the last storage, if no extent names a base, or if the
-    ///     state tree is malformed or names what is not there
-    /// @throws IllegalArgumentException if it exceeds [Limits#DEFAULT], so that readers would refuse it
-    public byte[] build(long sequence) {
-        checkLimits();
-        return encoder().encode(sequence);
-    }
-
-    /// What readers refuse unless they are told to trust the file.
-    private void checkLimits() {
-        if (Math.max(tensors.size(), names.size()) > Limits.DEFAULT.maxTensors()) {
-            throw tooMuch(tensors.size() + " tensors under " + names.size() + " names", Limits.DEFAULT.maxTensors());
+    /// @return the index, to be written at a multiple of 4096, for as long as anybody holds it
+    /// @throws IllegalStateException if extents were added after the last storage, or if the state tree is malformed or
+    ///     names what is not there
+    /// @throws IllegalArgumentException if two tensors have one name, or the index exceeds [Limits#DEFAULT], so that readers
+    ///     would refuse it
+    public MemorySegment build(long sequence) {
+        if (ownedExtents != extents.count()) {
+            throw new IllegalStateException("extents were added, but not their storage");
         }
-        Set<Place> places = new HashSet<>();
-        long elsewhere = extents.stream()
-                .filter(extent -> extent.kind() == ExtentKind.ZERO || extent.base() != ExtentRecord.THIS_FILE
-                        || !places.add(Place.of(extent)))
-                .mapToLong(ExtentRecord::logicalLength).reduce(0, Math::addExact);
-        if (elsewhere > Limits.DEFAULT.maxExpansion()) {
-            throw tooMuch(elsewhere + " bytes of zeros, of meta storages and of other places' bytes",
-                    Limits.DEFAULT.maxExpansion());
-        }
-    }
-
-    /// Where the bytes of an extent stand.
-    private record Place(int base, long offset, long length) {
-        static Place of(ExtentRecord extent) {
-            return new Place(extent.base(), extent.fileOffset(), extent.storedLength());
-        }
-    }
-
-    /// {@return the extents, with the flag of those that are the same bytes as others}
-    private List<ExtentRecord> flagged() {
-        Map<Place, Integer> uses = new HashMap<>();
-        extents.forEach(extent -> uses.merge(Place.of(extent), 1, Integer::sum));
-        return extents.stream()
-                .map(extent -> extent.kind() != ExtentKind.ZERO && uses.getOrDefault(Place.of(extent), 0) > 1
-                        ? extent.shared()
-                        : extent)
-                .toList();
-    }
-
-    private void checkBases() {
-        for (int base = 1; base <= bases.size(); base++) {
-            int number = base;
-            if (extents.stream().noneMatch(extent -> extent.base() == number)) {
-                throw new IllegalStateException("no extent names " + bases.get(base - 1));
-            }
-        }
+        checkTree();
+        IndexEncoder.Content content = new IndexEncoder.Content(dtypes.inOrder(), strings.inOrder(), extents, checksums,
+                storages, tensors, dims, names, MemorySegment.ofArray(tree), MemorySegment.ofArray(metadataTree()),
+                bases, namedBases, freeRanges, List.copyOf(unknownSections.values()));
+        return new IndexEncoder(content).encode(sequence);
     }
 
     private static IllegalArgumentException tooMuch(String what, long limit) {
         return new IllegalArgumentException(what + " cannot be saved: readers accept " + limit);
     }
 
-    IndexEncoder encoder() {
-        if (ownedExtents != extents.size()) {
-            throw new IllegalStateException("extents were added, but not their storage");
-        }
-        checkBases();
-        checkTree();
-        return new IndexEncoder(new IndexEncoder.Content(dtypes, strings, flagged(), checksums, storages, tensors,
-                tensorNames, names, MemorySegment.ofArray(tree), MemorySegment.ofArray(metadataTree()), bases,
-                freeRanges));
-    }
-
     private void checkTree() {
         StateTreeReader reader = new StateTreeReader(MemorySegment.ofArray(tree), Limits.DEFAULT, 0);
         try {
-            TreeRules.checkState(reader, tensors.size(), storages.size(), dtypes.size());
+            TreeRules.checkState(reader, tensors.count(), storages.count(), dtypes.count());
         } catch (FormatException e) {
             throw new IllegalStateException("the state tree does not fit the index: " + e.what(), e);
         }
@@ -305,22 +305,13 @@ public final class IndexBuilder {
         return writer.toByteArray();
     }
 
-    /// Such tables are short: a search costs less than a map beside them.
-    private static <T> int numberOf(List<T> table, T value) {
-        int number = table.indexOf(value);
-        if (number < 0) {
-            table.add(value);
-        }
-        return number < 0 ? table.size() - 1 : number;
-    }
-
     private static byte[] nullTree() {
         StateTreeWriter writer = new StateTreeWriter();
         writer.writeNull();
         return writer.toByteArray();
     }
 
-    private static int checkNumber(int number, int count, String what) {
+    private static int checkNumber(int number, long count, String what) {
         if (number < 0 || number >= count) {
             throw new IllegalArgumentException("there is no " + what + " " + number + " of " + count);
         }
@@ -334,5 +325,31 @@ public final class IndexBuilder {
                     + " bytes, the limit is " + Limits.DEFAULT.maxNameBytes());
         }
         return utf8;
+    }
+
+    /// Different values, numbered in the order in which they come.
+    private static final class Numbered<T> {
+        private final Map<T, Integer> numbers = new HashMap<>();
+        private final List<T> values = new ArrayList<>();
+
+        int numberOf(T value) {
+            Integer number = numbers.putIfAbsent(value, values.size());
+            if (number == null) {
+                values.add(value);
+            }
+            return number == null ? values.size() - 1 : number;
+        }
+
+        T get(int number) {
+            return values.get(number);
+        }
+
+        int count() {
+            return values.size();
+        }
+
+        List<T> inOrder() {
+            return values;
+        }
     }
 }

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -125,6 +126,23 @@ public final class Snapshot {
         return new Snapshot(source, limits, header, commit, slot.offset(), passedOver);
     }
 
+    /// Opens the snapshot of a commit record that was found by searching the file for one.
+    ///
+    /// @param source the file
+    /// @param header its header
+    /// @param commit the record
+    /// @param place where it was found
+    /// @param limits how much to believe
+    /// @param passedOver why no snapshot opens in the usual way
+    /// @return the snapshot
+    /// @throws FormatException if the record is none of this file, or the snapshot is damaged or breaks a rule
+    /// @throws IOException if reading fails
+    static Snapshot openFound(ByteSource source, Header header, CommitRecord commit, long place, Limits limits,
+            FormatException passedOver) throws IOException {
+        commit.checkFound(header, place, source.size());
+        return new Snapshot(source, limits, header, commit, place, passedOver);
+    }
+
     private record Slot(long offset, @Nullable CommitRecord decoded, @Nullable FormatException fault) {
         CommitRecord commit() {
             if (fault != null) {
@@ -209,7 +227,7 @@ public final class Snapshot {
 
     /// Small indexes go to the heap, where memory is quick to get and to give back; large ones beside it, where a
     /// channel can read into them without a second copy.
-    private static MemorySegment allocate(long length) {
+    static MemorySegment allocate(long length) {
         return length <= SMALL_INDEX
                 ? MemorySegment.ofArray(new byte[(int) length])
                 : Arena.ofAuto().allocate(length, Long.BYTES);
@@ -223,8 +241,13 @@ public final class Snapshot {
         }
     }
 
-    private static FormatException truncated(long offset, EOFException cause) {
+    static FormatException truncated(long offset, EOFException cause) {
         return Rule.V11_TRUNCATED.broken("the file became shorter while it was read", offset, cause);
+    }
+
+    /// {@return how much is believed}
+    Limits limits() {
+        return limits;
     }
 
     /// {@return the file's header}
@@ -282,17 +305,36 @@ public final class Snapshot {
         while (next.sequence() > sequence + 1) {
             next = parent(next);
         }
-        return new Snapshot(source, limits, header, parent(next), next.previousRecord(), null);
+        return openParent(next, parent(next));
     }
 
-    private void checkWalk(long steps) {
+    /// Opens the snapshot before this one.
+    ///
+    /// @return the snapshot, or nothing if this is the first
+    /// @throws FormatException if it is damaged or breaks a rule
+    /// @throws IOException if reading fails
+    public Optional<Snapshot> previous() throws IOException {
+        return commit.sequence() == 1 ? Optional.empty() : Optional.of(openParent(commit, parent(commit)));
+    }
+
+    /// {@return the snapshot of a commit that [#parent] gave}
+    ///
+    /// @param next the commit after it
+    /// @param parent the commit
+    Snapshot openParent(CommitRecord next, CommitRecord parent) throws IOException {
+        return new Snapshot(source, limits, header, parent, next.previousRecord(), null);
+    }
+
+    /// Refuses to look at more commits than the limits allow.
+    void checkWalk(long steps) {
         if (steps > limits.maxSnapshots()) {
             throw Rule.V8_LIMIT.broken(
                     "there are " + steps + " snapshots to look at, the limit is " + limits.maxSnapshots(), place + 8);
         }
     }
 
-    private CommitRecord parent(CommitRecord next) throws IOException {
+    /// {@return the commit before another one, from its parent page}
+    CommitRecord parent(CommitRecord next) throws IOException {
         MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
         read(source, next.previousRecord(), page);
         CommitRecord parent = CommitRecord.decode(page, next.previousRecord());
@@ -326,6 +368,20 @@ public final class Snapshot {
     public ExtentRecord extent(int number) {
         rules.checkExtent(check(SectionType.EXTN, number));
         return index.extent(number);
+    }
+
+    /// {@return the sums of an extent whose bytes stand in a file, as they were when it was written}
+    ///
+    /// @param extent which extent
+    /// @throws IllegalArgumentException if it has more chunks than one index can hold, or stands in no file
+    public ExtentSums sums(int extent) {
+        ExtentRecord record = extent(extent);
+        if (record.kind() == ExtentKind.ZERO) {
+            throw new IllegalArgumentException("extent " + extent + " is zeros, which have no sums");
+        }
+        int[] checksums = new int[Math.toIntExact(((record.storedLength() - 1) >>> header.chunkLog2()) + 1)];
+        Arrays.setAll(checksums, chunk -> checksum(record.firstChecksum() + chunk));
+        return new ExtentSums(checksums, record.digest());
     }
 
     /// {@return how many other files there are in which bytes of this one stand}
@@ -440,6 +496,11 @@ public final class Snapshot {
             throw new IndexOutOfBoundsException("checksum " + number + " of " + index.count(SectionType.CHKS));
         }
         return index.checksum(number);
+    }
+
+    /// {@return the sections of the index that this version does not know, in their order}
+    public List<UnknownSection> unknownSections() {
+        return index.unknownSections();
     }
 
     /// {@return a reader at the start of the state tree}

@@ -1,70 +1,82 @@
 package io.undercroft.format;
 
-import io.undercroft.format.internal.Fields;
-import io.undercroft.format.internal.Intervals;
-import io.undercroft.format.internal.SectionType;
+import io.undercroft.format.internal.Coverage;
+import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
-/// Reads every byte of a file that a snapshot accounts for, and compares.
+/// Reads every byte of a file that its snapshots account for, and compares.
 ///
-/// Together with [Snapshot#open] it finds every flipped bit of a file with one commit: in the fixed pages, the index,
-/// the extents, and the zeros between them. Where a snapshot follows others in its file, bytes between its extents may
-/// belong to those, and are not looked at. Extents in other files are not read either; that they could not be verified
-/// is reported by rule V18. Bytes pass through a buffer of 1 MiB.
+/// Together with [Snapshot#open] it finds every flipped bit: in the fixed pages, the indexes and parent pages of all
+/// snapshots, their extents, and the zeros between them; but not in ranges that are declared free. Extents in other files
+/// are read too if [BaseFiles] finds these, else counted.
+///
+/// Each run of bytes is read once, however many storages and snapshots have it in common, through a buffer of 1 MiB. Memory
+/// is needed for the indexes of two snapshots, and some 70 bytes for each run.
 public final class Verifier {
-    private static final long BUFFER = 1 << 20;
-
     private final ByteSource source;
-    private final Snapshot snapshot;
+    private final Snapshot newest;
+    private final Scan scan;
+    private final CheckedBases bases;
+    private final VerifiedRuns runs;
+    private final List<CommitRecord> chain = new ArrayList<>();
     private final List<Damage> damages = new ArrayList<>();
-    private final MemorySegment buffer;
+    /// Whether what the snapshots cover is known: all of them could be opened, and their records break no rule.
+    private boolean isCoverageKnown = true;
 
-    private Verifier(ByteSource source, Snapshot snapshot) {
+    private Verifier(ByteSource source, Snapshot newest, BaseFiles files) {
         this.source = source;
-        this.snapshot = snapshot;
-        this.buffer = MemorySegment.ofArray(new byte[(int) Math.min(BUFFER, snapshot.commit().committedLength())]);
+        this.newest = newest;
+        this.scan = new Scan(newest.header().chunkLog2(), newest.commit().committedLength());
+        this.bases = new CheckedBases(files, newest.limits(), scan);
+        this.runs = new VerifiedRuns(source, scan, bases);
     }
 
-    /// Verifies a file.
+    /// Verifies a snapshot and all those before it.
     ///
     /// @param source the file
-    /// @param snapshot what [Snapshot#open] made of it
-    /// @return all that is wrong, in the order of the rules of `SPEC.md`; empty for a sound file
+    /// @param snapshot what [Snapshot#open] made of it, to verify the whole file; or an earlier one
+    /// @param bases where its bases are
+    /// @return all that is wrong, and how much was not looked at
+    /// @throws FormatException by rule V11 if the file becomes shorter meanwhile
     /// @throws IOException if reading fails
-    public static List<Damage> verify(ByteSource source, Snapshot snapshot) throws IOException {
-        Verifier verifier = new Verifier(source, snapshot);
-        verifier.verifyPages();
-        boolean sound = verifier.verifyIndex();
-        verifier.verifyStorages();
-        if (sound) {
-            verifier.reportBases();
+    public static Verification verify(ByteSource source, Snapshot snapshot, BaseFiles bases) throws IOException {
+        try {
+            return new Verifier(source, snapshot, bases).verify();
+        } catch (EOFException e) {
+            throw Snapshot.truncated(FormatException.NO_OFFSET, e);
         }
-        if (sound && snapshot.commit().sequence() == 1) {
-            verifier.verifyGaps();
+    }
+
+    private Verification verify() throws IOException {
+        verifyPages();
+        verifyChain();
+        if (isCoverageKnown) {
+            verifyCoverage();
         }
-        return List.copyOf(verifier.damages);
+        return new Verification(damages, runs.unreadCount(), runs.unreadBytes());
     }
 
     private void verifyPages() throws IOException {
-        FormatException passedOver = snapshot.passedOver();
+        FormatException passedOver = newest.passedOver();
         if (passedOver != null) {
-            report(passedOver, Damage.NO_STORAGE, Layout.PAGE);
+            report(Damage.WHOLE_FILE, passedOver, Layout.PAGE);
         }
-        verifyPage(0, page -> Header.decode(page).equals(snapshot.header()));
-        long own = snapshot.place();
-        verifyPage(own, page -> CommitRecord.decode(page, own).equals(snapshot.commit()));
-        if (snapshot.header().isSealed()) {
-            verifyZero(Layout.PAGE, snapshot.header().dataStart());
-            verifyZero(snapshot.commit().committedLength(), own);
-            return;
+        long own = newest.place();
+        verifyPage(0, page -> Header.decode(page).equals(newest.header()));
+        verifyPage(own, page -> isOwnOrLater(CommitRecord.decode(page, own)));
+        if (newest.header().isSealed()) {
+            verifyZero(Layout.PAGE, newest.header().dataStart());
+            verifyZero(newest.commit().committedLength(), own);
+        } else {
+            verifyZero(Layout.PREFIX_BYTES, newest.header().dataStart());
+            verifyOtherSlot();
         }
-        long other = Layout.slotOffset(snapshot.commit().sequence() + 1);
-        verifyPage(other, page -> CommitRecord.isEmpty(page)
-                || CommitRecord.decode(page, other).uuid().equals(snapshot.header().uuid()));
-        verifyZero(Layout.PREFIX_BYTES, snapshot.header().dataStart());
     }
 
     private interface PageCheck {
@@ -72,123 +84,211 @@ public final class Verifier {
     }
 
     private void verifyPage(long offset, PageCheck check) throws IOException {
-        MemorySegment page = buffer.asSlice(0, Layout.PAGE);
-        source.read(offset, page);
+        MemorySegment page = scan.page(source, offset);
         try {
             if (!check.isSound(page)) {
-                report(Rule.V14_CHECKSUM, Damage.NO_STORAGE, offset, Layout.PAGE,
+                report(Damage.WHOLE_FILE, Rule.V14_CHECKSUM, offset, Layout.PAGE,
                         "the page is not what it was when the file was opened");
             }
         } catch (FormatException e) {
-            report(e, Damage.NO_STORAGE, Layout.PAGE);
+            report(Damage.WHOLE_FILE, e, Layout.PAGE);
         }
+    }
+
+    /// A writer may have committed more since the file was opened.
+    private boolean isOwnOrLater(CommitRecord commit) {
+        return commit.equals(newest.commit()) || isLater(commit);
+    }
+
+    private boolean isLater(CommitRecord commit) {
+        return commit.uuid().equals(newest.header().uuid()) && commit.sequence() > newest.commit().sequence();
+    }
+
+    /// The slot that the next commit will take has the commit before, unless one was torn while it was written there: that
+    /// was passed over then. The slots say nothing about an earlier snapshot.
+    private void verifyOtherSlot() throws IOException {
+        CommitRecord commit = newest.commit();
+        if (newest.passedOver() != null || newest.place() != Layout.slotOffset(commit.sequence())) {
+            return;
+        }
+        long other = Layout.slotOffset(commit.sequence() + 1);
+        byte[] slot = scan.page(source, other).toArray(ValueLayout.JAVA_BYTE);
+        MemorySegment before = commit.sequence() == 1
+                ? MemorySegment.ofArray(new byte[Layout.PAGE])
+                : scan.page(source, commit.previousRecord());
+        if (before.mismatch(MemorySegment.ofArray(slot)) >= 0 && !isLater(MemorySegment.ofArray(slot), other)) {
+            report(Damage.WHOLE_FILE, Rule.V19_CHAIN, other, Layout.PAGE,
+                    "the slot that is not the newest commit's does not have the commit before it");
+        }
+    }
+
+    private boolean isLater(MemorySegment slot, long offset) {
+        try {
+            return isLater(CommitRecord.decode(slot, offset));
+        } catch (FormatException e) {
+            return false;
+        }
+    }
+
+    private void verifyChain() throws IOException {
+        CommitRecord commit = newest.commit();
+        Snapshot newer = verifySnapshot(newest);
+        chain.add(commit);
+        for (CommitRecord before = parent(commit); before != null; before = parent(commit)) {
+            newer = verifyEarlier(commit, before, newer);
+            chain.add(before);
+            commit = before;
+        }
+    }
+
+    /// {@return the commit before another one, or null if there is none or it cannot be told}
+    private @Nullable CommitRecord parent(CommitRecord commit) throws IOException {
+        if (commit.sequence() == 1) {
+            return null;
+        }
+        try {
+            newest.checkWalk(newest.commit().sequence());
+            return newest.parent(commit);
+        } catch (FormatException e) {
+            isCoverageKnown = false;
+            report(commit.sequence() - 1, e, Layout.PAGE);
+            return null;
+        }
+    }
+
+    /// {@return the earlier snapshot if all its records can be used}
+    private @Nullable Snapshot verifyEarlier(CommitRecord next, CommitRecord commit, @Nullable Snapshot newer)
+            throws IOException {
+        Snapshot earlier;
+        try {
+            earlier = newest.openParent(next, commit);
+        } catch (FormatException e) {
+            isCoverageKnown = false;
+            report(commit.sequence(), e, 0);
+            return null;
+        }
+        Snapshot sound = verifySnapshot(earlier);
+        if (newer != null && sound != null) {
+            verifyFreeRanges(earlier, newer);
+        }
+        return sound;
+    }
+
+    /// {@return the snapshot if all its records can be used}
+    private @Nullable Snapshot verifySnapshot(Snapshot snapshot) throws IOException {
+        boolean isSound = verifyIndex(snapshot);
+        verifyBases(snapshot);
+        verifyStorages(snapshot);
+        isCoverageKnown &= isSound;
+        return isSound ? snapshot : null;
     }
 
     /// Checks the index as it is in the file, and as it was when the snapshot was opened, which is the same if it is
     /// mapped. Returns whether all its records can be used.
-    private boolean verifyIndex() throws IOException {
+    private boolean verifyIndex(Snapshot snapshot) throws IOException {
         CommitRecord commit = snapshot.commit();
-        ExtentSums sums = sums(commit.indexOffset(), commit.indexLength());
+        ExtentSums sums = scan.sums(source, commit.indexOffset(), commit.indexLength());
         if (!sums.digest().equals(commit.rootDigest())) {
-            report(Rule.V14_CHECKSUM, Damage.NO_STORAGE, commit.indexOffset(), commit.indexLength(),
+            report(commit.sequence(), Rule.V14_CHECKSUM, commit.indexOffset(), commit.indexLength(),
                     "the digest of the index does not match");
         }
         List<FormatException> faults = snapshot.faults();
-        faults.forEach(fault -> report(fault, Damage.NO_STORAGE, 0));
+        faults.forEach(fault -> report(commit.sequence(), fault, 0));
         return faults.isEmpty();
     }
 
-    private void verifyStorages() throws IOException {
+    /// Says what is wrong with a base once, at the newest snapshot that names it.
+    private void verifyBases(Snapshot snapshot) throws IOException {
+        for (int number = 0; number < snapshot.baseCount(); number++) {
+            try {
+                bases.open(snapshot.base(number));
+            } catch (FormatException e) {
+                if (e.code().equals(Rule.V18_BASE.code())) { // what else may be wrong was reported with the index
+                    report(snapshot.commit().sequence(), e, 0);
+                }
+            }
+        }
+    }
+
+    private void verifyStorages(Snapshot snapshot) throws IOException {
         for (int number = 0; number < snapshot.storageCount(); number++) {
             try {
-                verifyStorage(number);
+                verifyStorage(snapshot, number);
             } catch (FormatException _) {
                 // Its records are at fault, which was reported with those of the index.
             }
         }
     }
 
-    private void verifyStorage(int number) throws IOException {
+    private void verifyStorage(Snapshot snapshot, int number) throws IOException {
         StorageRecord storage = snapshot.storage(number);
         for (int i = 0; i < storage.extentCount(); i++) {
             ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
-            if (extent.kind() == ExtentKind.RAW && extent.base() == ExtentRecord.THIS_FILE) {
-                verifyExtent(number, extent);
+            Optional<ExtentSums> sums = extent.kind() == ExtentKind.ZERO
+                    ? Optional.empty()
+                    : runs.sums(snapshot, extent);
+            if (sums.isPresent()) {
+                compare(snapshot, number, extent, sums.get());
             }
         }
     }
 
-    private void reportBases() {
-        int[] extents = new int[snapshot.baseCount() + 1];
-        for (int number = 0; number < snapshot.extentCount(); number++) {
-            extents[snapshot.extent(number).base()]++;
-        }
-        for (int number = 0; number < snapshot.baseCount(); number++) {
-            BaseRecord base = snapshot.base(number);
-            report(Rule.V18_BASE, Damage.NO_STORAGE, snapshot.index().fileOffset(SectionType.BASE, number), 0,
-                    extents[number + 1] + " extents in the file " + FormatException.quote(base.path())
-                            + " were not verified");
-        }
-    }
-
-    private void verifyExtent(int storage, ExtentRecord extent) throws IOException {
-        ExtentSums sums = sums(extent.fileOffset(), extent.storedLength());
+    private void compare(Snapshot snapshot, int storage, ExtentRecord extent, ExtentSums sums) {
+        long sequence = snapshot.commit().sequence();
+        int chunkLog2 = snapshot.header().chunkLog2();
         int[] found = sums.checksums();
         boolean sound = true;
         for (int chunk = 0; chunk < found.length; chunk++) {
             if (found[chunk] != snapshot.checksum(extent.firstChecksum() + chunk)) {
-                long start = (long) chunk << snapshot.header().chunkLog2();
-                long length = Math.min(1L << snapshot.header().chunkLog2(), extent.storedLength() - start);
-                report(Rule.V14_CHECKSUM, storage, extent.fileOffset() + start, length,
-                        "the checksum of a chunk does not match");
+                long start = (long) chunk << chunkLog2;
+                long length = Math.min(1L << chunkLog2, extent.storedLength() - start);
+                damages.add(new Damage(Rule.V14_CHECKSUM, sequence, storage, extent.base(),
+                        extent.fileOffset() + start, length, "the checksum of a chunk does not match"));
                 sound = false;
             }
         }
         if (sound && !sums.digest().equals(extent.digest())) {
-            report(Rule.V14_CHECKSUM, storage, extent.fileOffset(), extent.storedLength(),
-                    "the digest of an extent does not match");
+            damages.add(new Damage(Rule.V14_CHECKSUM, sequence, storage, extent.base(), extent.fileOffset(),
+                    extent.storedLength(), "the digest of an extent does not match"));
         }
     }
 
-    private void verifyGaps() throws IOException {
-        Intervals covered = new Intervals(snapshot.index(), snapshot.commit());
-        long end = snapshot.header().dataStart();
-        for (int rank = 0; rank < covered.count(); rank++) {
-            if (covered.isInThisFile(rank)) {
-                verifyZero(end, covered.start(rank));
-                end = covered.end(rank);
+    /// What a snapshot declares free, all later ones do too.
+    private void verifyFreeRanges(Snapshot earlier, Snapshot newer) {
+        int at = 0;
+        for (int number = 0; number < earlier.freeRangeCount(); number++) {
+            FreeRange range = earlier.freeRange(number);
+            while (at < newer.freeRangeCount() && newer.freeRange(at).offset() < range.offset()) {
+                at++;
+            }
+            if (at == newer.freeRangeCount() || !newer.freeRange(at).equals(range)) {
+                report(newer.commit().sequence(), Rule.V19_CHAIN, range.offset(), range.length(),
+                        "a range that the snapshot before declares free is not declared free");
             }
         }
-        verifyZero(end, snapshot.commit().committedLength());
+    }
+
+    private void verifyCoverage() throws IOException {
+        try {
+            new Coverage(runs.table(), VerifiedRuns.OWN_FILE, newest.index(), chain)
+                    .walk(newest.header().dataStart(), this::verifyZero);
+        } catch (FormatException e) {
+            report(Damage.WHOLE_FILE, e, 0);
+        }
     }
 
     private void verifyZero(long from, long to) throws IOException {
-        for (long at = from; at < to; at += buffer.byteSize()) {
-            MemorySegment piece = buffer.asSlice(0, Math.min(buffer.byteSize(), to - at));
-            source.read(at, piece);
-            long nonZero = Fields.firstNonZero(piece, 0, piece.byteSize());
-            if (nonZero < piece.byteSize()) {
-                report(Rule.V3_GAP, Damage.NO_STORAGE, at + nonZero, 1, "a byte that nothing covers is not zero");
-                return;
-            }
+        long nonZero = scan.firstNonZero(source, from, to);
+        if (nonZero < to) {
+            report(Damage.WHOLE_FILE, Rule.V3_GAP, nonZero, 1, "a byte that nothing covers is not zero");
         }
     }
 
-    private ExtentSums sums(long from, long length) throws IOException {
-        ExtentDigester digester = new ExtentDigester(snapshot.header().chunkLog2());
-        for (long at = 0; at < length; at += buffer.byteSize()) {
-            MemorySegment piece = buffer.asSlice(0, Math.min(buffer.byteSize(), length - at));
-            source.read(from + at, piece);
-            digester.update(piece);
-        }
-        return digester.finish();
+    private void report(long sequence, FormatException fault, long length) {
+        report(sequence, Rule.of(fault), fault.offset(), length, fault.what());
     }
 
-    private void report(FormatException fault, int storage, long length) {
-        report(Rule.of(fault), storage, fault.offset(), length, fault.what());
-    }
-
-    private void report(Rule rule, int storage, long offset, long length, String what) {
-        damages.add(new Damage(rule, storage, offset, length, what));
+    private void report(long sequence, Rule rule, long offset, long length, String what) {
+        damages.add(new Damage(rule, sequence, Damage.NO_STORAGE, ExtentRecord.THIS_FILE, offset, length, what));
     }
 }

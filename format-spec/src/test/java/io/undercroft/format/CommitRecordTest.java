@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
@@ -28,6 +29,31 @@ class CommitRecordTest {
     void messagesThatDoNotFitAreRefused() {
         assertThatIllegalArgumentException().isThrownBy(() -> Features.shared().toByteArray("ö".repeat(255)));
         assertThatIllegalArgumentException().isThrownBy(() -> Features.shared().toByteArray("\uD800"));
+    }
+
+    @Test
+    void aFirstRecordHasTheIdOfItsFileOrOneMadeOfWhatItHolds() {
+        MemorySegment index = new IndexBuilder(FileImage.CHUNK_LOG2).build(1);
+        CommitRecord canonical = CommitRecord.canonical(index, 65_536, 7, "why");
+        CommitRecord first = CommitRecord.first(index, 65_536, Features.OTHER_ID, 7, "why");
+
+        assertThat(canonical.uuid()).isEqualTo(Layout.canonicalUuid(Digests.xxh3(index)));
+        assertThat(first.uuid()).isEqualTo(Features.OTHER_ID);
+        assertThat(first).usingRecursiveComparison().ignoringFields("uuid").isEqualTo(canonical);
+        assertThat(first.committedLength()).isEqualTo(65_536 + index.byteSize());
+        assertThat(first.timeMillis()).isEqualTo(7);
+    }
+
+    @Test
+    void theNextRecordSaysWhereTheParentPageStands() {
+        CommitRecord before = CommitRecord.canonical(new IndexBuilder(FileImage.CHUNK_LOG2).build(1), 65_536);
+        CommitRecord next = before.next(new IndexBuilder(FileImage.CHUNK_LOG2).build(2), 73_728, 8, "next");
+
+        assertThat(next.sequence()).isEqualTo(2);
+        assertThat(next.previousRecord()).isEqualTo(73_728 - 4096);
+        assertThat(next.uuid()).isEqualTo(before.uuid());
+        assertThat(next.timeMillis()).isEqualTo(8);
+        assertThat(next.message()).isEqualTo("next");
     }
 
     @Test

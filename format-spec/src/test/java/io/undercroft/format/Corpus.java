@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -18,7 +19,7 @@ final class Corpus {
 
     private static final byte[] GOLDEN = Golden.resource(Golden.FILE);
     /// Where the bytes of storage 1 of the golden file begin.
-    private static final long PAYLOAD = 0x10080;
+    private static final long PAYLOAD = Layout.DATA_START;
 
     private final Map<String, byte[]> files = new TreeMap<>();
 
@@ -38,6 +39,7 @@ final class Corpus {
         corpus.addWhatIsWrongInText();
         corpus.addWhatIsWrongInPages();
         corpus.addWhatIsWrongInData();
+        corpus.addWhatIsWrongBetweenSnapshots();
         corpus.addWhatIsWrongElsewhere();
         return corpus.files;
     }
@@ -64,7 +66,7 @@ final class Corpus {
         add(Rule.V10_INDEX, "", golden().putInt(tensor + 8, 1000).sealed());
         add(Rule.V13_UNSUPPORTED, "kind", golden().putShort(extent, 3).sealed());
         add(Rule.V15_STRUCTURE, "", golden().putInt(golden.at(SectionType.DTYP, 0) + 12, 0).sealed());
-        add(Rule.V15_STRUCTURE, "count", golden().putLong(golden.entry(SectionType.TENS) + 24, 5).sealed());
+        add(Rule.V15_STRUCTURE, "count", golden().putLong(golden.entry(SectionType.TENS) + 24, 4).sealed());
     }
 
     private void addWhatIsWrongInText() {
@@ -101,6 +103,30 @@ final class Corpus {
         add(Rule.V14_CHECKSUM, "root", golden().putByte(golden().slot() + 96, 0).sealedPage(golden().slot()));
     }
 
+    private void addWhatIsWrongBetweenSnapshots() {
+        byte[] first = Features.shared().toByteArray();
+        int index = Math.toIntExact(Refusals.newest(first).indexOffset());
+        FileImage onIndex = FileImage.after(first);
+        onIndex.addRawExtentAt(index, Arrays.copyOfRange(first, index, index + 64));
+        onIndex.index().addStorage("cpu");
+        add(Rule.V2_RANGE, "earlier", onIndex.toByteArray());
+
+        byte[] damaged = FileImage.after(first).toByteArray();
+        damaged[index + 40] ^= 1;
+        add(Rule.V14_CHECKSUM, "earlier", damaged);
+
+        byte[] torn = Arrays.copyOf(first, first.length + 100);
+        FileImage withTail = FileImage.after(torn);
+        withTail.index().addFreeRange(new FreeRange(first.length, 100));
+        FileImage withLess = FileImage.after(withTail.toByteArray());
+        withLess.index().addFreeRange(new FreeRange(first.length, 99));
+        add(Rule.V19_CHAIN, "free", withLess.toByteArray());
+
+        byte[] three = FileImage.after(FileImage.after(first).toByteArray()).toByteArray();
+        add(Rule.V19_CHAIN, "slot",
+                new Forgery(three).putLong(Layout.slotOffset(2) + 80, 99).sealedPage(Layout.slotOffset(2)));
+    }
+
     private void addWhatIsWrongElsewhere() {
         FileImage based = new FileImage();
         int base = based.index().addBase(Features.croft("not-there.croft", 0));
@@ -111,6 +137,8 @@ final class Corpus {
         System.arraycopy(slotted, slotted.length - Layout.PAGE, slotted, Math.toIntExact(Layout.slotOffset(1)),
                 Layout.PAGE);
         add(Rule.V20_SEAL, "", slotted);
+        Shard missing = Shard.of("not-there.croft", Refusals.newest(GOLDEN));
+        files.put("v21-shard.croftset", SetManifest.canonical(List.of(missing)).encode());
     }
 
     /// Two storages that have some bytes in common, and all checksums right.

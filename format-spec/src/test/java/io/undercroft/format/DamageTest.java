@@ -9,39 +9,40 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /// Accidents: flipped bits, lost tails, torn writes.
 class DamageTest {
     private static final byte[] GOLDEN = Golden.resource(Golden.FILE);
 
-    @Test
-    void everyFlippedBitOfPagesExtentsAndIndexIsFound() {
-        IntStream bits = IntStream.concat(IntStream.range(0, Layout.PREFIX_BYTES * 8),
-                IntStream.range((int) Layout.DATA_START * 8, GOLDEN.length * 8));
-        assertThat(unnoticedFlips(bits)).isEmpty();
-    }
-
-    /// One bit of each byte: which one makes no difference to a test for zero, and eight times the time.
-    @Test
-    void aFlippedBitInAnyByteOfTheGapBeforeTheDataIsFound() {
-        IntStream bits = IntStream.range(Layout.PREFIX_BYTES, (int) Layout.DATA_START).map(at -> at * 8 + at % 8);
-        assertThat(unnoticedFlips(bits)).isEmpty();
-    }
-
-    private static int[] unnoticedFlips(IntStream bits) {
-        byte[] file = GOLDEN.clone();
+    /// A bit of every 97th byte; `property-tests/run bitflips` flips them all.
+    @ParameterizedTest
+    @ValueSource(strings = {"everything", "snapshots", "torn", "dedup", "sealed"})
+    void aFlippedBitIsFound(String name) throws IOException {
+        byte[] file = Golden.resource("golden/" + name + ".croft");
+        Snapshot snapshot = open(file);
         ByteSource source = source(file);
-        return bits.filter(bit -> {
-            file[bit / 8] ^= (byte) (1 << bit % 8);
-            boolean found = isFound(source);
-            file[bit / 8] ^= (byte) (1 << bit % 8);
-            return !found;
-        }).toArray();
+        IntStream places = IntStream.iterate(0, at -> at < file.length, at -> at + 97);
+        assertThat(places.filter(at -> !isFree(snapshot, at) && !isFoundFlipped(source, file, at))).isEmpty();
+    }
+
+    private static boolean isFree(Snapshot snapshot, int at) {
+        return IntStream.range(0, snapshot.freeRangeCount()).mapToObj(snapshot::freeRange)
+                .anyMatch(range -> at >= range.offset() && at < range.offset() + range.length());
+    }
+
+    private static boolean isFoundFlipped(ByteSource source, byte[] file, int at) {
+        file[at] ^= (byte) (1 << at % 8);
+        boolean found = isFound(source);
+        file[at] ^= (byte) (1 << at % 8);
+        return found;
     }
 
     private static boolean isFound(ByteSource source) {
         try {
-            return !Verifier.verify(source, Snapshot.open(source, Limits.DEFAULT)).isEmpty();
+            return !Verifier.verify(source, Snapshot.open(source, Limits.DEFAULT), BaseFiles.none()).damages()
+                    .isEmpty();
         } catch (FormatException e) {
             return true;
         } catch (IOException e) {
@@ -49,21 +50,26 @@ class DamageTest {
         }
     }
 
-    @Test
-    void aFileCutAnywhereIsRefused() {
-        MemorySegment whole = MemorySegment.ofArray(GOLDEN);
-        int[] opened = IntStream.range(0, GOLDEN.length).filter(length -> isOpened(whole.asSlice(0, length))).toArray();
-        assertThat(opened).as("lengths at which a cut file was opened all the same").isEmpty();
+    /// At every 97th length; `property-tests/run truncations` cuts at all.
+    @ParameterizedTest
+    @ValueSource(strings = {"everything", "snapshots", "torn", "dedup", "sealed"})
+    void aFileThatIsCutOpensAtTheSnapshotBeforeOrNotAtAll(String name) throws IOException {
+        byte[] file = Golden.resource("golden/" + name + ".croft");
+        Snapshot newest = open(file);
+        long before = newest.commit().sequence() - 1;
+        long whole = before == 0 ? file.length : newest.openAt(before).commit().committedLength();
+        for (int length = 0; length < file.length; length += 97) {
+            assertThat(sequence(MemorySegment.ofArray(file).asSlice(0, length))).as("cut at %d", length)
+                    .isEqualTo(length < whole ? 0 : before);
+        }
     }
 
-    private static boolean isOpened(MemorySegment file) {
+    /// {@return the number of the snapshot that is opened, or 0 if the file is refused}
+    private static long sequence(MemorySegment file) throws IOException {
         try {
-            Snapshot.open(ByteSource.of(file), Limits.DEFAULT);
-            return true;
+            return Snapshot.open(ByteSource.of(file), Limits.DEFAULT).commit().sequence();
         } catch (FormatException e) {
-            return false;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            return 0;
         }
     }
 
@@ -72,7 +78,7 @@ class DamageTest {
         byte[] longer = Arrays.copyOf(GOLDEN, GOLDEN.length + 1000);
         Arrays.fill(longer, GOLDEN.length, longer.length, (byte) 0x55);
 
-        assertThat(Verifier.verify(source(longer), open(longer))).isEmpty();
+        assertThat(Verifier.verify(source(longer), open(longer), BaseFiles.none()).damages()).isEmpty();
     }
 
     @Test
@@ -82,7 +88,7 @@ class DamageTest {
         assertThat(open(two).commit().sequence()).isEqualTo(2);
         assertThat(open(two).dtype(0).name()).isEqualTo("second");
         assertThat(open(two).passedOver()).isNull();
-        assertThat(Verifier.verify(source(two), open(two))).isEmpty();
+        assertThat(Verifier.verify(source(two), open(two), BaseFiles.none()).damages()).isEmpty();
     }
 
     @Test
@@ -121,7 +127,7 @@ class DamageTest {
         Snapshot first = open(file);
         assertThat(first.commit().sequence()).isEqualTo(1);
         assertThat(first.passedOver()).isNotNull();
-        assertThat(Verifier.verify(source(file), first)).isNotEmpty();
+        assertThat(Verifier.verify(source(file), first, BaseFiles.none()).damages()).isNotEmpty();
     }
 
     private static IndexBuilder secondIndex() {

@@ -4,8 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.undercroft.format.internal.Fields;
+import io.undercroft.format.internal.Index;
+import io.undercroft.format.internal.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -58,11 +63,8 @@ class IndexBuilderTest {
     void whatAReaderWouldRefuseIsRefused() {
         int storage = image.addStorage(new byte[4]);
         int tensor = index.addTensor(scalar(storage, 0));
-        index.addName("taken", tensor);
-
         assertThatIllegalArgumentException().isThrownBy(() -> index.addTensor(scalar(storage, 1)));
         assertThatIllegalArgumentException().isThrownBy(() -> index.addTensor(scalar(storage + 1, 0)));
-        assertThatIllegalArgumentException().isThrownBy(() -> index.addName("taken", tensor));
         assertThatIllegalArgumentException().isThrownBy(() -> index.addName("new", tensor + 1));
         assertThatIllegalArgumentException().isThrownBy(() -> index.addName("x".repeat(4097), tensor));
         assertThatIllegalArgumentException().isThrownBy(() -> index.addName("\uDC00", tensor));
@@ -72,6 +74,132 @@ class IndexBuilderTest {
                 .isThrownBy(() -> index.addRawExtent(65536, 65537, new ExtentDigester(16).finish()));
         assertThatIllegalArgumentException().isThrownBy(() -> index.putMetadata("\uD800", ""));
         assertThatIllegalArgumentException().isThrownBy(() -> new IndexBuilder(10));
+    }
+
+    @Test
+    void aNameThatIsTakenIsRefused() {
+        int tensor = index.addTensor(scalar(image.addStorage(new byte[4]), 0));
+        index.addName("b", tensor);
+        index.addName("taken", tensor);
+        index.addName("taken", tensor);
+
+        assertThatIllegalArgumentException().isThrownBy(() -> index.build(1)).withMessageContaining("'taken'");
+    }
+
+    @Test
+    void namesOfAnyLengthComeBack() throws IOException {
+        int tensor = index.addTensor(scalar(image.addStorage(new byte[4]), 0));
+        for (int length = 0; length <= 4096; length += 16) {
+            index.addName("x".repeat(length), tensor);
+        }
+        Snapshot snapshot = open();
+        for (int name = 0; name < snapshot.nameCount(); name++) {
+            assertThat(snapshot.name(name)).isEqualTo("x".repeat(16 * name));
+        }
+    }
+
+    @Test
+    void aTensorIsShownByTheNameThatWasAddedFirst() throws IOException {
+        int storage = image.addStorage(new byte[4]);
+        int first = index.addTensor(scalar(storage, 0));
+        int second = index.addTensor(scalar(storage, 0));
+        index.addName("m", second);
+        index.addName("z", first);
+        index.addName("a", first);
+
+        Snapshot snapshot = open();
+        assertThat(snapshot.name(snapshot.nameOfTensor(first))).isEqualTo("z");
+        assertThat(snapshot.name(snapshot.nameOfTensor(second))).isEqualTo("m");
+    }
+
+    @Test
+    void unknownSectionsStandBehindTheKnownOnesInTheOrderOfTheirCodes() throws IOException {
+        index.addUnknownSection(Future.SAFE);
+        index.addUnknownSection(Future.UNSAFE);
+        assertThatIllegalArgumentException().isThrownBy(() -> index.addUnknownSection(Future.SAFE));
+
+        assertThat(open().unknownSections()).extracting(UnknownSection::code).containsExactly("NEXT", "rows");
+        assertThat(open().unknownSections()).extracting(UnknownSection::isSafeToCopy).containsExactly(false, true);
+        assertThat(Refusals.verify(image.toByteArray())).isEmpty();
+    }
+
+    @Test
+    void sectionsStandInCanonicalOrder() throws IOException {
+        FileImage everything = Features.everySection();
+        everything.index().addUnknownSection(Future.SAFE);
+        everything.index().addUnknownSection(Future.UNSAFE);
+        MemorySegment bytes = everything.index().build(1);
+        StringBuilder codes = new StringBuilder();
+        long end = Index.directory(bytes).byteSize();
+        for (long entry = Index.HEAD_BYTES; entry < Index.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
+            codes.append(new String(bytes.asSlice(entry, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.US_ASCII));
+            assertThat(Fields.i64(bytes, entry + 8)).isEqualTo((end + 63) / 64 * 64);
+            end = Fields.i64(bytes, entry + 8) + Fields.i64(bytes, entry + 16);
+        }
+        assertThat(codes).hasToString("EXTNSTORTENSDIMSNAMSSTRSDTYPSTRBCHKSTREEMETABASEFREENEXTrowsISUM");
+        assertThat(bytes.byteSize()).isEqualTo((end + 63) / 64 * 64);
+    }
+
+    @Test
+    void checksumsAndDimsStandInTheOrderOfWhatHasThem() throws IOException {
+        byte[] two = new byte[(1 << FileImage.CHUNK_LOG2) + 1];
+        image.addStorage(two);
+        index.addZeroExtent(10);
+        index.addStorage("cpu");
+        int storage = image.addStorage((byte) 1, (byte) 2, (byte) 3, (byte) 4);
+        index.addTensor(scalar(storage, 0));
+        index.addTensor(new TensorRecord(float32, storage, 0, Set.of(), new long[]{1, 1}, new long[]{0, 0}));
+        index.addTensor(new TensorRecord(float32, storage, 0, Set.of(), new long[]{1}, new long[]{7}));
+        Snapshot snapshot = open();
+
+        assertThat(snapshot.extent(0).firstChecksum()).isZero();
+        assertThat(snapshot.extent(1).firstChecksum()).isZero();
+        assertThat(snapshot.extent(2).firstChecksum()).isEqualTo(2);
+        assertThat(snapshot.index().count(SectionType.CHKS)).isEqualTo(3);
+        assertThat(snapshot.index().count(SectionType.DIMS)).isEqualTo(6);
+        assertThat(snapshot.tensor(2).stride()).containsExactly(7);
+    }
+
+    @Test
+    void storagesFarBeyondTheFileAreRefused() {
+        index.addZeroExtent(Limits.DEFAULT.maxExpansion());
+        index.addStorage("meta");
+        assertThat(index.build(1).byteSize()).isPositive();
+
+        index.addZeroExtent(1);
+        index.addStorage("meta");
+        assertThatIllegalArgumentException().isThrownBy(() -> index.build(1)).withMessageContaining("readers accept");
+    }
+
+    @Test
+    void moreSectionsThanReadersAcceptAreRefused() {
+        for (int i = 0; i < 250; i++) {
+            index.addUnknownSection(new UnknownSection(String.format("x%03d", i), true, 1, MemorySegment.NULL));
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> index.build(1)).withMessageContaining("sections");
+    }
+
+    @Test
+    void whatCannotBeAnUnknownSectionIsRefused() {
+        MemorySegment bytes = MemorySegment.ofArray(new byte[6]);
+        assertThatIllegalArgumentException().isThrownBy(() -> new UnknownSection("TENS", true, 1, bytes));
+        assertThatIllegalArgumentException().isThrownBy(() -> new UnknownSection("abc", true, 1, bytes));
+        assertThatIllegalArgumentException().isThrownBy(() -> new UnknownSection("abc\u0100", true, 1, bytes));
+        assertThatIllegalArgumentException().isThrownBy(() -> new UnknownSection("abcd", true, 0, bytes));
+        assertThatIllegalArgumentException().isThrownBy(() -> new UnknownSection("abcd", true, 4, bytes));
+        assertThat(new UnknownSection("abcd", true, 3, bytes).count()).isEqualTo(2);
+    }
+
+    @Test
+    void aBuilderMayGoOnAfterAnIndexWasBuilt() throws IOException {
+        int storage = image.addStorage(new byte[4]);
+        index.addName("b", index.addTensor(scalar(storage, 0)));
+        MemorySegment first = index.build(1);
+        assertThat(index.build(1).mismatch(first)).isEqualTo(-1);
+
+        index.addName("a", index.addTensor(scalar(storage, 0)));
+        assertThat(open().findTensor("a")).isEqualTo(1);
+        assertThat(open().findTensor("b")).isZero();
     }
 
     @Test

@@ -104,7 +104,7 @@ class OpeningTest {
         public static int readAll(byte[] file) throws IOException {
             ByteSource source = ByteSource.of(MemorySegment.ofArray(file));
             Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
-            Verifier.verify(source, snapshot);
+            Verifier.verify(source, snapshot, BaseFiles.none());
             IntStream.range(0, snapshot.storageCount()).forEach(snapshot::storage);
             IntStream.range(0, snapshot.extentCount()).forEach(snapshot::extent);
             IntStream.range(0, snapshot.tensorCount()).forEach(snapshot::tensor);

@@ -15,8 +15,21 @@ final class Refusals {
         return Snapshot.open(source(file), Limits.DEFAULT);
     }
 
+    /// {@return the newest commit of a file}
+    static CommitRecord newest(byte[] file) {
+        try {
+            return open(file).commit();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     static List<Damage> verify(byte[] file) throws IOException {
-        return Verifier.verify(source(file), open(file));
+        return verify(file, BaseFiles.none()).damages();
+    }
+
+    static Verification verify(byte[] file, BaseFiles bases) throws IOException {
+        return Verifier.verify(source(file), open(file), bases);
     }
 
     static void refused(Rule rule, byte[] file) {
@@ -26,7 +39,8 @@ final class Refusals {
     /// At opening, or as the first thing that verifying finds.
     static void refused(Rule rule, byte[] file, Limits limits) {
         try {
-            assertThat(Verifier.verify(source(file), Snapshot.open(source(file), limits))).extracting(Damage::rule)
+            assertThat(Verifier.verify(source(file), Snapshot.open(source(file), limits), BaseFiles.none()).damages())
+                    .extracting(Damage::rule)
                     .startsWith(rule);
         } catch (FormatException e) {
             assertThat(e.code()).isEqualTo(rule.code());

@@ -94,9 +94,9 @@ class RuleTest {
 
     @Test
     void v3ReportsBytesThatNothingCovers() throws IOException {
-        for (long at : new long[]{0x3000, 0xFFFF, 0x10050, 0x10FFF}) {
+        for (long at : new long[]{0x3000, 0xFFFF, 0x10050, 0x20FFF}) {
             assertThat(damages(new Forgery(GOLDEN).putByte(at, 1).sealed())).singleElement()
-                    .isEqualTo(new Damage(Rule.V3_GAP, Damage.NO_STORAGE, at, 1,
+                    .isEqualTo(new Damage(Rule.V3_GAP, Damage.WHOLE_FILE, Damage.NO_STORAGE, 0, at, 1,
                             "a byte that nothing covers is not zero"));
         }
     }
@@ -181,7 +181,7 @@ class RuleTest {
         refused(Rule.V8_LIMIT, GOLDEN, limit("maxSections", 10));
         refused(Rule.V8_LIMIT, GOLDEN, limit("maxDepth", 1));
         refused(Rule.V8_LIMIT, GOLDEN, limit("maxNameBytes", 8));
-        refused(Rule.V7_EXPANSION, GOLDEN, limit("maxExpansion", -10_000));
+        refused(Rule.V7_EXPANSION, GOLDEN, limit("maxExpansion", -100_000));
     }
 
     /// {@return the default limits but for one}
@@ -236,7 +236,7 @@ class RuleTest {
 
     @Test
     void v10RefusesATensorThatClaimsTheNameOfAnother() {
-        refused(Rule.V10_INDEX, forgery.putInt(forgery.at(SectionType.TENS, 5) + 32, 1).sealed());
+        refused(Rule.V10_INDEX, forgery.putInt(forgery.at(SectionType.TENS, 4) + 32, 1).sealed());
     }
 
     @Test
@@ -302,24 +302,25 @@ class RuleTest {
 
     @Test
     void v14ReportsTheChunkThatWasHit() throws IOException {
-        assertThat(damages(new Forgery(GOLDEN).putByte(0x10080, 0).sealed())).singleElement()
-                .isEqualTo(new Damage(Rule.V14_CHECKSUM, 1, 0x10080, 48, "the checksum of a chunk does not match"));
+        assertThat(damages(new Forgery(GOLDEN).putByte(0x10000, 0).sealed())).singleElement()
+                .isEqualTo(
+                        new Damage(Rule.V14_CHECKSUM, 1, 1, 0, 0x10000, 48, "the checksum of a chunk does not match"));
     }
 
     @Test
     void v14ReportsADigestWhenOnlyTheChecksumWasForged() throws IOException {
-        byte[] forged = new Forgery(GOLDEN).putByte(0x10080, 0).sealed();
-        MemorySegment extent = MemorySegment.ofArray(forged).asSlice(0x10080, 48);
+        byte[] forged = new Forgery(GOLDEN).putByte(0x10000, 0).sealed();
+        MemorySegment extent = MemorySegment.ofArray(forged).asSlice(0x10000, 48);
         byte[] twice = new Forgery(forged).putInt(forgery.at(SectionType.CHKS, 1), Digests.crc32c(extent)).sealed();
         assertThat(damages(twice)).singleElement().isEqualTo(
-                new Damage(Rule.V14_CHECKSUM, 1, 0x10080, 48, "the digest of an extent does not match"));
+                new Damage(Rule.V14_CHECKSUM, 1, 1, 0, 0x10000, 48, "the digest of an extent does not match"));
     }
 
     @Test
     void v15RefusesMalformedTables() {
         long tens = forgery.entry(SectionType.TENS);
-        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putLong(tens + 24, 5).sealed());
-        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(tens + 32, 32).putLong(tens + 24, 12).sealed());
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putLong(tens + 24, 4).sealed());
+        refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(tens + 32, 32).putLong(tens + 24, 10).sealed());
         refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(tens + 32, 0).sealed());
         refused(Rule.V15_STRUCTURE, new Forgery(GOLDEN).putInt(tens, SectionType.STOR.code()).sealed());
         refused(Rule.V15_STRUCTURE,
@@ -380,7 +381,7 @@ class RuleTest {
     }
 
     private static List<Damage> damages(byte[] file) throws IOException {
-        return Verifier.verify(ByteSource.of(MemorySegment.ofArray(file)), open(file));
+        return Verifier.verify(ByteSource.of(MemorySegment.ofArray(file)), open(file), BaseFiles.none()).damages();
     }
 
     private static Snapshot open(byte[] file) throws IOException {

@@ -8,7 +8,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.UUID;
 
-/// Little-endian fields of a record, read in place wherever they lie.
+/// Little-endian fields of a record, read and put in place wherever they lie.
 public final class Fields {
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED
             .withOrder(ByteOrder.LITTLE_ENDIAN);
@@ -64,6 +64,21 @@ public final class Fields {
     /// {@return a UUID, whose bytes are in the order of its text}
     public static UUID uuid(MemorySegment bytes, long at) {
         return new UUID(bytes.get(BIG_ENDIAN, at), bytes.get(BIG_ENDIAN, at + 8));
+    }
+
+    /// Puts the low 16 bits of a number.
+    public static void putShort(MemorySegment bytes, long at, int value) {
+        bytes.set(SHORT, at, (short) value);
+    }
+
+    /// Puts 32 bits.
+    public static void putInt(MemorySegment bytes, long at, int value) {
+        bytes.set(INT, at, value);
+    }
+
+    /// Puts 64 bits.
+    public static void putLong(MemorySegment bytes, long at, long value) {
+        bytes.set(LONG, at, value);
     }
 
     /// {@return whether all bytes of a range are zero}

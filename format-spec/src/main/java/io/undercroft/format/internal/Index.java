@@ -15,10 +15,15 @@ import io.undercroft.format.Rule;
 import io.undercroft.format.StorageRecord;
 import io.undercroft.format.TensorFlag;
 import io.undercroft.format.TensorRecord;
+import io.undercroft.format.UnknownSection;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.zip.CRC32C;
@@ -51,13 +56,13 @@ public final class Index {
 
     private final MemorySegment bytes;
     private final long fileOffset;
-    private final Map<SectionType, Section> sections = new EnumMap<>(SectionType.class);
+    private final Map<SectionType, Table> sections = new EnumMap<>(SectionType.class);
     private final Set<Integer> codes = new HashSet<>();
     private @Nullable CheckedBlocks blocks;
 
-    private record Section(long start, long count, int recordSize) {
+    private record Table(long start, long count, int recordSize) {
         /// A section that need not be there, and is not.
-        static final Section MISSING = new Section(0, 0, 0);
+        static final Table MISSING = new Table(0, 0, 0);
     }
 
     private Index(MemorySegment bytes, long fileOffset) {
@@ -130,7 +135,7 @@ public final class Index {
 
     /// Makes use of section ISUM; without it, checks all there is at once, and that this is not too much.
     private void readBlocks(Limits limits) {
-        Section sums = sections.get(SectionType.ISUM);
+        Table sums = sections.get(SectionType.ISUM);
         if (sums == null) {
             if (bytes.byteSize() > limits.maxIndexBytes()) {
                 throw tooLarge(bytes.byteSize(), limits.maxIndexBytes(), fileOffset);
@@ -230,7 +235,7 @@ public final class Index {
         checkTable(entry, type, count, recordSize, length);
         if (type != null) {
             checkCount(type, count, limits, fileOffset + entry);
-            sections.put(type, new Section(start, count, (int) recordSize));
+            sections.put(type, new Table(start, count, (int) recordSize));
         } else if ((flags & CRITICAL) != 0) {
             throw Rule.V13_UNSUPPORTED.broken("the index has the unknown section " + name(entry),
                     fileOffset + entry);
@@ -267,11 +272,11 @@ public final class Index {
     }
 
     private String name(long entry) {
-        StringBuilder name = new StringBuilder();
-        for (int i = 0; i < 4; i++) {
-            name.append((char) Fields.u8(bytes, entry + i));
-        }
-        return FormatException.quote(name.toString());
+        return FormatException.quote(code(entry));
+    }
+
+    private String code(long entry) {
+        return new String(bytes.asSlice(entry, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.ISO_8859_1);
     }
 
     /// {@return all bytes of the index}
@@ -300,14 +305,18 @@ public final class Index {
 
     private long sound(SectionType type, long number, long length) {
         long at = place(type, number);
-        if (blocks != null) {
-            blocks.require(at, length);
-        }
+        requireSound(at, length);
         return at;
     }
 
+    private void requireSound(long at, long length) {
+        if (blocks != null) {
+            blocks.require(at, length);
+        }
+    }
+
     private long place(SectionType type, long number) {
-        Section section = sectionOf(type);
+        Table section = sectionOf(type);
         return section.start() + number * section.recordSize();
     }
 
@@ -321,11 +330,37 @@ public final class Index {
         return fileOffset;
     }
 
+    /// {@return the size of a record of a section in bytes, which a newer minor version may have made wider}
+    public int recordSize(SectionType type) {
+        return sectionOf(type).recordSize();
+    }
+
+    /// {@return the sections that this version does not know, in the order of their entries}
+    ///
+    /// @throws FormatException by rule V14 if their bytes are not those that were written
+    public List<UnknownSection> unknownSections() {
+        List<UnknownSection> unknown = new ArrayList<>();
+        for (long entry = HEAD_BYTES; entry < directory(bytes).byteSize(); entry += ENTRY_BYTES) {
+            if (SectionType.of(Fields.i32(bytes, entry)) == null) {
+                unknown.add(unknownSection(entry));
+            }
+        }
+        return List.copyOf(unknown);
+    }
+
+    private UnknownSection unknownSection(long entry) {
+        long start = Fields.i64(bytes, entry + 8);
+        long length = Fields.i64(bytes, entry + 16);
+        requireSound(start, length);
+        return new UnknownSection(code(entry), (Fields.u32(bytes, entry + 4) & SAFE_TO_COPY) != 0,
+                Fields.u32(bytes, entry + 32), bytes.asSlice(start, length));
+    }
+
     /// {@return all bytes of a section}
     ///
     /// @throws FormatException by rule V14 if they are not those that were written
-    MemorySegment section(SectionType type) {
-        Section section = sectionOf(type);
+    public MemorySegment section(SectionType type) {
+        Table section = sectionOf(type);
         long length = section.count() * section.recordSize();
         return bytes.asSlice(sound(type, 0, length), length);
     }
@@ -479,7 +514,7 @@ public final class Index {
         return Utf8.decode(bytes, text(Fields.i64(bytes, at), length), length);
     }
 
-    private Section sectionOf(SectionType type) {
-        return sections.getOrDefault(type, Section.MISSING);
+    private Table sectionOf(SectionType type) {
+        return sections.getOrDefault(type, Table.MISSING);
     }
 }

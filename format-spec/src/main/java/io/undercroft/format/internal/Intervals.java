@@ -28,26 +28,6 @@ public final class Intervals {
         this.sorted = IndexSort.sorted(count, this::compare);
     }
 
-    /// {@return how many ranges there are, those of no bytes included}
-    public int count() {
-        return count;
-    }
-
-    /// {@return where the range of this rank starts in its file}
-    public long start(int rank) {
-        return offset(sorted[rank]);
-    }
-
-    /// {@return where the range of this rank ends in its file}
-    public long end(int rank) {
-        return offset(sorted[rank]) + length(sorted[rank]);
-    }
-
-    /// {@return whether the range of this rank lies in this file}
-    public boolean isInThisFile(int rank) {
-        return base(sorted[rank]) == ExtentRecord.THIS_FILE && length(sorted[rank]) > 0;
-    }
-
     /// Checks that ranges either have no byte in common or are the same bytes, flagged so.
     ///
     /// @param chunkLog2 the logarithm of the chunk size: longer extents share no bytes
@@ -61,9 +41,9 @@ public final class Intervals {
         }
         for (int rank = 1; rank < count; rank++) {
             boolean same = compare(sorted[rank - 1], sorted[rank]) == 0;
-            if (!same && base(sorted[rank - 1]) == base(sorted[rank]) && start(rank) < end(rank - 1)) {
+            if (!same && base(sorted[rank - 1]) == base(sorted[rank]) && offset(sorted[rank]) < end(sorted[rank - 1])) {
                 throw Rule.V2_RANGE.broken("two extents, or an extent and the index or a free range, overlap",
-                        start(rank));
+                        offset(sorted[rank]));
             }
         }
     }
@@ -95,6 +75,10 @@ public final class Intervals {
         int order = Integer.compare(base(left), base(right));
         order = order != 0 ? order : Long.compare(offset(left), offset(right));
         return order != 0 ? order : Long.compare(length(left), length(right));
+    }
+
+    private long end(int item) {
+        return offset(item) + length(item);
     }
 
     private int base(int item) {

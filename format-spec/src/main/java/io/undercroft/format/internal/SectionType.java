@@ -71,7 +71,11 @@ public enum SectionType {
 
     /// {@return the four characters as a little-endian number}
     public int code() {
-        String name = name();
+        return code(name());
+    }
+
+    /// {@return the code of four characters, each up to U+00FF, as a little-endian number}
+    public static int code(String name) {
         return name.charAt(0) | name.charAt(1) << 8 | name.charAt(2) << 16 | name.charAt(3) << 24;
     }
 

@@ -1,0 +1,63 @@
+package io.undercroft.format;
+
+import io.undercroft.format.internal.Fields;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+
+/// Reads runs of bytes of any length through one buffer. Belongs to one thread.
+final class Scan {
+    private static final int LARGEST_BUFFER = 1 << 20;
+    private static final int LARGEST_CHUNK_LOG2 = 30;
+
+    private final MemorySegment buffer;
+    private final ExtentDigester chunks;
+
+    /// A scan of a file, and of others beside it.
+    ///
+    /// @param chunkLog2 the logarithm of the chunk size
+    /// @param length how much of the file there is to read, at least a page
+    Scan(int chunkLog2, long length) {
+        this.buffer = MemorySegment.ofArray(new byte[(int) Math.min(LARGEST_BUFFER, length)]);
+        this.chunks = new ExtentDigester(chunkLog2);
+    }
+
+    /// {@return a page, which is good until the next call}
+    MemorySegment page(ByteSource source, long offset) throws IOException {
+        return piece(source, offset, Layout.PAGE);
+    }
+
+    /// {@return the sums over a range}
+    ExtentSums sums(ByteSource source, long offset, long length) throws IOException {
+        return sums(chunks, source, offset, length);
+    }
+
+    /// {@return the digest of the first bytes of a file}
+    Digest128 digest(ByteSource source, long length) throws IOException {
+        return sums(new ExtentDigester(LARGEST_CHUNK_LOG2), source, 0, length).digest();
+    }
+
+    private ExtentSums sums(ExtentDigester digester, ByteSource source, long offset, long length) throws IOException {
+        for (long at = 0; at < length; at += buffer.byteSize()) {
+            digester.update(piece(source, offset + at, Math.min(buffer.byteSize(), length - at)));
+        }
+        return digester.finish();
+    }
+
+    /// {@return the place of the first byte of a range that is not zero, or `to`}
+    long firstNonZero(ByteSource source, long from, long to) throws IOException {
+        for (long at = from; at < to; at += buffer.byteSize()) {
+            MemorySegment piece = piece(source, at, Math.min(buffer.byteSize(), to - at));
+            long found = Fields.firstNonZero(piece, 0, piece.byteSize());
+            if (found < piece.byteSize()) {
+                return at + found;
+            }
+        }
+        return to;
+    }
+
+    private MemorySegment piece(ByteSource source, long offset, long length) throws IOException {
+        MemorySegment piece = buffer.asSlice(0, length);
+        source.read(offset, piece);
+        return piece;
+    }
+}

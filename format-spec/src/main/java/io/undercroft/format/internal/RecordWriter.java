@@ -1,0 +1,139 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.BaseRecord;
+import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.FreeRange;
+import io.undercroft.format.TensorFlag;
+import io.undercroft.format.TensorRecord;
+
+/// The records of an index, field by field, as section 7 of `SPEC.md` lists them.
+public final class RecordWriter {
+    private RecordWriter() {}
+
+    /// Writes the head of the directory.
+    public static void head(FieldWriter out, int sections, long length, long sequence, int crc) {
+        out.u32("signature", Index.SIGNATURE);
+        out.u32("section count", sections);
+        out.u64("index length", length);
+        out.u64("sequence", sequence);
+        out.u32("CRC32C of the directory", crc);
+        out.zeros("reserved", 4);
+    }
+
+    /// Writes an entry of the directory.
+    public static void entry(FieldWriter out, Section section, long start, int crc) {
+        out.u32("section " + section.name(), section.code());
+        out.u32("flags", section.flags());
+        out.u64("offset in the index", start);
+        out.u64("length", section.length());
+        out.u64("count", section.count());
+        out.u32("record size", (int) section.recordSize());
+        out.u32("CRC32C", crc);
+        out.zeros("reserved", 8);
+    }
+
+    /// Writes a record of EXTN.
+    public static void extent(FieldWriter out, ExtentRecord extent) {
+        out.u16("extent kind", extent.kind().code());
+        out.u16("extent flags", extent.isShared() ? Index.SHARED : 0);
+        out.u32("base", extent.base());
+        out.u64("file offset", extent.fileOffset());
+        out.u64("stored length", extent.storedLength());
+        out.u64("logical length", extent.logicalLength());
+        out.u64("first checksum", extent.firstChecksum());
+        out.digest("digest", extent.digest());
+        out.zeros("reserved", 8);
+    }
+
+    /// Writes a record of STOR.
+    public static void storage(FieldWriter out, long nbytes, long firstExtent, int extentCount, int device) {
+        out.u64("storage nbytes", nbytes);
+        out.u64("first extent", firstExtent);
+        out.u32("extent count", extentCount);
+        out.zeros("flags", 4);
+        out.u32("device string", device);
+        out.zeros("reserved", 12);
+    }
+
+    /// Writes a record of TENS.
+    ///
+    /// @param firstDim where its sizes and strides start in DIMS
+    /// @param name the number of the name it is shown by, or [Index#NONE]
+    public static void tensor(FieldWriter out, TensorRecord tensor, long firstDim, int name) {
+        out.u32("tensor dtype", tensor.dtype());
+        out.u16("rank", tensor.rank());
+        out.u16("flags", flags(tensor));
+        out.u32("storage", tensor.storage());
+        out.u32("bit offset", tensor.bitOffset());
+        out.u64("byte offset", tensor.byteOffset());
+        out.u64("first dim", firstDim);
+        out.u32("name", name);
+        out.zeros("reserved", 28);
+    }
+
+    private static int flags(TensorRecord tensor) {
+        int bits = 0;
+        for (TensorFlag flag : tensor.flags()) {
+            bits |= flag.bit();
+        }
+        return bits;
+    }
+
+    /// Writes a record of DIMS that is a size.
+    public static void size(FieldWriter out, long size) {
+        out.u64("size", size);
+    }
+
+    /// Writes a record of DIMS that is a stride.
+    public static void stride(FieldWriter out, long stride) {
+        out.u64("stride", stride);
+    }
+
+    /// Writes a record of CHKS.
+    public static void checksum(FieldWriter out, int crc) {
+        out.u32("chunk CRC32C", crc);
+    }
+
+    /// Writes a record of NAMS.
+    public static void name(FieldWriter out, long text, int length, int tensor) {
+        out.u64("name text offset", text);
+        out.u32("text length", length);
+        out.u32("tensor", tensor);
+        out.zeros("reserved", 8);
+    }
+
+    /// Writes a record of STRS.
+    public static void string(FieldWriter out, long text, int length) {
+        out.u64("string text offset", text);
+        out.u32("text length", length);
+        out.zeros("reserved", 4);
+    }
+
+    /// Writes a record of DTYP.
+    public static void dtype(FieldWriter out, long text, int length, int bits) {
+        out.u64("dtype text offset", text);
+        out.u32("text length", length);
+        out.u32("bits per block", bits);
+        out.u32("elements per block", 1);
+        out.zeros("reserved", 12);
+    }
+
+    /// Writes a record of BASE.
+    public static void base(FieldWriter out, long text, int length, BaseRecord base) {
+        out.u64("path text offset", text);
+        out.u32("text length", length);
+        out.u16("base kind", base.kind().code());
+        out.u16("base depth", base.depth());
+        out.uuid("base uuid", base.uuid());
+        out.digest("base digest", base.digest());
+        out.u64("base length", base.length());
+        out.u64("base sequence", base.sequence());
+        out.zeros("reserved", 32);
+    }
+
+    /// Writes a record of FREE.
+    public static void freeRange(FieldWriter out, FreeRange range) {
+        out.u64("free offset", range.offset());
+        out.u64("free length", range.length());
+    }
+}
