@@ -1,9 +1,15 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Shard;
+import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.internal.CroftWriter;
+import io.undercroft.serializer.internal.CroftFormat;
+import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -12,8 +18,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.Queue;
 import java.util.SequencedCollection;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /// A saved state, opened: tensors by name and the tree they stand in, of a file of any known format.
@@ -43,6 +53,7 @@ public final class Checkpoint implements AutoCloseable {
     private final String format;
     private final MappedFile file;
     private final Contents contents;
+    private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private Checkpoint(Path path, String format, MappedFile file, Contents contents) {
@@ -69,11 +80,32 @@ public final class Checkpoint implements AutoCloseable {
     /// @return what it holds
     /// @throws IOException if the file is missing, a directory or not readable
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
+    /// @throws NoSuchElementException if the options name a snapshot that it has not
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
-        MappedFile file = MappedFile.open(path, options.mapping());
+        return open(path, options, new MapBudget(), file -> {
+            CheckpointFormat format = Formats.of(file);
+            Contents contents = format.open(file, options);
+            checkSnapshot(path, options, format.name(), contents);
+            return new Checkpoint(path, format.name(), file, contents);
+        });
+    }
+
+    /// Opens a file of a set, with mappings out of a budget that it shares with the others.
+    static Checkpoint open(Path path, Shard shard, OpenOptions options, MapBudget budget) throws IOException {
+        return open(path, options, budget, file -> new Checkpoint(path, new CroftFormat().name(), file,
+                CroftFormat.openShard(file, shard, options)));
+    }
+
+    @FunctionalInterface
+    private interface Opening {
+        Checkpoint open(MappedFile file) throws IOException;
+    }
+
+    private static Checkpoint open(Path path, OpenOptions options, MapBudget budget, Opening opening)
+            throws IOException {
+        MappedFile file = MappedFile.open(path, options.mapping(), budget);
         try {
-            var format = Formats.of(file);
-            return new Checkpoint(path, format.name(), file, format.open(file, options));
+            return opening.open(file);
         } catch (FormatException e) {
             file.close();
             throw e.file() == null ? e.withFile(path.toString()) : e;
@@ -83,26 +115,60 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
+    private static void checkSnapshot(Path path, OpenOptions options, String format, Contents contents) {
+        if (options.snapshot().isPresent() && contents.snapshot().isEmpty()) {
+            throw new NoSuchElementException(
+                    path + " has no snapshot " + options.snapshot().getAsLong() + ": a file of the "
+                            + "format " + format + " has none; open it without naming one");
+        }
+    }
+
     /// Saves a state as a `.croft` file, durably and atomically: the file appears whole under its name or not at all, and
     /// a file of that name stays as it was until then.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @return what became of the bytes
+    /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
-    public static void save(Path path, @Nullable Object state) throws IOException {
-        save(path, state, SaveOptions.defaults());
+    public static DedupReport save(Path path, @Nullable Object state) throws IOException {
+        return save(path, state, SaveOptions.defaults());
     }
 
     /// Saves a state as a `.croft` file, durably and atomically.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to save
+    /// @param options what else to save, and how
+    /// @return what became of the bytes
+    /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
-    public static void save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        CroftWriter.save(path, state, options);
+    public static DedupReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        return new CroftWriter(Disk.system()).save(path, state, options);
+    }
+
+    /// Opens what is left of a damaged `.croft` file, copy-on-write.
+    ///
+    /// @param path the file
+    /// @return its tensors, the sound ones apart from the damaged ones
+    /// @throws FormatException if no snapshot of it opens, or it is no `.croft` file
+    /// @throws IOException if the file is missing, a directory or not readable
+    public static Salvage salvage(Path path) throws IOException {
+        return salvage(path, OpenOptions.defaults());
+    }
+
+    /// Opens what is left of a damaged `.croft` file. All bytes of its storages are read.
+    ///
+    /// @param path the file
+    /// @param options how; whatever they say of checksums, all are looked at
+    /// @return its tensors, the sound ones apart from the damaged ones
+    /// @throws FormatException if no snapshot of it opens, or it is no `.croft` file
+    /// @throws IOException if the file is missing, a directory or not readable
+    /// @throws IllegalArgumentException if it should be mapped shared: a damaged file is not written to
+    public static Salvage salvage(Path path, OpenOptions options) throws IOException {
+        return CroftSalvage.open(path, options);
     }
 
     /// {@return the name of the file's format, for instance `croft` or `torch-zip`}
@@ -130,17 +196,19 @@ public final class Checkpoint implements AutoCloseable {
         return contents.names();
     }
 
-    /// {@return whether there is a tensor of that name}
+    /// {@return whether there is a tensor of that name} Reads no element.
     ///
     /// @param name a tensor's name
     public boolean contains(String name) {
-        return contents.tensor(name).isPresent();
+        return contents.contains(name);
     }
 
-    /// {@return the tensor of that name; always the same object}
+    /// {@return the tensor of that name; always the same object} If the [policy][ChecksumPolicy] says so, its storage is
+    /// checked now.
     ///
     /// @param name one of [#names]
     /// @throws NoSuchElementException if there is none
+    /// @throws FormatException if what describes it is damaged, or its elements are
     public Tensor tensor(String name) {
         return contents.tensor(name).orElseThrow(() -> new NoSuchElementException(
                 path + " has no tensor '" + FormatException.quote(name) + "' among its " + names().size()));
@@ -151,18 +219,60 @@ public final class Checkpoint implements AutoCloseable {
         return contents.storages();
     }
 
-    /// Reads the whole file and checks it against its checksums.
+    /// {@return all committed states of the file, the newest first} Empty if the format has no such thing, as most have not.
     ///
-    /// @return what is damaged; empty if all is well
     /// @throws IOException if reading fails
-    public List<Damage> verify() throws IOException {
+    /// @throws FormatException if an earlier commit is damaged or missing
+    public List<SnapshotInfo> snapshots() throws IOException {
+        return contents.snapshots();
+    }
+
+    /// {@return the committed state that was opened, if the format has such a thing}
+    public Optional<SnapshotInfo> snapshot() {
+        return contents.snapshot();
+    }
+
+    /// {@return why a newer commit was passed over when this was opened, if one was} A crash while somebody appended leaves
+    /// such a commit; so does damage.
+    public Optional<FormatException> passedOver() {
+        return contents.passedOver();
+    }
+
+    /// {@return the damaged parts of storages that were met so far} Which storages are looked at, and when, says
+    /// [OpenOptions#verification(ChecksumPolicy)].
+    public List<Damage> damages() {
+        return contents.damages();
+    }
+
+    /// Reads the whole file, earlier snapshots included, and checks it against its checksums. Other files in which bytes of it
+    /// stand are read as far as these bytes go.
+    ///
+    /// @return what is damaged, and how much could not be looked at as it stands in other files
+    /// @throws IOException if reading fails
+    public Verification verify() throws IOException {
         return contents.verify();
     }
 
-    /// Releases the storages and the file. The second and later calls do nothing.
+    /// Reads all bytes of the storages in the background, and checks them against their checksums.
+    ///
+    /// @param found told of each damage as it is met, in the thread that reads
+    /// @return a way to wait for the end, or to end it before
+    /// @throws IllegalStateException if this is closed
+    public Scrub scrub(Consumer<Damage> found) {
+        Scrub scrub = Scrub.start(contents, path.toString(), found);
+        scrubs.add(scrub);
+        if (closed.get()) {
+            scrub.close();
+            throw new IllegalStateException(path + " is closed");
+        }
+        return scrub;
+    }
+
+    /// Releases the storages and the file, and ends what reads in the background. The second and later calls do nothing.
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
+            scrubs.forEach(Scrub::close);
             try {
                 contents.release();
             } finally {

@@ -4,6 +4,13 @@
 /// plain values and tensors ([io.undercroft.serializer.state]); tensors are found by name, which is their path in the tree.
 /// Other file formats are added through [io.undercroft.serializer.spi].
 ///
+/// A `.croft` file may hold several *snapshots* of a state ([SnapshotInfo][io.undercroft.serializer.SnapshotInfo]), have bytes
+/// in other files, its *bases*, and be one *shard* of a [ShardSet][io.undercroft.serializer.ShardSet]. Its bytes are under
+/// checksums, which are looked at when [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says so, by a
+/// [Scrub][io.undercroft.serializer.Scrub] in the background, or all at once by
+/// [Checkpoint.verify][io.undercroft.serializer.Checkpoint#verify]; of a file that is damaged,
+/// [Salvage][io.undercroft.serializer.Salvage] gives what is sound.
+///
 /// Parameters and results are never null unless they say so.
 @NullMarked
 package io.undercroft.serializer;

@@ -69,7 +69,7 @@ class CheckpointTest {
             assertThat(c.tensor("head").stride()).containsExactly(1, 3);
             assertThat(c.tensor("head").contentEquals(weight.transpose(0, 1))).isTrue();
             assertThat(c.storages()).hasSize(2);
-            assertThat(c.verify()).isEmpty();
+            assertThat(c.verify().damages()).isEmpty();
         }
     }
 
@@ -238,7 +238,7 @@ class CheckpointTest {
             c.tensor("sparse").setLong(3, 0);
             assertThat(c.tensor("sparse").getLong(0)).isEqualTo(3);
             assertThat(c.tensor("meta").device()).isEqualTo(Device.META);
-            assertThat(c.verify()).isEmpty();
+            assertThat(c.verify().damages()).isEmpty();
         }
     }
 
@@ -431,8 +431,8 @@ class CheckpointTest {
         bytes[0x10000 + 64 + 4] ^= 1;
         Files.write(file, bytes);
         try (Checkpoint c = Checkpoint.open(file)) {
-            assertThat(c.verify()).singleElement().satisfies(damage -> {
-                assertThat(damage.where()).isEqualTo("tensor bad");
+            assertThat(c.verify().damages()).singleElement().satisfies(damage -> {
+                assertThat(damage.where()).isEqualTo("tensor 'bad'");
                 assertThat(damage.offset()).isEqualTo(0x10000 + 64);
             });
             assertThat(c.tensor("good").contentEquals(counting(10))).isTrue();
@@ -451,7 +451,7 @@ class CheckpointTest {
             assertThat(c.tensor("layer.1999").getFloat(1)).isEqualTo(1f);
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
                     .withMessageContaining(file.toString()).extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
-            assertThat(c.verify()).isNotEmpty().allSatisfy(
+            assertThat(c.verify().damages()).isNotEmpty().allSatisfy(
                     damage -> assertThat(damage.what()).contains("V14-CHECKSUM"));
             assertThat(c.tensor("layer.3").getFloat(2)).isEqualTo(2f);
         }

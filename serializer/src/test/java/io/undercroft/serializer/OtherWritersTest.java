@@ -25,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,7 +51,7 @@ class OtherWritersTest {
 
             assertThat(a.storage().get(0)).isEqualTo((byte) 9);
             assertThat(b.storage().get(0)).isEqualTo((byte) 1);
-            assertThat(checkpoint.verify()).isEmpty();
+            assertThat(checkpoint.verify().damages()).isEmpty();
         }
     }
 
@@ -97,8 +98,7 @@ class OtherWritersTest {
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> there.storage().get(0))
                     .withMessageContaining("model.safetensors").extracting(FormatException::code)
                     .isEqualTo("V18-BASE");
-            assertThat(checkpoint.verify()).singleElement().extracting(Damage::toString).asString()
-                    .contains("V18-BASE");
+            assertThat(checkpoint.verify()).isEqualTo(new Verification(List.of(), 1, BYTES.length));
         }
     }
 
@@ -123,13 +123,13 @@ class OtherWritersTest {
 
     private Path save() throws IOException {
         index.setTree(tree.toByteArray());
-        byte[] bytes = index.build(1);
+        MemorySegment bytes = index.build(1);
         long offset = Layout.placeIndex(Layout.DATA_START + BYTES.length);
-        CommitRecord commit = CommitRecord.canonical(MemorySegment.ofArray(bytes), offset);
+        CommitRecord commit = CommitRecord.canonical(bytes, offset);
         byte[] file = Arrays.copyOf(Header.of(commit.uuid(), CHUNK_LOG2).encode(), (int) commit.committedLength());
         System.arraycopy(commit.encode(), 0, file, (int) Layout.slotOffset(1), Layout.PAGE);
         System.arraycopy(BYTES, 0, file, (int) Layout.DATA_START, BYTES.length);
-        System.arraycopy(bytes, 0, file, (int) offset, bytes.length);
+        MemorySegment.ofArray(file).asSlice(offset, bytes.byteSize()).copyFrom(bytes);
         return Files.write(folder.resolve("other.croft"), file);
     }
 }

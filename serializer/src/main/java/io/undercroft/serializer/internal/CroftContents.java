@@ -2,34 +2,30 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.ByteSource;
 import io.undercroft.format.DTypeRecord;
-import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Rule;
 import io.undercroft.format.Snapshot;
-import io.undercroft.format.StorageRecord;
 import io.undercroft.format.TensorRecord;
 import io.undercroft.format.Verifier;
-import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.mmap.Piece;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedCollection;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -40,21 +36,44 @@ import org.jspecify.annotations.Nullable;
 final class CroftContents implements Contents, StateDecoder.Tables {
     private final MappedFile file;
     private final ByteSource source;
+    private final Snapshot newest;
     private final Snapshot snapshot;
-    private final OpenOptions options;
-    private final Map<Integer, Storage> storages = new ConcurrentHashMap<>();
+    private final CroftStorages storages;
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
+    /// Sound tensors on damaged storages.
+    private final Map<Integer, Tensor> spared = new ConcurrentHashMap<>();
     private final Object treeLock = new Object();
     private volatile @Nullable Tree tree;
 
     /// The decoded state with its names. (A record, since the state itself may be null.)
     private record Tree(@Nullable Object state, StateIndex names) {}
 
-    CroftContents(MappedFile file, ByteSource source, Snapshot snapshot, OpenOptions options) {
+    private CroftContents(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options) {
         this.file = file;
-        this.source = source;
+        this.source = new FileSource(file);
+        this.newest = newest;
         this.snapshot = snapshot;
-        this.options = options;
+        this.storages = new CroftStorages(file, snapshot, options, new Bases(file.path(), options));
+    }
+
+    /// Opens a snapshot of a file.
+    ///
+    /// @param file the file
+    /// @param newest its newest snapshot
+    /// @param snapshot the one that is wanted
+    /// @param options how
+    /// @return its contents
+    static CroftContents open(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options) {
+        CroftContents contents = new CroftContents(file, newest, snapshot, options);
+        try {
+            return contents.reading(() -> {
+                contents.storages.checkAll();
+                return contents;
+            });
+        } catch (Throwable e) {
+            contents.release();
+            throw e;
+        }
     }
 
     @Override
@@ -76,8 +95,33 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     public Optional<Tensor> tensor(String name) {
         return reading(() -> {
             int number = snapshot.findTensor(name);
-            return number < 0 ? Optional.<Tensor>empty() : Optional.of(tensor(number));
+            return number < 0 ? Optional.<Tensor>empty() : Optional.of(sound(number));
         });
+    }
+
+    @Override
+    public boolean contains(String name) {
+        return reading(() -> snapshot.findTensor(name) >= 0);
+    }
+
+    @Override
+    public List<SnapshotInfo> snapshots() throws IOException {
+        return newest.chain().stream().map(SnapshotInfo::of).toList();
+    }
+
+    @Override
+    public Optional<SnapshotInfo> snapshot() {
+        return Optional.of(SnapshotInfo.of(snapshot.commit()));
+    }
+
+    @Override
+    public Optional<FormatException> passedOver() {
+        return Optional.ofNullable(newest.passedOver()).map(fault -> fault.withFile(file.path().toString()));
+    }
+
+    @Override
+    public List<Damage> damages() {
+        return storages.damages();
     }
 
     @Override
@@ -86,42 +130,59 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     @Override
-    public List<Damage> verify() throws IOException {
-        List<Damage> damages = new ArrayList<>();
-        for (io.undercroft.format.Damage damage : Verifier.verify(source, snapshot)) {
-            damages.add(new Damage(place(damage.storage()), damage.offset(), damage.length(),
-                    damage.what() + " [" + damage.rule().code() + "]"));
-        }
+    public Verification verify() throws IOException {
+        var found = Verifier.verify(source, newest, storages.bases());
+        DamageNames names = new DamageNames(newest);
+        List<Damage> damages = found.damages().stream().map(names::name).toList();
         if (damages.isEmpty()) {
             tree();
         }
-        return damages;
+        return new Verification(damages, found.unverifiedExtents(), found.unverifiedBytes());
     }
 
-    /// Only the storages that were asked for exist.
+    @Override
+    public void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
+        storages.scrub(found, pulse);
+    }
+
+    /// {@return the damage of a storage, as its bytes stand in files}
+    ///
+    /// @param number which storage
+    /// @throws IOException if reading fails
+    Optional<DamagedStorage> check(int number) throws IOException {
+        return storages.check(number, () -> {});
+    }
+
     @Override
     public void release() {
-        storages.values().forEach(Contents::release);
+        storages.close();
     }
 
-    /// Runs something that reads the index, which is mapped if it is large: the file may have become shorter. What is wrong
-    /// is said with the file's name.
     private <T extends @Nullable Object> T reading(Supplier<T> access) {
-        try {
-            return file.guard(access);
-        } catch (FormatException e) {
-            throw e.file() == null ? e.withFile(file.path().toString()) : e;
-        }
+        return Reads.guarded(file, access);
     }
 
     @Override
     public Tensor tensor(int number) {
-        return tensors.computeIfAbsent(checkNumber(number, snapshot.tensorCount(), "tensor"), this::makeTensor);
+        checkNumber(number, snapshot.tensorCount(), "tensor");
+        return tensors.computeIfAbsent(number, _ -> {
+            TensorRecord record = snapshot.tensor(number);
+            return makeTensor(number, record, storage(record.storage()));
+        });
+    }
+
+    /// The tensor for somebody who wants to read it: it is told now if it is damaged.
+    private Tensor sound(int number) {
+        TensorRecord record = snapshot.tensor(number);
+        Storage storage = storages.storageFor(record.storage(), number);
+        return storage == storage(record.storage())
+                ? tensor(number)
+                : spared.computeIfAbsent(number, _ -> makeTensor(number, record, storage));
     }
 
     @Override
     public Storage storage(int number) {
-        return storages.computeIfAbsent(checkNumber(number, snapshot.storageCount(), "storage"), this::makeStorage);
+        return storages.storage(checkNumber(number, snapshot.storageCount(), "storage"));
     }
 
     @Override
@@ -130,13 +191,12 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         return DType.opaque(record.name(), record.bits());
     }
 
-    private Tensor makeTensor(int number) {
-        TensorRecord record = snapshot.tensor(number);
+    private Tensor makeTensor(int number, TensorRecord record, Storage storage) {
         Set<Tensor.Flag> flags = TensorFlags.fromFile(record.flags());
         DType dtype = dtype(record.dtype());
         try {
             return Tensor
-                    .of(storage(record.storage()), dtype, elementOffset(record, dtype), Shape.of(record.shape()),
+                    .of(storage, dtype, elementOffset(record, dtype), Shape.of(record.shape()),
                             record.stride())
                     .withFlags(flags);
         } catch (IllegalArgumentException | ArithmeticException e) {
@@ -154,60 +214,6 @@ final class CroftContents implements Contents, StateDecoder.Tables {
                             + dtype.name());
         }
         return bits / dtype.bits();
-    }
-
-    private Storage makeStorage(int number) {
-        StorageRecord record = snapshot.storage(number);
-        Device device = options.deviceFor(savedDevice(record));
-        if (device.isMeta()) {
-            return Storage.meta(record.nbytes());
-        }
-        if (!device.isCpu()) {
-            throw new FormatException("CROFT-DEVICE",
-                    "storage " + number + " belongs on " + device + ", which is not there",
-                    FormatException.NO_OFFSET, "Map devices when opening: OpenOptions.devices(d -> Device.CPU)");
-        }
-        return Storage.deferred(record.nbytes(), () -> reading(() -> allocate(record)));
-    }
-
-    private static Device savedDevice(StorageRecord record) {
-        try {
-            return Device.parse(record.device());
-        } catch (IllegalArgumentException _) {
-            throw Rule.V15_STRUCTURE.broken("a storage has the device '" + FormatException.quote(record.device()) + "'",
-                    FormatException.NO_OFFSET);
-        }
-    }
-
-    /// One extent is a window on the mapping that all share, unless another storage has the same bytes of the file. What is
-    /// not a window is a mapping or copy of its own, so that writing to one storage does not show in another.
-    private Allocation allocate(StorageRecord record) {
-        List<ExtentRecord> extents = IntStream.range(record.firstExtent(), record.firstExtent() + record.extentCount())
-                .mapToObj(snapshot::extent)
-                .toList();
-        List<Piece> pieces = extents.stream().map(this::piece).toList();
-        boolean shared = extents.stream().anyMatch(ExtentRecord::isShared);
-        if (shared && file.mode() == MapMode.SHARED) {
-            throw new UnsupportedOperationException(
-                    "a storage has bytes of the file in common with another one; mapped "
-                            + "shared, writing to one would show in the other");
-        }
-        return pieces.size() == 1 && !shared
-                && pieces.getFirst() instanceof Piece.FilePiece(MappedFile _, long offset, long length)
-                        ? file.window(offset, length)
-                        : file.allocation(pieces);
-    }
-
-    private Piece piece(ExtentRecord extent) {
-        if (extent.base() != ExtentRecord.THIS_FILE) {
-            throw Rule.V18_BASE.broken("bytes of a storage stand in the file "
-                    + FormatException.quote(snapshot.base(extent.base() - 1).path()) + ", which is not open",
-                    FormatException.NO_OFFSET);
-        }
-        return switch (extent.kind()) {
-            case RAW, FOREIGN -> file.piece(extent.fileOffset(), extent.storedLength());
-            case ZERO -> new Piece.ZeroPiece(extent.logicalLength());
-        };
     }
 
     private Tree tree() {
@@ -246,26 +252,6 @@ final class CroftContents implements Contents, StateDecoder.Tables {
                         FormatException.NO_OFFSET);
             }
         });
-    }
-
-    private String place(int storage) {
-        if (storage == io.undercroft.format.Damage.NO_STORAGE) {
-            return "the file";
-        }
-        return IntStream.range(0, snapshot.nameCount())
-                .filter(name -> isOn(name, storage))
-                .mapToObj(name -> "tensor " + snapshot.name(name))
-                .findFirst()
-                .orElse("storage " + storage);
-    }
-
-    /// A name that is itself damaged belongs to no storage that could be told.
-    private boolean isOn(int name, int storage) {
-        try {
-            return snapshot.tensor(snapshot.tensorOfName(name)).storage() == storage;
-        } catch (FormatException _) {
-            return false;
-        }
     }
 
     private static int checkNumber(int number, int count, String what) {

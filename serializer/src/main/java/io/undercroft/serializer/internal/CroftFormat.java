@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.ByteSource;
 import io.undercroft.format.Limits;
+import io.undercroft.format.Shard;
 import io.undercroft.format.Snapshot;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
@@ -9,10 +9,9 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.util.Optional;
 
 /// Our own format.
-final class CroftFormat implements CheckpointFormat {
+public final class CroftFormat implements CheckpointFormat {
     /// Enough of the signature to tell; what damages the rest is then called by its name.
     private static final byte[] SIGNATURE_START = {(byte) 0x89, 'C', 'R', 'F'};
 
@@ -31,26 +30,23 @@ final class CroftFormat implements CheckpointFormat {
         return MemorySegment.ofArray(start).mismatch(MemorySegment.ofArray(SIGNATURE_START)) < 0;
     }
 
-    @Override
-    public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        ByteSource source = new FileSource(file);
-        return new CroftContents(file, source, Snapshot.open(source, Limits.DEFAULT), options);
+    /// Opens a file of a set at the snapshot that the set means.
+    ///
+    /// @param file the file
+    /// @param shard what the set says of it
+    /// @param options how to map it
+    /// @return the contents
+    /// @throws io.undercroft.format.FormatException by rule V21 if it is another file, or does not have that snapshot
+    /// @throws IOException if reading fails
+    public static Contents openShard(MappedFile file, Shard shard, OpenOptions options) throws IOException {
+        Snapshot snapshot = shard.open(new FileSource(file), Limits.DEFAULT);
+        return CroftContents.open(file, snapshot, snapshot, options);
     }
 
-    private record FileSource(MappedFile file) implements ByteSource {
-        @Override
-        public long size() {
-            return file.size();
-        }
-
-        @Override
-        public void read(long offset, MemorySegment into) throws IOException {
-            file.read(offset, into);
-        }
-
-        @Override
-        public Optional<MemorySegment> segment(long offset, long length) {
-            return Optional.of(file.map(offset, length));
-        }
+    @Override
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        Snapshot newest = Snapshot.open(new FileSource(file), Limits.DEFAULT);
+        Snapshot wanted = options.snapshot().isPresent() ? newest.openAt(options.snapshot().getAsLong()) : newest;
+        return CroftContents.open(file, newest, wanted, options);
     }
 }

@@ -9,10 +9,13 @@ import java.util.Set;
 
 /// The flags of a tensor in memory and in a file: the same, in two rooms that do not know each other,
 /// but for negative strides, which only tensors in files can have.
-final class TensorFlags {
+public final class TensorFlags {
     private TensorFlags() {}
 
-    static Set<TensorFlag> toFile(Set<Tensor.Flag> flags) {
+    /// {@return the flags as a file has them}
+    ///
+    /// @param flags those of a tensor in memory
+    public static Set<TensorFlag> toFile(Set<Tensor.Flag> flags) {
         Set<TensorFlag> result = EnumSet.noneOf(TensorFlag.class);
         for (Tensor.Flag flag : flags) {
             result.add(switch (flag) {

@@ -1,13 +1,18 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.Verification;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SequencedCollection;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /// What an open file holds. [TreeContents] makes one of a state tree; a format that can find tensors faster than by reading
@@ -29,14 +34,64 @@ public interface Contents {
     /// @return the same object for every call and for every name of the tensor, or nothing
     Optional<Tensor> tensor(String name);
 
+    /// {@return whether there is a tensor of that name} Reads no element.
+    ///
+    /// @param name its name
+    default boolean contains(String name) {
+        return tensor(name).isPresent();
+    }
+
     /// {@return the storages in the order in which the state first uses them}
     List<Storage> storages();
 
+    /// Tells where a storage stands in the file, if it stands there as it is in memory. Such a storage need not be copied when
+    /// the file becomes the base of another one.
+    ///
+    /// @param storage one of [#storages]
+    /// @return the offset of its first byte in the file, or nothing if it is compressed, swapped, cut up, or if the
+    ///     format does not tell
+    default OptionalLong placeOf(Storage storage) {
+        return OptionalLong.empty();
+    }
+
+    /// {@return the committed states of the file, the newest first} Empty where the
+    /// format has no such thing.
+    ///
+    /// @throws IOException if reading fails
+    default List<SnapshotInfo> snapshots() throws IOException {
+        return List.of();
+    }
+
+    /// {@return the committed state that these contents are, if the format has such a thing}
+    default Optional<SnapshotInfo> snapshot() {
+        return Optional.empty();
+    }
+
+    /// {@return why a newer committed state was passed over, if one was}
+    default Optional<FormatException> passedOver() {
+        return Optional.empty();
+    }
+
+    /// {@return the damage that was met so far, by checks that the options asked for}
+    default List<Damage> damages() {
+        return List.of();
+    }
+
     /// Reads everything and checks it against the checksums that the file has.
     ///
-    /// @return what is damaged; empty if all is well
+    /// @return what is damaged, and how much could not be looked at
     /// @throws IOException if reading fails
-    List<Damage> verify() throws IOException;
+    Verification verify() throws IOException;
+
+    /// Reads all bytes of the storages once and checks them against their checksums. Called in a thread of its own.
+    ///
+    /// @param found told of each damage as it is met
+    /// @param pulse run before every read; what it throws ends the work
+    /// @throws IOException if reading fails
+    default void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
+        pulse.run();
+        verify().damages().forEach(found);
+    }
 
     /// Releases the storages, when the checkpoint is closed. A storage that somebody retained is mapped first if it was not
     /// yet, since the file goes with the checkpoint.

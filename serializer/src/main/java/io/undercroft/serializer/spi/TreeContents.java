@@ -2,6 +2,7 @@ package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -9,7 +10,9 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SequencedCollection;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /// The contents of a format whose whole state tree is read when a file is opened.
@@ -18,6 +21,7 @@ public final class TreeContents implements Contents {
     private final Map<String, String> metadata;
     private final StateIndex index;
     private final Check check;
+    private final Function<Storage, OptionalLong> places;
 
     /// How a format checks a file against its checksums.
     @FunctionalInterface
@@ -29,11 +33,13 @@ public final class TreeContents implements Contents {
         List<Damage> run() throws IOException;
     }
 
-    private TreeContents(@Nullable Object state, Map<String, String> metadata, Check check) {
+    private TreeContents(@Nullable Object state, Map<String, String> metadata, StateIndex index, Check check,
+            Function<Storage, OptionalLong> places) {
         this.state = state;
         this.metadata = metadata;
-        this.index = index(state);
+        this.index = index;
         this.check = check;
+        this.places = places;
     }
 
     /// Contents of a state tree.
@@ -44,7 +50,15 @@ public final class TreeContents implements Contents {
     /// @return the contents
     /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check) {
-        return new TreeContents(state, metadata, check);
+        return new TreeContents(state, metadata, index(state), check, _ -> OptionalLong.empty());
+    }
+
+    /// Tells where storages stand in the file.
+    ///
+    /// @param offsets what [#placeOf] answers; may be asked by several threads
+    /// @return the same contents, with places
+    public TreeContents withPlaces(Function<Storage, OptionalLong> offsets) {
+        return new TreeContents(state, metadata, index, check, offsets);
     }
 
     private static StateIndex index(@Nullable Object state) {
@@ -82,7 +96,12 @@ public final class TreeContents implements Contents {
     }
 
     @Override
-    public List<Damage> verify() throws IOException {
-        return check.run();
+    public Verification verify() throws IOException {
+        return Verification.ofAll(check.run());
+    }
+
+    @Override
+    public OptionalLong placeOf(Storage storage) {
+        return places.apply(storage);
     }
 }

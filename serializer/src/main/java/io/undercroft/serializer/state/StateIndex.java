@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -52,6 +53,7 @@ public final class StateIndex {
     /// For each name that was asked for again, the last number appended, so that many equal names take no longer.
     private final Map<String, Integer> suffixes = new HashMap<>();
     private final Set<Storage> storages = new LinkedHashSet<>();
+    private final Set<Storage> values = new HashSet<>();
 
     private StateIndex() {}
 
@@ -74,6 +76,13 @@ public final class StateIndex {
     /// {@return every storage once, in order of first use}
     public List<Storage> storages() {
         return List.copyOf(storages);
+    }
+
+    /// {@return whether a storage is itself a value of the state, and not only what tensors stand on}
+    ///
+    /// @param storage the storage, by identity
+    public boolean isValue(Storage storage) {
+        return values.contains(storage);
     }
 
     /// {@return the first name of a tensor, or null if the state does not hold it}
@@ -114,8 +123,8 @@ public final class StateIndex {
     private @Nullable Iterator<Child> visit(Child child) {
         switch (child.value) {
             case Tensor tensor -> addTensor(child.path, tensor);
-            case Storage storage -> storages.add(storage);
-            case TypedStorage typed -> storages.add(typed.untyped());
+            case Storage storage -> addStorage(storage);
+            case TypedStorage typed -> addStorage(typed.untyped());
             case null, default -> {
                 Iterator<Child> children = children(child);
                 if (children != null && containers.putIfAbsent(child.value, child.path) == null) {
@@ -125,6 +134,11 @@ public final class StateIndex {
             }
         }
         return null;
+    }
+
+    private void addStorage(Storage storage) {
+        storages.add(storage);
+        values.add(storage);
     }
 
     /// A parameter that stands in two places has two names, as a plain tensor would.

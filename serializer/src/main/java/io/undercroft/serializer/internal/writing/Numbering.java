@@ -1,4 +1,4 @@
-package io.undercroft.serializer.internal;
+package io.undercroft.serializer.internal.writing;
 
 import java.util.ArrayList;
 import java.util.Collection;

@@ -1,18 +1,14 @@
-package io.undercroft.serializer.internal;
+package io.undercroft.serializer.internal.disk;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
-import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.util.UUID;
 
@@ -21,31 +17,37 @@ import java.util.UUID;
 /// The bytes go to a temporary file in the same directory, since only a rename within one file system is atomic. [#commit]
 /// brings them to the disk, renames the file over the target and brings the directory to the disk. Closing without a
 /// commit deletes the temporary file; the target stays as it was. Belongs to one thread.
-final class AtomicFile implements AutoCloseable {
-    /// A segment is written in pieces that a `ByteBuffer` can hold.
-    private static final long PIECE = 1 << 30;
+public final class AtomicFile implements Sink, AutoCloseable {
     private static final int MOST_LINKS = 40;
 
     private final Path target;
     private final Path temporary;
-    private final FileChannel channel;
+    private final Disk disk;
+    private final DiskFile file;
     private boolean committed;
 
-    private AtomicFile(Path target, Path temporary, FileChannel channel) {
+    private AtomicFile(Path target, Path temporary, Disk disk, DiskFile file) {
         this.target = target;
         this.temporary = temporary;
-        this.channel = channel;
+        this.disk = disk;
+        this.file = file;
     }
 
     /// Starts a file.
     ///
     /// @param path the name it gets; a symbolic link keeps pointing where it points, and the file there is replaced
-    /// @throws IOException if the directory is missing or not writable, or `path` is a directory
-    static AtomicFile create(Path path) throws IOException {
-        Path target = linkTarget(path);
+    /// @param disk where
+    /// @return the file, empty
+    /// @throws IOException if the directory is missing or not writable, or `path` is something other than a regular file
+    public static AtomicFile create(Path path, Disk disk) throws IOException {
+        Path target = target(path);
         Path directory = target.getParent();
         if (directory == null || Files.isDirectory(target)) {
             throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");
+        }
+        if (Files.exists(target) && !Files.isRegularFile(target)) {
+            throw new FileSystemException(path.toString(), null,
+                    "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
         }
         if (!Files.isDirectory(directory)) {
             throw new NoSuchFileException(path.toString(), null,
@@ -54,8 +56,7 @@ final class AtomicFile implements AutoCloseable {
         // Without the target's name, which may be as long as names can be.
         Path temporary = directory.resolve("." + UUID.randomUUID() + ".croft-tmp");
         try {
-            FileChannel channel = FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-            AtomicFile file = new AtomicFile(target, temporary, channel);
+            AtomicFile file = new AtomicFile(target, temporary, disk, disk.create(temporary));
             try {
                 file.copyPermissions();
                 return file;
@@ -70,8 +71,12 @@ final class AtomicFile implements AutoCloseable {
         }
     }
 
-    /// Where a chain of links leads to, whether or not there is a file yet.
-    private static Path linkTarget(Path path) throws IOException {
+    /// Follows symbolic links.
+    ///
+    /// @param path a name
+    /// @return where a chain of links leads to, whether or not there is a file yet
+    /// @throws IOException if the links go round in circles
+    public static Path target(Path path) throws IOException {
         Path target = path.toAbsolutePath();
         for (int links = 0; Files.isSymbolicLink(target); links++) {
             if (links == MOST_LINKS) {
@@ -92,64 +97,67 @@ final class AtomicFile implements AutoCloseable {
 
     /// Writes bytes.
     ///
-    /// @param offset where, in bytes from the start of the file; what is skipped reads as zeros
-    /// @param bytes what to write
     /// @throws IOException if the disk is full or failing; the message has the target
-    void write(long offset, MemorySegment bytes) throws IOException {
+    @Override
+    public void write(long offset, MemorySegment bytes) throws IOException {
         try {
-            for (long done = 0; done < bytes.byteSize();) {
-                ByteBuffer piece = bytes.asSlice(done, Math.min(PIECE, bytes.byteSize() - done)).asByteBuffer();
-                while (piece.hasRemaining()) {
-                    done += channel.write(piece, offset + done);
-                }
-            }
-        } catch (FileSystemException e) {
+            file.write(offset, bytes);
+        } catch (FileSystemException | ClosedByInterruptException e) {
             throw e;
-        } catch (ClosedByInterruptException e) {
-            throw failed("the thread that saves was interrupted", e);
         } catch (IOException e) {
             throw failed("writing " + bytes.byteSize() + " bytes failed", e);
         }
     }
 
+    /// {@return the file, to read back what was written}
+    public DiskFile file() {
+        return file;
+    }
+
     /// Makes the file durable and gives it its name.
     ///
-    /// @throws IOException if that fails; the target is then as it was
-    void commit() throws IOException {
+    /// @throws IOException if that fails; the target is then as it was, unless the message says that only the durability of
+    ///     its name is in doubt
+    public void commit() throws IOException {
         try {
-            channel.force(true);
-            channel.close();
+            file.force();
+            file.close();
+        } catch (ClosedByInterruptException e) {
+            throw e;
         } catch (IOException e) {
             throw failed("bringing it to the disk failed", e);
         }
         try {
-            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+            disk.rename(temporary, target);
         } catch (AtomicMoveNotSupportedException e) {
             throw failed("its file system cannot rename atomically", e);
         } catch (IOException e) {
             throw failed("giving it its name failed", e);
         }
         committed = true;
-        forceDirectory();
+        forceName();
+    }
+
+    private void forceName() throws IOException {
+        Path directory = target.getParent();
+        try {
+            if (directory != null) {
+                disk.forceDirectory(directory);
+            }
+        } catch (IOException e) {
+            throw withCause(new FileSystemException(target.toString(), null,
+                    "the file was written and has its name, but bringing the name to the disk failed; should the power "
+                            + "fail now, the file may be the one before"),
+                    e);
+        }
     }
 
     /// Deletes the temporary file unless the file was committed.
     @Override
     public void close() throws IOException {
-        channel.close();
+        file.close();
         if (!committed) {
-            Files.deleteIfExists(temporary);
-        }
-    }
-
-    /// A rename is durable only when the directory is; systems that cannot open a directory do without.
-    private void forceDirectory() throws IOException {
-        Path directory = target.getParent();
-        if (directory == null || System.getProperty("os.name").startsWith("Windows")) {
-            return;
-        }
-        try (FileChannel handle = FileChannel.open(directory, StandardOpenOption.READ)) {
-            handle.force(true);
+            disk.delete(temporary);
         }
     }
 

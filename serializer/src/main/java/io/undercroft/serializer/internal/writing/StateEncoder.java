@@ -1,4 +1,4 @@
-package io.undercroft.serializer.internal;
+package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.StateTreeWriter;

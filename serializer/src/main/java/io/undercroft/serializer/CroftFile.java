@@ -1,0 +1,96 @@
+package io.undercroft.serializer;
+
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.internal.writing.FileCopier;
+import java.io.IOException;
+import java.nio.channels.WritableByteChannel;
+import java.nio.file.Path;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/// What can be done with a `.croft` file as a whole: a file of one or many snapshots of a state, of which each is complete,
+/// and which have the bytes that they share only once.
+///
+/// ```java
+/// Checkpoint.save(path, state);
+/// CroftFile.append(path, changed, SaveOptions.defaults().message("epoch 2"));
+/// ```
+///
+/// A file has one writer at a time, in whatever process; a second one is refused with [LockedException]. Readers are
+/// never kept waiting: who has opened the file goes on seeing the snapshot that was the newest then.
+public final class CroftFile {
+    private CroftFile() {}
+
+    /// Saves a state as the next snapshot of a file. Chunks that a snapshot of the file has already are not written
+    /// again, nor are those that stand in its bases, where these are found. The snapshot is durable when the method returns; should the power fail before, the file has the snapshots
+    /// that it had.
+    ///
+    /// @param path the file
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to save, and how
+    /// @return what became of the bytes
+    /// @throws LockedException if somebody else is writing to the file
+    /// @throws IOException if the file is missing, or writing fails
+    /// @throws io.undercroft.format.FormatException if the file is damaged, sealed, or of a kind that this version cannot
+    ///     write
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public static DedupReport append(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        return new CroftWriter(Disk.system()).append(path, state, options);
+    }
+
+    /// Writes a state as a sealed file, from its first byte to its last, to something that cannot seek: a socket, a pipe, an
+    /// upload. The file is complete when the method returns; a part of it is recognised as such. Nothing is appended to it.
+    /// Storages of equal bytes are all written, since what was written cannot be read again.
+    ///
+    /// @param channel where the file goes; it stays open
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to save, and how; the file gets a random id unless they give one
+    /// @return what became of the bytes
+    /// @throws IOException if writing fails
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public static DedupReport stream(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
+            throws IOException {
+        return CroftWriter.stream(channel, state, options);
+    }
+
+    /// Replaces a file by one that has only some of its snapshots, numbered anew from 1, and no bytes that none of these
+    /// needs. The new file has another id, so files that had this one as a base do not find it any more. Durable and
+    /// atomic; who has the old file open goes on seeing it.
+    ///
+    /// @param path the file
+    /// @param keep says of a snapshot whether it stays
+    /// @return how many bytes shorter the file is
+    /// @throws LockedException if somebody else is writing to the file
+    /// @throws IOException if reading or writing fails; the file is as it was
+    /// @throws io.undercroft.format.FormatException if what is kept is damaged
+    /// @throws IllegalArgumentException if no snapshot is kept
+    public static long compact(Path path, Predicate<SnapshotInfo> keep) throws IOException {
+        return new FileCopier(Disk.system()).compact(path, keep);
+    }
+
+    /// Writes one snapshot as a new file: the newest, or the one that the options name. Bytes that stand in bases stay there;
+    /// the new file looks for them in the same places below its root.
+    ///
+    /// @param path the file
+    /// @param target the file to make or replace
+    /// @param options which snapshot
+    /// @throws IOException if reading or writing fails; no file is made or changed
+    /// @throws java.util.NoSuchElementException if there is no such snapshot
+    /// @throws io.undercroft.format.FormatException if it is damaged
+    public static void export(Path path, Path target, OpenOptions options) throws IOException {
+        new FileCopier(Disk.system()).export(path, target, options);
+    }
+
+    /// Writes one snapshot as a new file that needs no other: bytes that stand in bases are copied, each once.
+    ///
+    /// @param path the file
+    /// @param target the file to make or replace
+    /// @param options which snapshot, and where its bases are; adopted files need a root
+    /// @throws IOException if reading or writing fails; no file is made or changed
+    /// @throws java.util.NoSuchElementException if there is no such snapshot
+    /// @throws io.undercroft.format.FormatException if it, or what it needs of a base, is damaged, or a base is not there
+    public static void flatten(Path path, Path target, OpenOptions options) throws IOException {
+        new FileCopier(Disk.system()).flatten(path, target, options);
+    }
+}

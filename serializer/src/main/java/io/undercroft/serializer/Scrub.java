@@ -1,0 +1,94 @@
+package io.undercroft.serializer;
+
+import io.undercroft.serializer.spi.Contents;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
+
+/// A check, in the background, of all bytes of the storages of a checkpoint against their checksums: [Checkpoint#scrub].
+///
+/// It reads the file, each chunk once, and touches no mapping: what was written to a storage in memory is not looked at, and
+/// no memory is taken but a small buffer. It runs in a daemon thread of its own and ends by itself, or when it or its
+/// checkpoint is closed.
+///
+/// **Threads.** All methods may be called from several threads at once.
+public final class Scrub implements AutoCloseable {
+    private final CompletableFuture<List<Damage>> result = new CompletableFuture<>();
+    private final Contents contents;
+    private final Consumer<Damage> listener;
+    private final Thread thread;
+    private final List<Damage> damages = new ArrayList<>();
+    private volatile boolean cancelled;
+
+    private Scrub(Contents contents, String name, Consumer<Damage> listener) {
+        this.contents = contents;
+        this.listener = listener;
+        this.thread = Thread.ofPlatform().daemon().name("scrub of " + name).unstarted(this::run);
+    }
+
+    static Scrub start(Contents contents, String name, Consumer<Damage> listener) {
+        Scrub scrub = new Scrub(contents, name, listener);
+        scrub.thread.start();
+        return scrub;
+    }
+
+    private void run() {
+        try {
+            contents.scrub(this::report, this::checkWanted);
+            result.complete(List.copyOf(damages));
+        } catch (Throwable e) {
+            // Whoever waits is told, be it an error of the machine.
+            result.completeExceptionally(e);
+        }
+    }
+
+    private void report(Damage damage) {
+        damages.add(damage);
+        listener.accept(damage);
+    }
+
+    private void checkWanted() {
+        if (cancelled) {
+            throw new CancellationException("the scrub was closed before it was done");
+        }
+    }
+
+    /// {@return whether it has ended: everything was read, or it was closed, or reading failed}
+    public boolean isDone() {
+        return result.isDone();
+    }
+
+    /// Waits until everything was read.
+    ///
+    /// @return what is damaged; empty if all is well
+    /// @throws CancellationException if it was closed before
+    /// @throws IOException if reading failed
+    public List<Damage> join() throws IOException {
+        try {
+            return result.join();
+        } catch (CompletionException e) {
+            switch (e.getCause()) {
+                case CancellationException cancellation -> throw cancellation;
+                case IOException failure -> throw failure;
+                case UncheckedIOException failure -> throw failure;
+                case RuntimeException failure -> throw failure;
+                case null, default -> throw e;
+            }
+        }
+    }
+
+    /// Ends it, if it has not ended, and waits for that: less than the time in which a chunk is read. (A listener that calls
+    /// this does not wait for itself.)
+    @Override
+    public void close() {
+        cancelled = true;
+        if (Thread.currentThread() != thread) {
+            result.exceptionally(_ -> List.of()).join();
+        }
+    }
+}

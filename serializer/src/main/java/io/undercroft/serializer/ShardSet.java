@@ -1,0 +1,191 @@
+package io.undercroft.serializer;
+
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Rule;
+import io.undercroft.format.SetManifest;
+import io.undercroft.format.Shard;
+import io.undercroft.format.Snapshot;
+import io.undercroft.mmap.MapBudget;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.internal.Below;
+import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.internal.disk.AtomicFile;
+import io.undercroft.serializer.internal.disk.Disk;
+import java.io.File;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+
+/// Files that belong together, opened: the parts of a model that is too big for one file, or a file for each rank.
+///
+/// ```java
+/// for (int rank = 0; rank < ranks; rank++) {
+///     CroftFile.append(shard(rank), state(rank), SaveOptions.defaults());
+/// }
+/// ShardSet.save(Path.of("model.croftset"), shards);          // commits all of them
+/// try (ShardSet set = ShardSet.open(Path.of("model.croftset"))) {
+///     set.shards().getFirst().tensor("weight");
+/// }
+/// ```
+///
+/// A set is a small file, the *manifest*, which names the shards and of each the snapshot that is meant. It is replaced as a
+/// whole: who opens it finds all the snapshots that were saved together, or all those before, whatever was appended to the
+/// shards meanwhile. A set whose shards are not all there, as they were meant, does not open.
+///
+/// **Lifetime.** Closing the set closes its shards. **Threads.** As of [Checkpoint].
+public final class ShardSet implements AutoCloseable {
+    private final Path path;
+    private final UUID uuid;
+    private final List<Checkpoint> shards;
+
+    private ShardSet(Path path, UUID uuid, List<Checkpoint> shards) {
+        this.path = path;
+        this.uuid = uuid;
+        this.shards = Collections.unmodifiableList(shards);
+    }
+
+    /// Opens a set copy-on-write.
+    ///
+    /// @param manifest its manifest
+    /// @return its files, open
+    /// @throws FormatException as [#open(Path, OpenOptions)]
+    /// @throws IOException if the manifest is missing, or a file cannot be read
+    public static ShardSet open(Path manifest) throws IOException {
+        return open(manifest, OpenOptions.defaults());
+    }
+
+    /// Opens a set. Nothing is opened of a shard that is not below the directory of the manifest, symbolic links resolved.
+    ///
+    /// @param manifest its manifest
+    /// @param options how to open the shards
+    /// @return its files, open
+    /// @throws FormatException with the code `V21-SHARD` if a shard is missing, is another file, or does not have the snapshot
+    ///     that is meant; with any other if the manifest or a shard is damaged, hostile or unsupported
+    /// @throws IOException if the manifest is missing, or a file cannot be read
+    /// @throws IllegalArgumentException if the options name a snapshot: the set says which ones are meant
+    public static ShardSet open(Path manifest, OpenOptions options) throws IOException {
+        if (options.snapshot().isPresent()) {
+            throw new IllegalArgumentException(
+                    "the set says which snapshots are meant; open its files one by one for others");
+        }
+        SetManifest set = read(manifest);
+        Path directory = directory(manifest.toRealPath());
+        MapBudget budget = new MapBudget();
+        List<Checkpoint> shards = new ArrayList<>();
+        try {
+            for (Shard shard : set.shards()) {
+                shards.add(Checkpoint.open(locate(shard, directory), shard, options, budget));
+            }
+            return new ShardSet(manifest, set.uuid(), shards);
+        } catch (Throwable e) {
+            shards.forEach(Checkpoint::close);
+            throw e;
+        }
+    }
+
+    /// Saves a manifest, durably and atomically, of files as they are now, each at its newest snapshot. The files should be on
+    /// the disk already, as they are when [Checkpoint#save] and [CroftFile#append] return.
+    ///
+    /// @param manifest the manifest to make or replace
+    /// @param files the shards, in their order; in the directory of the manifest or below it
+    /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
+    /// @throws FormatException if a file is no `.croft` file, or damaged
+    /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or has a name that
+    ///     not all systems allow
+    public static void save(Path manifest, List<Path> files) throws IOException {
+        Path directory = directory(AtomicFile.target(manifest));
+        List<Shard> shards = new ArrayList<>();
+        for (Path file : files) {
+            shards.add(Shard.of(hint(directory, file), newest(file)));
+        }
+        byte[] bytes = SetManifest.canonical(shards).encode();
+        try (AtomicFile written = AtomicFile.create(manifest, Disk.system())) {
+            written.write(0, MemorySegment.ofArray(bytes));
+            written.commit();
+        }
+    }
+
+    private static SetManifest read(Path manifest) throws IOException {
+        try (MappedFile file = MappedFile.open(manifest, MapMode.READ_ONLY)) {
+            return SetManifest.read(new FileSource(file), Limits.DEFAULT);
+        } catch (FormatException e) {
+            throw e.withFile(manifest.toString());
+        }
+    }
+
+    private static Path directory(Path manifest) throws IOException {
+        return Objects.requireNonNull(manifest.toAbsolutePath().getParent()).toRealPath();
+    }
+
+    private static Path locate(Shard shard, Path directory) throws IOException {
+        try {
+            Path path = Below.resolve(directory, shard.path())
+                    .orElseThrow(() -> missing(shard, "is not below " + FormatException.quote(directory.toString())));
+            if (!Files.isRegularFile(path)) {
+                throw missing(shard, "is not a regular file");
+            }
+            return path;
+        } catch (NoSuchFileException _) {
+            throw missing(shard, "is not in " + FormatException.quote(directory.toString()));
+        }
+    }
+
+    private static FormatException missing(Shard shard, String what) {
+        return Rule.V21_SHARD.broken("the shard " + FormatException.quote(shard.path()) + ' ' + what,
+                FormatException.NO_OFFSET);
+    }
+
+    private static String hint(Path directory, Path file) throws IOException {
+        Path real = file.toRealPath();
+        if (!real.startsWith(directory)) {
+            throw new IllegalArgumentException(file + " is not below the directory of the manifest, " + directory);
+        }
+        return directory.relativize(real).toString().replace(File.separatorChar, '/');
+    }
+
+    private static CommitRecord newest(Path path) throws IOException {
+        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+            return Snapshot.open(new FileSource(file), Limits.DEFAULT).commit();
+        } catch (FormatException e) {
+            throw e.withFile(path.toString());
+        }
+    }
+
+    /// {@return the manifest}
+    public Path path() {
+        return path;
+    }
+
+    /// {@return the id of the set: two sets of the same shards in the same places have the same one}
+    public UUID uuid() {
+        return uuid;
+    }
+
+    /// {@return the files in their order, each at the snapshot that the set means} Nothing is said about the names of tensors:
+    /// shards may well have the same ones.
+    public List<Checkpoint> shards() {
+        return shards;
+    }
+
+    /// Closes all shards.
+    @Override
+    public void close() {
+        shards.forEach(Checkpoint::close);
+    }
+
+    /// {@return the manifest, and how many files it names}
+    @Override
+    public String toString() {
+        return path + " (" + shards.size() + " shards)";
+    }
+}

@@ -1,0 +1,149 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.BaseFiles;
+import io.undercroft.format.BaseKind;
+import io.undercroft.format.BaseRecord;
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Rule;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/// The other files in which bytes of a file stand. Each is opened when the first of its bytes is asked for, once, and stays
+/// open until all are closed.
+///
+/// A file from elsewhere says which these are, so nothing is believed: a path is taken below the root, links resolved, and
+/// has to be a regular file there; a `.croft` file has to have the id, an adopted file the size. Bytes that pass all this
+/// and are others nevertheless fail the checksums of the file that names them. Safe for any thread.
+public final class Bases implements BaseFiles, AutoCloseable {
+    private static final String SAY_WHERE = "Bring it there, or say where it is when opening: OpenOptions.root";
+
+    private final Path file;
+    private final MapMode mode;
+    private final OpenOptions options;
+    private final Map<BaseRecord, MappedFile> open = new HashMap<>();
+    private boolean closed;
+
+    /// No file is open yet.
+    ///
+    /// @param file the file that names the others
+    /// @param options where they may be
+    public Bases(Path file, OpenOptions options) {
+        this.file = file;
+        this.mode = options.mapping() == MapMode.SHARED ? MapMode.READ_ONLY : options.mapping();
+        this.options = options;
+    }
+
+    /// {@return the file that a record means, open until all are closed}
+    ///
+    /// @param base a record that was checked
+    /// @throws FormatException by rule V18 if the file is not there, not below the root, or not the one that was meant
+    /// @throws IllegalStateException if all are closed
+    public synchronized MappedFile file(BaseRecord base) {
+        if (closed) {
+            throw new IllegalStateException(file + " is closed, and so are the files in which its bytes stand");
+        }
+        MappedFile there = open.get(base);
+        if (there == null) {
+            there = find(base);
+            open.put(base, there);
+        }
+        return there;
+    }
+
+    /// Finds a file for verifying. An adopted file is not looked at unless it was said where it may be.
+    @Override
+    public Optional<ByteSource> open(BaseRecord base) {
+        return base.kind() == BaseKind.FOREIGN && options.root().isEmpty()
+                ? Optional.empty()
+                : Optional.of(new FileSource(file(base)));
+    }
+
+    /// Closes all. Storages that hold a part of a file go on.
+    @Override
+    public synchronized void close() {
+        closed = true;
+        open.values().forEach(MappedFile::close);
+        open.clear();
+    }
+
+    private MappedFile find(BaseRecord base) {
+        Optional<Path> given = base.kind() == BaseKind.CROFT ? options.base(base.uuid()) : Optional.empty();
+        try {
+            return given.isPresent() ? open(base, given.get()) : openBelow(base, root(base).toRealPath());
+        } catch (NoSuchFileException e) {
+            throw unusable(base, "it is not there", SAY_WHERE
+                    + (base.kind() == BaseKind.CROFT ? " or OpenOptions.base with the id " + base.uuid() : ""), e);
+        } catch (IOException | InvalidPathException e) {
+            throw unusable(base, "it cannot be opened", "Check that it may be read", e);
+        }
+    }
+
+    private MappedFile openBelow(BaseRecord base, Path root) throws IOException {
+        Path path = Below.resolve(root, base.path())
+                .orElseThrow(() -> unusable(base, "links lead from it out of " + quote(root),
+                        "If that is meant, name the directory that they lead to with OpenOptions.root", null));
+        MappedFile opened = open(base, path);
+        if (Below.isStill(path)) {
+            return opened;
+        }
+        opened.close();
+        throw unusable(base, "it was exchanged while it was opened", "Open the file again", null);
+    }
+
+    private Path root(BaseRecord base) throws IOException {
+        if (options.root().isPresent()) {
+            return options.root().get();
+        }
+        if (base.kind() == BaseKind.FOREIGN) {
+            throw unusable(base, "no adopted file is opened unless it is said where they may be",
+                    "Give the directory when opening: OpenOptions.root", null);
+        }
+        return Objects.requireNonNull(file.toRealPath().getParent());
+    }
+
+    private MappedFile open(BaseRecord base, Path path) throws IOException {
+        if (Files.exists(path) && !Files.isRegularFile(path)) {
+            throw unusable(base, quote(path) + " is not a regular file", SAY_WHERE, null);
+        }
+        MappedFile opened = MappedFile.open(path, mode);
+        try {
+            base.check(new FileSource(opened));
+            return opened;
+        } catch (FormatException e) {
+            opened.close();
+            throw new FormatException(e.code(), e.what() + "; what was found is " + quote(path), e.offset(), e.remedy(),
+                    e);
+        } catch (Throwable e) {
+            opened.close();
+            throw e;
+        }
+    }
+
+    private static FormatException unusable(BaseRecord base, String what, String remedy,
+            @Nullable Exception cause) {
+        String all = standsIn(base) + what;
+        return cause == null
+                ? new FormatException(Rule.V18_BASE.code(), all, FormatException.NO_OFFSET, remedy)
+                : new FormatException(Rule.V18_BASE.code(), all, FormatException.NO_OFFSET, remedy, cause);
+    }
+
+    private static String standsIn(BaseRecord base) {
+        return "bytes stand in the file " + FormatException.quote(base.path()) + ": ";
+    }
+
+    private static String quote(Path path) {
+        return FormatException.quote(path.toString());
+    }
+}

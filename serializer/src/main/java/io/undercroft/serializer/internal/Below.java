@@ -1,0 +1,29 @@
+package io.undercroft.serializer.internal;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/// Paths that a file names, taken below a directory. A path that was checked for its form leads nowhere but down, but for
+/// symbolic links on the way.
+public final class Below {
+    private Below() {}
+
+    /// {@return the file that a path means, without links, or nothing if links lead out of the directory}
+    ///
+    /// @param directory the directory, without links
+    /// @param path relative, with `/` between its parts
+    /// @throws IOException if there is no such file
+    public static Optional<Path> resolve(Path directory, String path) throws IOException {
+        Path real = directory.resolve(path).toRealPath();
+        return real.startsWith(directory) ? Optional.of(real) : Optional.empty();
+    }
+
+    /// {@return whether a path that had no links has none now} Between looking and opening it may have changed hands.
+    ///
+    /// @param real the path
+    /// @throws IOException if there is no such file any more
+    public static boolean isStill(Path real) throws IOException {
+        return real.toRealPath().equals(real);
+    }
+}

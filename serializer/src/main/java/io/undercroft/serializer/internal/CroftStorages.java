@@ -1,0 +1,299 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.BaseFiles;
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.DamagedChunk;
+import io.undercroft.format.ExtentKind;
+import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Rule;
+import io.undercroft.format.Snapshot;
+import io.undercroft.format.StorageCheck;
+import io.undercroft.format.StorageRecord;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Piece;
+import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.mmap.Piece.ZeroPiece;
+import io.undercroft.serializer.ChecksumPolicy;
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Storage;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// The storages of a `.croft` file: each is made when it is asked for, and mapped, and checked where the policy says so, when
+/// a byte of it is. Safe for any thread.
+///
+/// A storage that turns out damaged throws whenever its bytes are asked for. Tensors that are not hit stand, from then on, on
+/// a second one with the same bytes: a storage cannot know on whose behalf it is asked.
+final class CroftStorages implements AutoCloseable {
+    private final MappedFile file;
+    private final Snapshot snapshot;
+    private final OpenOptions options;
+    private final Bases bases;
+    private final StorageCheck check;
+    private final Map<Integer, Storage> storages = new ConcurrentHashMap<>();
+    private final Map<Integer, Suspect> damaged = new ConcurrentSkipListMap<>();
+
+    /// A damaged storage, and one to read what of it is sound.
+    private record Suspect(DamagedStorage damage, Storage readable) {}
+
+    CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Bases bases) {
+        this.file = file;
+        this.snapshot = snapshot;
+        this.options = options;
+        this.bases = bases;
+        this.check = new StorageCheck(snapshot);
+    }
+
+    /// {@return a storage; the same object at every call}
+    ///
+    /// @param number which one, below their count
+    Storage storage(int number) {
+        return storages.computeIfAbsent(number, this::make);
+    }
+
+    /// {@return a storage on which a tensor can be read} The storage is checked now, if the policy wants that.
+    ///
+    /// @param number which storage
+    /// @param tensor which tensor
+    /// @throws FormatException by rule V14 if the tensor is damaged
+    Storage storageFor(int number, int tensor) {
+        checkNow(number);
+        Suspect suspect = damaged.get(number);
+        if (suspect == null) {
+            return storage(number);
+        }
+        if (suspect.damage.hits(tensor)) {
+            throw suspect.damage.refusal();
+        }
+        return suspect.readable;
+    }
+
+    /// Checks all storages, if the policy wants that.
+    void checkAll() {
+        if (options.verification() == ChecksumPolicy.EAGER) {
+            IntStream.range(0, snapshot.storageCount()).forEach(this::checkNow);
+        }
+    }
+
+    /// {@return the other files in which bytes stand, for verifying}
+    BaseFiles bases() {
+        return bases;
+    }
+
+    /// {@return what was found damaged so far}
+    List<Damage> damages() {
+        return damaged.values().stream().flatMap(suspect -> suspect.damage.damages()).toList();
+    }
+
+    /// Reads the bytes of all storages where they stand in files. Those in files that cannot be found are left out.
+    ///
+    /// @param found told of each damage
+    /// @param pulse run before every read; what it throws ends the work
+    /// @throws IOException if reading fails
+    void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
+        for (int number = 0; number < snapshot.storageCount(); number++) {
+            damages(number, pulse).forEach(found);
+        }
+    }
+
+    private List<Damage> damages(int number, Runnable pulse) throws IOException {
+        try {
+            return check(number, pulse).map(damage -> damage.damages().toList()).orElse(List.of());
+        } catch (FormatException e) {
+            return List.of(new Damage("storage " + number, e.offset(), 0, e.what() + " [" + e.code() + "]"));
+        }
+    }
+
+    /// {@return the damage of a storage, as its bytes stand in files} Those in files that cannot be found are left out.
+    ///
+    /// @param number which storage
+    /// @param pulse run before every read; what it throws ends the work
+    /// @throws IOException if reading fails
+    Optional<DamagedStorage> check(int number, Runnable pulse) throws IOException {
+        List<DamagedChunk> chunks = check.stored(number, base -> source(base, pulse));
+        return chunks.isEmpty() ? Optional.empty() : Optional.of(damaged(chunks));
+    }
+
+    private DamagedStorage damaged(List<DamagedChunk> chunks) {
+        return new DamagedStorage(snapshot, chunks, check.spans(chunks.getFirst().storage()));
+    }
+
+    private Optional<ByteSource> source(int base, Runnable pulse) {
+        try {
+            return Optional.of(new FileSource(fileOf(base), pulse));
+        } catch (FormatException _) {
+            return Optional.empty();
+        }
+    }
+
+    /// Releases the storages that were made, and closes the other files. Those that are held by somebody are mapped now.
+    @Override
+    public void close() {
+        try (bases) {
+            storages.values().forEach(CroftStorages::release);
+            damaged.values().forEach(suspect -> Contents.release(suspect.readable));
+        }
+    }
+
+    /// One whose bytes cannot be had is let go like the others: whoever holds it is told when he asks for them.
+    private static void release(Storage storage) {
+        try {
+            Contents.release(storage);
+        } catch (FormatException _) {
+            storage.release();
+        }
+    }
+
+    private void checkNow(int number) {
+        if (options.verification() == ChecksumPolicy.NONE || damaged.containsKey(number)) {
+            return;
+        }
+        try {
+            Storage storage = storage(number);
+            if (isToBeChecked(snapshot.storage(number)) && !storage.isMeta() && !storage.isMaterialized()) {
+                storage.segment();
+            }
+        } catch (FormatException | UnsupportedOperationException _) {
+            // Whoever asks for its bytes is told.
+        }
+    }
+
+    private boolean isToBeChecked(StorageRecord record) {
+        return switch (options.verification()) {
+            case NONE -> false;
+            case ADOPTED -> snapshot.baseCount() > 0
+                    && extents(record).anyMatch(extent -> extent.kind() == ExtentKind.FOREIGN);
+            case ON_TOUCH, EAGER -> true;
+        };
+    }
+
+    private Storage make(int number) {
+        StorageRecord record = snapshot.storage(number);
+        Device device = options.deviceFor(savedDevice(record));
+        if (device.isMeta()) {
+            return Storage.meta(record.nbytes());
+        }
+        if (!device.isCpu()) {
+            throw new FormatException("CROFT-DEVICE",
+                    "storage " + number + " belongs on " + device + ", which is not there",
+                    FormatException.NO_OFFSET, "Map devices when opening: OpenOptions.devices(d -> Device.CPU)");
+        }
+        return Storage.deferred(record.nbytes(), () -> Reads.guarded(file, () -> allocate(number, record)));
+    }
+
+    private static Device savedDevice(StorageRecord record) {
+        try {
+            return Device.parse(record.device());
+        } catch (IllegalArgumentException _) {
+            throw Rule.V15_STRUCTURE.broken("a storage has the device '" + FormatException.quote(record.device()) + "'",
+                    FormatException.NO_OFFSET);
+        }
+    }
+
+    private Allocation allocate(int number, StorageRecord record) {
+        Suspect known = damaged.get(number);
+        if (known != null) {
+            throw known.damage.refusal();
+        }
+        Allocation mapped = map(record);
+        if (!isToBeChecked(record)) {
+            return mapped;
+        }
+        List<DamagedChunk> chunks = check(number, mapped);
+        if (chunks.isEmpty()) {
+            return mapped;
+        }
+        DamagedStorage damage = damaged(chunks);
+        damaged.put(number, new Suspect(damage, Storage.over(mapped)));
+        throw damage.refusal();
+    }
+
+    private List<DamagedChunk> check(int number, Allocation mapped) {
+        try {
+            return check.mapped(number, mapped.segment());
+        } catch (Throwable e) {
+            mapped.free();
+            throw e;
+        }
+    }
+
+    /// What is one run of a file is a window on the mapping that all such storages share, unless another storage has some of
+    /// the same bytes. What is not a window is a mapping or copy of its own, so that writing to one storage does not show
+    /// in another.
+    private Allocation map(StorageRecord record) {
+        List<ExtentRecord> extents = extents(record).toList();
+        if (file.mode() == MapMode.SHARED) {
+            extents.forEach(CroftStorages::checkWritable);
+        }
+        List<Piece> pieces = extents.stream().map(this::piece).toList();
+        boolean shared = extents.stream().anyMatch(ExtentRecord::isShared);
+        FilePiece run = shared ? null : run(pieces);
+        return run == null ? file.allocation(pieces) : run.file().window(run.offset(), run.length());
+    }
+
+    private Stream<ExtentRecord> extents(StorageRecord record) {
+        return IntStream.range(record.firstExtent(), record.firstExtent() + record.extentCount())
+                .mapToObj(snapshot::extent);
+    }
+
+    private static void checkWritable(ExtentRecord extent) {
+        if (extent.base() != ExtentRecord.THIS_FILE) {
+            throw notWritable("it stands partly in another file");
+        }
+        if (extent.kind() == ExtentKind.ZERO) {
+            throw notWritable("it is partly zeros that have no place in the file");
+        }
+        if (extent.isShared()) {
+            throw notWritable(
+                    "it has bytes of the file in common with another one, and writing to one would show in the other");
+        }
+    }
+
+    private static UnsupportedOperationException notWritable(String why) {
+        return new UnsupportedOperationException(
+                "a storage cannot be mapped shared: " + why + "; open the file copy-on-write");
+    }
+
+    private Piece piece(ExtentRecord extent) {
+        return switch (extent.kind()) {
+            case RAW, FOREIGN -> fileOf(extent.base()).piece(extent.fileOffset(), extent.storedLength());
+            case ZERO -> new ZeroPiece(extent.logicalLength());
+        };
+    }
+
+    private MappedFile fileOf(int base) {
+        return base == ExtentRecord.THIS_FILE ? file : bases.file(snapshot.base(base - 1));
+    }
+
+    /// {@return the one run of a file that pieces make, or null if there are several, or none}
+    private static @Nullable FilePiece run(List<Piece> pieces) {
+        FilePiece run = null;
+        for (Piece piece : pieces) {
+            if (!(piece instanceof FilePiece next)) {
+                return null;
+            }
+            if (run == null) {
+                run = next;
+            } else if (next.file() == run.file() && next.offset() == run.offset() + run.length()) {
+                run = new FilePiece(run.file(), run.offset(), run.length() + next.length());
+            } else {
+                return null;
+            }
+        }
+        return run;
+    }
+}

@@ -1,0 +1,65 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.DamagedChunk;
+import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Rule;
+import io.undercroft.format.Snapshot;
+import io.undercroft.format.Span;
+import io.undercroft.serializer.Damage;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.stream.Stream;
+
+/// A storage with chunks that fail their checksums, and whom that hits: the tensors whose spans touch one of them.
+final class DamagedStorage {
+    private final Snapshot snapshot;
+    private final List<DamagedChunk> chunks;
+    private final SortedMap<Integer, Span> spans;
+
+    /// Describes damage.
+    ///
+    /// @param snapshot where it was found
+    /// @param chunks what was found in one storage, at least one chunk
+    /// @param spans the spans of the tensors on that storage
+    DamagedStorage(Snapshot snapshot, List<DamagedChunk> chunks, SortedMap<Integer, Span> spans) {
+        this.snapshot = snapshot;
+        this.chunks = chunks;
+        this.spans = spans;
+    }
+
+    /// {@return whether a tensor on the storage is hit}
+    ///
+    /// @param tensor its number
+    boolean hits(int tensor) {
+        return chunks.stream().anyMatch(chunk -> hits(chunk, tensor));
+    }
+
+    private boolean hits(DamagedChunk chunk, int tensor) {
+        Span span = spans.get(tensor);
+        return span != null && chunk.touches(span);
+    }
+
+    /// {@return what to say to those who ask for what is damaged}
+    FormatException refusal() {
+        DamagedChunk first = chunks.getFirst();
+        String more = chunks.size() == 1 ? "" : " (the first of " + chunks.size() + ")";
+        long offset = first.base() == ExtentRecord.THIS_FILE ? first.fileOffset() : FormatException.NO_OFFSET;
+        List<Integer> hit = spans.keySet().stream().filter(this::hits).toList();
+        return Rule.V14_CHECKSUM.broken(what(first) + more + "; it damages " + TensorNames.of(snapshot, hit), offset);
+    }
+
+    /// {@return each chunk, as reports have it}
+    Stream<Damage> damages() {
+        return chunks.stream().map(chunk -> new Damage(
+                TensorNames.of(snapshot, spans.keySet().stream().filter(tensor -> hits(chunk, tensor)).toList()),
+                chunk.fileOffset(), chunk.length(), what(chunk) + " [" + Rule.V14_CHECKSUM.code() + "]"));
+    }
+
+    private String what(DamagedChunk chunk) {
+        String base = chunk.base() == ExtentRecord.THIS_FILE
+                ? ""
+                : " in the file " + FormatException.quote(snapshot.base(chunk.base() - 1).path());
+        return "the checksum of a chunk of storage " + chunk.storage() + base + " does not match";
+    }
+}

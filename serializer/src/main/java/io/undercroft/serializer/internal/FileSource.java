@@ -1,0 +1,36 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.ByteSource;
+import io.undercroft.mmap.MappedFile;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+
+/// A file as [io.undercroft.format] reads it: a small index is read, a large one mapped.
+///
+/// @param file the file
+/// @param pulse run before every read; what it throws ends the reading
+public record FileSource(MappedFile file, Runnable pulse) implements ByteSource {
+    /// A file that is read without further ado.
+    ///
+    /// @param file the file
+    public FileSource(MappedFile file) {
+        this(file, () -> {});
+    }
+
+    @Override
+    public long size() {
+        return file.size();
+    }
+
+    @Override
+    public void read(long offset, MemorySegment into) throws IOException {
+        pulse.run();
+        file.read(offset, into);
+    }
+
+    @Override
+    public Optional<MemorySegment> segment(long offset, long length) {
+        return Optional.of(file.map(offset, length));
+    }
+}

@@ -1,0 +1,45 @@
+package io.undercroft.serializer.internal.disk;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/// A file system, as far as writers need one. Safe for use by several threads.
+public interface Disk {
+    /// {@return the file system of this computer}
+    static Disk system() {
+        return new SystemDisk();
+    }
+
+    /// Makes a file.
+    ///
+    /// @param path its name, which no file has yet
+    /// @return the file, empty
+    /// @throws IOException if there is one, or it cannot be made
+    DiskFile create(Path path) throws IOException;
+
+    /// Opens a file for reading and writing.
+    ///
+    /// @param path its name
+    /// @return the file
+    /// @throws IOException if there is none, or it may not be written to
+    DiskFile open(Path path) throws IOException;
+
+    /// Gives a file another name, in one step; a file that has this name already loses it.
+    ///
+    /// @param from its name
+    /// @param to its new name, in the same directory
+    /// @throws IOException if that fails; nothing has changed then
+    void rename(Path from, Path to) throws IOException;
+
+    /// Deletes a file, if it is there.
+    ///
+    /// @param path its name
+    /// @throws IOException if that fails
+    void delete(Path path) throws IOException;
+
+    /// Makes the names in a directory durable, where the system can.
+    ///
+    /// @param directory the directory
+    /// @throws IOException if that fails
+    void forceDirectory(Path directory) throws IOException;
+}

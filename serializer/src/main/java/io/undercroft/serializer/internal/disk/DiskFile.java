@@ -1,0 +1,28 @@
+package io.undercroft.serializer.internal.disk;
+
+import io.undercroft.format.ByteSource;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/// An open file. Belongs to one thread.
+public interface DiskFile extends ByteSource, Sink, AutoCloseable {
+    /// Makes all that was written durable.
+    ///
+    /// @throws IOException if that fails; nobody knows then what is on the disk
+    void force() throws IOException;
+
+    /// Cuts the file.
+    ///
+    /// @param size its new size in bytes, at most the one it has
+    /// @throws IOException if that fails
+    void truncate(long size) throws IOException;
+
+    /// {@return whether a name still means this file} Always true where the system cannot tell.
+    ///
+    /// @param path the name it was opened by
+    /// @throws IOException if it cannot be found out
+    boolean isAt(Path path) throws IOException;
+
+    @Override
+    void close() throws IOException;
+}

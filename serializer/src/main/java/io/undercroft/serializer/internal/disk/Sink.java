@@ -1,0 +1,15 @@
+package io.undercroft.serializer.internal.disk;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+
+/// Something that bytes are written to.
+@FunctionalInterface
+public interface Sink {
+    /// Writes bytes.
+    ///
+    /// @param offset where, from the start; what is skipped reads as zeros
+    /// @param bytes what to write
+    /// @throws IOException if the disk is full or failing
+    void write(long offset, MemorySegment bytes) throws IOException;
+}

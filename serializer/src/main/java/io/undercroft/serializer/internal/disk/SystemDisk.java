@@ -1,0 +1,148 @@
+package io.undercroft.serializer.internal.disk;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/// The file system of this computer.
+final class SystemDisk implements Disk {
+    @Override
+    public DiskFile create(Path path) throws IOException {
+        return ChannelDiskFile.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
+                StandardOpenOption.WRITE);
+    }
+
+    @Override
+    public DiskFile open(Path path) throws IOException {
+        return ChannelDiskFile.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
+    }
+
+    @Override
+    public void rename(Path from, Path to) throws IOException {
+        Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    @Override
+    public void delete(Path path) throws IOException {
+        Files.deleteIfExists(path);
+    }
+
+    /// Windows cannot open a directory, and makes renames durable itself.
+    @Override
+    public void forceDirectory(Path directory) throws IOException {
+        if (System.getProperty("os.name").startsWith("Windows")) {
+            return;
+        }
+        try (FileChannel handle = FileChannel.open(directory, StandardOpenOption.READ)) {
+            handle.force(true);
+        }
+    }
+
+    private static final class ChannelDiskFile implements DiskFile {
+        /// A segment is read and written in pieces that a `ByteBuffer` can hold.
+        private static final long PIECE = 1 << 30;
+
+        private final FileChannel channel;
+        /// What the system knows the file by, or null if it does not say.
+        private final @Nullable Object key;
+        private final Arena arena = Arena.ofConfined();
+        private @Nullable MemorySegment mapped;
+
+        private ChannelDiskFile(FileChannel channel, @Nullable Object key) {
+            this.channel = channel;
+            this.key = key;
+        }
+
+        static DiskFile open(Path path, OpenOption... how) throws IOException {
+            FileChannel channel = FileChannel.open(path, how);
+            try {
+                return new ChannelDiskFile(channel, key(path));
+            } catch (IOException e) {
+                channel.close();
+                throw e;
+            }
+        }
+
+        private static @Nullable Object key(Path path) throws IOException {
+            return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+        }
+
+        @Override
+        public long size() throws IOException {
+            return channel.size();
+        }
+
+        @Override
+        public void read(long offset, MemorySegment into) throws IOException {
+            for (long done = 0; done < into.byteSize();) {
+                ByteBuffer piece = piece(into, done);
+                while (piece.hasRemaining()) {
+                    int count = channel.read(piece, offset + done);
+                    if (count < 0) {
+                        throw new EOFException("the file ends before " + into.byteSize() + " bytes from " + offset);
+                    }
+                    done += count;
+                }
+            }
+        }
+
+        /// What the file held when this was first called is mapped; what was written later is not.
+        @Override
+        public Optional<MemorySegment> segment(long offset, long length) throws IOException {
+            MemorySegment whole = mapped;
+            if (whole == null) {
+                whole = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
+                mapped = whole;
+            }
+            return length > whole.byteSize() - offset ? Optional.empty() : Optional.of(whole.asSlice(offset, length));
+        }
+
+        @Override
+        public void write(long offset, MemorySegment bytes) throws IOException {
+            for (long done = 0; done < bytes.byteSize();) {
+                ByteBuffer piece = piece(bytes, done);
+                while (piece.hasRemaining()) {
+                    done += channel.write(piece, offset + done);
+                }
+            }
+        }
+
+        private static ByteBuffer piece(MemorySegment bytes, long from) {
+            return bytes.asSlice(from, Math.min(PIECE, bytes.byteSize() - from)).asByteBuffer();
+        }
+
+        @Override
+        public void force() throws IOException {
+            channel.force(true);
+        }
+
+        @Override
+        public void truncate(long size) throws IOException {
+            channel.truncate(size);
+        }
+
+        @Override
+        public boolean isAt(Path path) throws IOException {
+            return key == null || (Files.exists(path) && key.equals(key(path)));
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (arena.scope().isAlive()) {
+                arena.close();
+            }
+            channel.close();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+package io.undercroft.serializer.internal.disk;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.LockedException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+
+/// The right to write to a file, which one writer has at a time (section 10.5 of the format).
+///
+/// It is a lock of the system on the file `NAME.lock`, so it ends with the process, however that ends. The file says in one line
+/// who holds it. Readers ask nobody.
+///
+/// A process gives back such a lock when it closes *any* descriptor of the file, that of another thread for instance. So
+/// while this process holds a lock it does not open the file again: not to see who holds it, and not to see whether it
+/// still has its name.
+public final class WriterLock implements AutoCloseable {
+    private static final int LONGEST_LINE = 512;
+    /// Each attempt but the last met a file that its holder was about to delete.
+    private static final int ATTEMPTS = 100;
+    private static final int LARGEST_SIZE = 1 << 30;
+    /// The locks that this process holds, by the path of their files, and what their files say. The system knows processes only.
+    private static final Map<Path, String> HELD = new ConcurrentHashMap<>();
+
+    private final Path path;
+    private final FileChannel channel;
+
+    private WriterLock(Path path, FileChannel channel) {
+        this.path = path;
+        this.channel = channel;
+    }
+
+    /// Takes the lock, without waiting.
+    ///
+    /// @param file the file to write to, which is there
+    /// @return the lock
+    /// @throws LockedException if somebody has it
+    /// @throws IOException if the lock's file cannot be made or written
+    public static WriterLock of(Path file) throws IOException {
+        Path real = file.toRealPath();
+        Path path = real.resolveSibling(real.getFileName() + ".lock");
+        String line = "pid " + ProcessHandle.current().pid() + " on " + host() + " since " + Instant.now();
+        String holder = HELD.putIfAbsent(path, line);
+        if (holder != null) {
+            throw new LockedException(file, FormatException.quote(holder));
+        }
+        try {
+            return new WriterLock(path, lock(file, path, line + "\n"));
+        } catch (Throwable e) {
+            HELD.remove(path);
+            throw e;
+        }
+    }
+
+    private static FileChannel lock(Path file, Path path, String line) throws IOException {
+        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+            FileChannel channel = open(file, path);
+            try {
+                if (channel.tryLock() == null) {
+                    throw new LockedException(file, holder(channel));
+                }
+                if (isNamed(path, channel)) {
+                    channel.truncate(0);
+                    channel.write(ByteBuffer.wrap(line.getBytes(StandardCharsets.UTF_8)), 0);
+                    return channel;
+                }
+            } catch (Throwable e) {
+                channel.close();
+                throw e;
+            }
+            channel.close();
+        }
+        throw new LockedException(file, "somebody who takes and gives back " + path + " all the time");
+    }
+
+    /// A link is not followed: the file behind it would be emptied.
+    private static FileChannel open(Path file, Path path) throws IOException {
+        try {
+            return FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE,
+                    LinkOption.NOFOLLOW_LINKS);
+        } catch (AccessDeniedException e) {
+            var denied = new AccessDeniedException(file.toString(), null, "its lock " + path + " cannot be taken");
+            denied.initCause(e);
+            throw denied;
+        }
+    }
+
+    /// Whether the path names the file that was locked, and not a newer one, since the holder before deleted it. Told by
+    /// giving it a size that no other file of that name has.
+    private static boolean isNamed(Path path, FileChannel channel) throws IOException {
+        long size = LONGEST_LINE + ThreadLocalRandom.current().nextLong(LARGEST_SIZE);
+        channel.truncate(0);
+        channel.write(ByteBuffer.wrap(new byte[1]), size - 1);
+        try {
+            return Files.size(path) == size;
+        } catch (NoSuchFileException _) {
+            return false;
+        }
+    }
+
+    /// What the holder says about itself, read by the channel that there is. Some systems let nobody read what is locked.
+    private static String holder(FileChannel channel) {
+        ByteBuffer bytes = ByteBuffer.allocate(LONGEST_LINE);
+        try {
+            channel.read(bytes, 0);
+        } catch (IOException _) {
+            return "somebody";
+        }
+        String line = new String(bytes.array(), 0, bytes.position(), StandardCharsets.UTF_8);
+        int end = line.indexOf('\n');
+        return end < 0 ? "somebody" : FormatException.quote(line.substring(0, end));
+    }
+
+    /// Linux says it at once; asking for the address may take seconds.
+    private static String host() {
+        try {
+            return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+        } catch (IOException _) {
+            return hostOfAddress();
+        }
+    }
+
+    private static String hostOfAddress() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException _) {
+            return "localhost";
+        }
+    }
+
+    /// Gives the lock back. Its file is deleted first, so that nobody can have locked it meanwhile.
+    @Override
+    public void close() throws IOException {
+        try {
+            Files.deleteIfExists(path);
+        } catch (IOException _) {
+            // Where an open file cannot be deleted it stays, and means nothing.
+        }
+        try {
+            channel.close();
+        } finally {
+            HELD.remove(path);
+        }
+    }
+}

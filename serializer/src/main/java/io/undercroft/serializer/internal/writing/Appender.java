@@ -1,0 +1,162 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.FreeRange;
+import io.undercroft.format.Layout;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Snapshot;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.disk.AtomicFile;
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.WriterLock;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/// Adds a snapshot to a file, as section 10.4 of the format says, step by step: nothing that is in the file is touched, and at
+/// the end one page makes the new snapshot the newest. Holds the lock until it is closed. Belongs to one thread.
+final class Appender implements AutoCloseable {
+    private final Path path;
+    private final WriterLock lock;
+    private final DiskFile file;
+    private final Snapshot parent;
+    /// The size of the file when it was opened.
+    private final long size;
+
+    private Appender(Path path, WriterLock lock, DiskFile file) throws IOException {
+        this.path = path;
+        this.lock = lock;
+        this.file = file;
+        try {
+            this.parent = Snapshot.open(file, Limits.DEFAULT);
+            WriteAccess.check(file, parent);
+            checkCount(path, parent.commit());
+            this.size = file.size();
+        } catch (FormatException e) {
+            file.close();
+            throw e.withFile(path.toString());
+        } catch (Throwable e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    /// Nobody would read a list of more.
+    private static void checkCount(Path path, CommitRecord newest) throws FileSystemException {
+        if (newest.sequence() >= Limits.DEFAULT.maxSnapshots()) {
+            throw new FileSystemException(path.toString(), null,
+                    "it has " + newest.sequence() + " snapshots, and cannot have more; compact it");
+        }
+    }
+
+    /// Takes the lock of a file and opens it.
+    ///
+    /// @param path the file
+    /// @param disk the file system that it is on
+    /// @return an appender
+    /// @throws IOException if it is missing, may not be written to or is being written to
+    /// @throws FormatException if it is damaged, or no file that may be appended to
+    static Appender open(Path path, Disk disk) throws IOException {
+        Path target = AtomicFile.target(path);
+        if (!Files.exists(target)) {
+            throw new NoSuchFileException(path.toString(), null, "there is no such file to append to; save it first");
+        }
+        WriterLock lock = WriterLock.of(target);
+        try {
+            return new Appender(target, lock, disk.open(target));
+        } catch (Throwable e) {
+            lock.close();
+            throw e;
+        }
+    }
+
+    /// Adds a snapshot.
+    ///
+    /// @param state the root of the tree
+    /// @param options what else to save, and how
+    /// @return what became of the bytes
+    /// @throws IOException if that fails; the file has the snapshots it had, or else the message says that nobody knows
+    DedupReport append(@Nullable Object state, SaveOptions options) throws IOException {
+        StateWriter.Draft draft;
+        CommitRecord commit;
+        try (NamedBases bases = NamedBases.open(options, path, parent.header().chunkLog2())) {
+            bases.keep(parent, path, options);
+            draft = StateWriter.write(state, options, bases, destination());
+            commit = writeIndex(draft, options);
+            file.force();
+            checkName();
+        } catch (Throwable e) {
+            cutBack(e);
+            throw e;
+        }
+        commit(commit);
+        return draft.report();
+    }
+
+    private Destination destination() {
+        long committed = parent.commit().committedLength();
+        List<FreeRange> free = new ArrayList<>();
+        for (int number = 0; number < parent.freeRangeCount(); number++) {
+            free.add(parent.freeRange(number));
+        }
+        if (size > committed) {
+            free.add(new FreeRange(committed, size - committed));
+        }
+        return new Destination(file, file, size, parent.header().chunkLog2(), parent, free);
+    }
+
+    /// The parent page is copied, since a newer version may have said more in it.
+    private CommitRecord writeIndex(StateWriter.Draft draft, SaveOptions options) throws IOException {
+        MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
+        file.read(Layout.slotOffset(parent.commit().sequence()), page);
+        long place = Layout.placeIndex(draft.end());
+        file.write(place, page);
+        file.write(place + Layout.PAGE, draft.index());
+        return parent.commit().next(draft.index(), place + Layout.PAGE, CroftWriter.timeMillis(options),
+                options.message());
+    }
+
+    private void checkName() throws IOException {
+        if (!file.isAt(path)) {
+            throw new FileSystemException(path.toString(), null,
+                    "it was replaced by another file while it was being written; append again");
+        }
+    }
+
+    private void commit(CommitRecord commit) throws IOException {
+        try {
+            file.write(Layout.slotOffset(commit.sequence()), MemorySegment.ofArray(commit.encode()));
+            file.force();
+        } catch (IOException e) {
+            var unknown = new FileSystemException(path.toString(), null, "bringing snapshot " + commit.sequence()
+                    + " to the disk failed at the last step; open the file to see whether it is there");
+            unknown.initCause(e);
+            throw unknown;
+        }
+    }
+
+    /// Gives back the room that was taken. If that fails too, the next append declares it free.
+    private void cutBack(Throwable why) {
+        try {
+            file.truncate(size);
+        } catch (IOException e) {
+            why.addSuppressed(e);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        try (WriterLock _ = lock) {
+            file.close();
+        }
+    }
+}

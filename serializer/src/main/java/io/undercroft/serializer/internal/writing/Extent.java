@@ -1,0 +1,17 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.ExtentSums;
+
+/// A run of bytes of a storage, as an index will have it.
+sealed interface Extent {
+    /// Bytes that stand in a file.
+    ///
+    /// @param place where
+    /// @param sums over all of them
+    record Stored(Place place, ExtentSums sums) implements Extent {}
+
+    /// Zeros that take no room.
+    ///
+    /// @param length how many, in bytes
+    record Zero(long length) implements Extent {}
+}

@@ -1,0 +1,133 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.BaseFiles;
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Layout;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Snapshot;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.internal.Bases;
+import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.internal.disk.AtomicFile;
+import io.undercroft.serializer.internal.disk.Disk;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/// Makes new files of snapshots that are there already.
+public final class FileCopier {
+    private final Disk disk;
+
+    /// A copier.
+    ///
+    /// @param disk the file system to write to
+    public FileCopier(Disk disk) {
+        this.disk = disk;
+    }
+
+    /// Replaces a file by one that has only some of its snapshots; see [io.undercroft.serializer.CroftFile#compact].
+    ///
+    /// @param path the file
+    /// @param keep which snapshots to keep
+    /// @return how many bytes shorter the file is
+    /// @throws IOException if reading or writing fails; the file is as it was
+    public long compact(Path path, Predicate<SnapshotInfo> keep) throws IOException {
+        return CroftWriter.interruptible(path, () -> CroftWriter.replacing(path, () -> {
+            long before = Files.size(path);
+            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+                Snapshot newest = open(file);
+                WriteAccess.check(new FileSource(file), newest);
+                copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), path);
+            }
+            return before - Files.size(path);
+        }));
+    }
+
+    /// Writes one snapshot as a new file, whose bases stay; see [io.undercroft.serializer.CroftFile#export].
+    ///
+    /// @param path the file
+    /// @param target the new file
+    /// @param options which snapshot
+    /// @throws IOException if reading or writing fails; no file is made or changed
+    public void export(Path path, Path target, OpenOptions options) throws IOException {
+        copy(path, target, options, BaseFiles.none());
+    }
+
+    /// Writes one snapshot as a new file without bases; see [io.undercroft.serializer.CroftFile#flatten].
+    ///
+    /// @param path the file
+    /// @param target the new file
+    /// @param options which snapshot, and where its bases are
+    /// @throws IOException if reading or writing fails; no file is made or changed
+    public void flatten(Path path, Path target, OpenOptions options) throws IOException {
+        try (Bases bases = new Bases(path, options)) {
+            copy(path, target, options, base -> Optional.of(new FileSource(bases.file(base))));
+        }
+    }
+
+    private void copy(Path path, Path target, OpenOptions options, BaseFiles bases) throws IOException {
+        CroftWriter.interruptible(target, () -> CroftWriter.replacing(target, () -> {
+            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+                Snapshot newest = open(file);
+                long sequence = options.snapshot().orElse(newest.commit().sequence());
+                copy(file, List.of(newest.openAt(sequence)), bases, null, target);
+            }
+            return target;
+        }));
+    }
+
+    private static Snapshot open(MappedFile file) throws IOException {
+        try {
+            return Snapshot.open(new FileSource(file), Limits.DEFAULT);
+        } catch (FormatException e) {
+            throw e.withFile(file.path().toString());
+        }
+    }
+
+    /// The snapshots to keep, the oldest first.
+    private static List<Snapshot> chosen(Snapshot newest, Predicate<SnapshotInfo> keep) throws IOException {
+        List<Snapshot> chosen = new ArrayList<>();
+        for (Snapshot next = newest; next != null; next = next.previous().orElse(null)) {
+            if (keep.test(SnapshotInfo.of(next.commit()))) {
+                chosen.addFirst(next);
+            }
+        }
+        if (chosen.isEmpty()) {
+            throw new IllegalArgumentException("no snapshot would be left; keep one, or delete the file");
+        }
+        return chosen;
+    }
+
+    /// An id that the file has not had. The one that is made of the first snapshot would often be that of the file before, and
+    /// files that have it as a base would take bytes from the wrong places.
+    private static @Nullable UUID compactedId(CommitRecord newest) {
+        return newest.sequence() == 1 ? null : Layout.canonicalUuid(newest.rootDigest());
+    }
+
+    private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid, Path target)
+            throws IOException {
+        int chunkLog2 = snapshots.getFirst().header().chunkLog2();
+        try (AtomicFile out = AtomicFile.create(target, disk)) {
+            NewFile pages = new NewFile(out, chunkLog2, uuid);
+            try (SnapshotCopier copier = new SnapshotCopier(out, pages, new FileSource(file), bases, chunkLog2)) {
+                for (Snapshot snapshot : snapshots) {
+                    copier.add(snapshot);
+                }
+            } catch (FormatException e) {
+                throw e.file() == null ? e.withFile(file.path().toString()) : e;
+            }
+            pages.finish();
+            out.commit();
+        }
+    }
+}

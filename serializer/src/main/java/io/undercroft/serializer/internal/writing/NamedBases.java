@@ -1,0 +1,237 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.BaseKind;
+import io.undercroft.format.BaseRecord;
+import io.undercroft.format.Digest128;
+import io.undercroft.format.ExtentDigester;
+import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Snapshot;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.Bases;
+import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Storage;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.StreamSupport;
+import org.jspecify.annotations.Nullable;
+
+/// The other files in which bytes of a snapshot may stand already, opened: those that the caller names, and those that the
+/// snapshot before needs. They are numbered from 1 in that order.
+final class NamedBases implements AutoCloseable {
+    private static final long PIECE = 1 << 17;
+
+    private final int chunkLog2;
+    private final Arena arena = Arena.ofConfined();
+    private final MemorySegment piece = arena.allocate(PIECE);
+    private final List<Base> bases = new ArrayList<>();
+    /// The files that the caller names.
+    private final List<MappedFile> files = new ArrayList<>();
+    private @Nullable Bases kept;
+
+    /// A base.
+    ///
+    /// @param file the file
+    /// @param record what the index says of it
+    /// @param contents tells which bytes it has
+    private record Base(MappedFile file, BaseRecord record, Known contents) {}
+
+    @FunctionalInterface
+    private interface Known {
+        void addTo(Candidates candidates, int number) throws IOException;
+    }
+
+    private NamedBases(int chunkLog2) {
+        this.chunkLog2 = chunkLog2;
+    }
+
+    /// Opens the bases that the options name.
+    ///
+    /// @param options what to save, and how
+    /// @param target the file that is to be written, links followed; null if it has no name, then a root has to be set
+    /// @param chunkLog2 the logarithm of its chunk size
+    /// @return the bases
+    /// @throws IOException if one is missing or cannot be read
+    /// @throws io.undercroft.format.FormatException if one is damaged, or of no known format
+    /// @throws IllegalArgumentException if one is not below the root, is the file itself, or needs too many others in turn
+    static NamedBases open(SaveOptions options, @Nullable Path target, int chunkLog2) throws IOException {
+        NamedBases bases = new NamedBases(chunkLog2);
+        try {
+            if (!options.bases().isEmpty()) {
+                Path root = root(options, target).toRealPath();
+                for (Path path : options.bases()) {
+                    bases.add(path.toRealPath(), root, target);
+                }
+            }
+            return bases;
+        } catch (Throwable e) {
+            bases.close();
+            throw e;
+        }
+    }
+
+    private static Path root(SaveOptions options, @Nullable Path target) {
+        return options.root().or(() -> Optional.ofNullable(target).map(Path::getParent))
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "a stream lies in no directory; set SaveOptions.root to one above the bases"));
+    }
+
+    private void add(Path path, Path root, @Nullable Path target) throws IOException {
+        if (target != null && Files.exists(target) && Files.isSameFile(path, target)) {
+            throw new IllegalArgumentException(path + " cannot be its own base");
+        }
+        String hint = hint(path, root);
+        MappedFile file = MappedFile.open(path, MapMode.READ_ONLY);
+        files.add(file);
+        Base base = base(file, hint);
+        if (!contains(base.record)) {
+            bases.add(base);
+        }
+    }
+
+    private boolean contains(BaseRecord record) {
+        return bases.stream().anyMatch(base -> base.record.identity().equals(record.identity()));
+    }
+
+    private Base base(MappedFile file, String hint) throws IOException {
+        CheckpointFormat format = Formats.of(file);
+        if (!format.name().equals("croft")) {
+            BaseRecord record = BaseRecord.foreign(hint, digest(file, 0, file.size()), file.size());
+            return new Base(file, record, (candidates, number) -> addForeign(file, format, number, candidates));
+        }
+        Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
+        BaseRecord record = BaseRecord.croft(hint, depth(snapshot, file.path()), snapshot.commit());
+        return new Base(file, record, (candidates, number) -> {
+            candidates.addExtents(snapshot, ExtentRecord.THIS_FILE, number);
+            candidates.addStorages(snapshot, number);
+        });
+    }
+
+    /// Adds the bases of the snapshot before, so that what has not changed stays where it is. One that is not to be found, or
+    /// was named by the caller, is left out.
+    ///
+    /// @param parent the snapshot before
+    /// @param path its file
+    /// @param options say where bases are
+    void keep(Snapshot parent, Path path, SaveOptions options) {
+        OpenOptions where = options.root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
+        Bases finder = new Bases(path, where);
+        kept = finder;
+        for (int number = 0; number < parent.baseCount(); number++) {
+            BaseRecord record = parent.base(number);
+            int there = number + 1;
+            if (!contains(record)) {
+                try {
+                    bases.add(new Base(finder.file(record), record,
+                            (candidates, here) -> candidates.addExtents(parent, there, here)));
+                } catch (FormatException _) {
+                    // Then the bytes that stood there are written to the file itself.
+                }
+            }
+        }
+    }
+
+    /// The path below the root, as a file says it.
+    private static String hint(Path path, Path root) {
+        if (!path.startsWith(root)) {
+            throw new IllegalArgumentException("the base " + path + " is not below " + root
+                    + "; set SaveOptions.root to a directory above both, or move it there");
+        }
+        return StreamSupport.stream(root.relativize(path).spliterator(), false).map(Path::toString)
+                .collect(Collectors.joining("/"));
+    }
+
+    private static int depth(Snapshot snapshot, Path path) {
+        int depth = IntStream.range(0, snapshot.baseCount()).mapToObj(snapshot::base)
+                .filter(base -> base.kind() == BaseKind.CROFT).mapToInt(base -> base.depth() + 1).max().orElse(0);
+        if (depth > Limits.DEFAULT.maxBaseDepth()) {
+            throw new IllegalArgumentException("the base " + path + " needs other files, and these others, " + depth
+                    + " deep, the limit is " + Limits.DEFAULT.maxBaseDepth() + "; flatten it");
+        }
+        return depth;
+    }
+
+    /// {@return what an index says of the bases, in the order of their numbers}
+    List<BaseRecord> records() {
+        return bases.stream().map(Base::record).toList();
+    }
+
+    /// Adds the bytes of the bases.
+    ///
+    /// @param candidates where to
+    /// @throws IOException if reading fails
+    void addTo(Candidates candidates) throws IOException {
+        for (int number = 1; number <= bases.size(); number++) {
+            Base base = bases.get(number - 1);
+            if (base.record.kind() == BaseKind.FOREIGN) {
+                candidates.addForeignFile(number, new FileSource(base.file));
+            } else {
+                candidates.addFile(number, new FileSource(base.file));
+            }
+            base.contents.addTo(candidates, number);
+        }
+    }
+
+    private void addForeign(MappedFile file, CheckpointFormat format, int number, Candidates candidates)
+            throws IOException {
+        // Wherever they were saved from, their bytes are compared here.
+        OpenOptions options = OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU);
+        Contents contents = format.open(file, options);
+        try {
+            for (Storage storage : contents.storages()) {
+                OptionalLong offset = contents.placeOf(storage);
+                if (offset.isPresent()) {
+                    addChunks(file, new Place(number, offset.getAsLong(), storage.nbytes()), candidates);
+                }
+            }
+        } finally {
+            contents.release();
+        }
+    }
+
+    private void addChunks(MappedFile file, Place storage, Candidates candidates) throws IOException {
+        List<Place> places = new ArrayList<>();
+        for (long start = storage.offset(); start < storage.end(); start += 1L << chunkLog2) {
+            Place place = new Place(storage.base(), start, Math.min(1L << chunkLog2, storage.end() - start));
+            candidates.add(digest(file, place.offset(), place.length()), place);
+            places.add(place);
+        }
+        candidates.addStorage(places);
+    }
+
+    private Digest128 digest(MappedFile file, long offset, long length) throws IOException {
+        ExtentDigester digester = new ExtentDigester(chunkLog2);
+        for (long done = 0; done < length; done += PIECE) {
+            MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, length - done));
+            file.read(offset + done, bytes);
+            digester.update(bytes);
+        }
+        return digester.finish().digest();
+    }
+
+    @Override
+    public void close() {
+        files.forEach(MappedFile::close);
+        if (kept != null) {
+            kept.close();
+        }
+        arena.close();
+    }
+}

@@ -1,0 +1,81 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.Header;
+import io.undercroft.format.Layout;
+import io.undercroft.serializer.internal.disk.Sink;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/// The pages of a new file: of its snapshots, one or more, and at last the header. Until it is committed nobody sees the file,
+/// so the order of writing does not matter. Belongs to one thread.
+final class NewFile {
+    private final Sink sink;
+    private final int chunkLog2;
+    private final @Nullable UUID uuid;
+    private final List<CommitRecord> commits = new ArrayList<>();
+    private long end = Layout.DATA_START;
+
+    /// A file without snapshots.
+    ///
+    /// @param sink where it is written
+    /// @param chunkLog2 the logarithm of its chunk size
+    /// @param uuid its id, or null if that is to be made of what its first snapshot holds
+    NewFile(Sink sink, int chunkLog2, @Nullable UUID uuid) {
+        this.sink = sink;
+        this.chunkLog2 = chunkLog2;
+        this.uuid = uuid;
+    }
+
+    /// {@return the end of the last snapshot, where extents of the next one may start}
+    long end() {
+        return end;
+    }
+
+    /// {@return the number of the next snapshot, from 1}
+    long nextSequence() {
+        return commits.size() + 1L;
+    }
+
+    /// Adds a snapshot whose extents are written.
+    ///
+    /// @param index its index, built for the next number
+    /// @param extentsEnd the end of its extents
+    /// @param timeMillis when it was made, or 0
+    /// @param message what is said about it
+    /// @throws IOException if writing fails
+    void add(MemorySegment index, long extentsEnd, long timeMillis, String message) throws IOException {
+        long place = Layout.placeIndex(extentsEnd);
+        CommitRecord commit;
+        if (commits.isEmpty()) {
+            commit = uuid == null
+                    ? CommitRecord.canonical(index, place, timeMillis, message)
+                    : CommitRecord.first(index, place, uuid, timeMillis, message);
+        } else {
+            write(place, commits.getLast().encode());
+            place += Layout.PAGE;
+            commit = commits.getLast().next(index, place, timeMillis, message);
+        }
+        sink.write(place, index);
+        end = commit.committedLength();
+        commits.add(commit);
+    }
+
+    /// Writes the slots and the header.
+    ///
+    /// @throws IOException if writing fails
+    void finish() throws IOException {
+        for (CommitRecord commit : commits.subList(Math.max(0, commits.size() - 2), commits.size())) {
+            write(Layout.slotOffset(commit.sequence()), commit.encode());
+        }
+        write(0, Header.of(commits.getFirst().uuid(), chunkLog2).encode());
+    }
+
+    private void write(long offset, byte[] page) throws IOException {
+        sink.write(offset, MemorySegment.ofArray(page));
+    }
+}

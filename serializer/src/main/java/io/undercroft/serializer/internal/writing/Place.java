@@ -1,0 +1,26 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.ExtentRecord;
+import java.util.Comparator;
+
+/// Where bytes stand.
+///
+/// @param base in which file: [#THIS_FILE], or the number of a base as the caller named it, from 1
+/// @param offset the first byte in that file
+/// @param length how many bytes
+record Place(int base, long offset, long length) implements Comparable<Place> {
+    static final int THIS_FILE = ExtentRecord.THIS_FILE;
+
+    private static final Comparator<Place> PREFERENCE = Comparator.comparingInt(Place::base)
+            .thenComparingLong(Place::offset).thenComparingLong(Place::length);
+
+    /// Orders places as canonical bytes prefer them.
+    @Override
+    public int compareTo(Place other) {
+        return PREFERENCE.compare(this, other);
+    }
+
+    long end() {
+        return offset + length;
+    }
+}

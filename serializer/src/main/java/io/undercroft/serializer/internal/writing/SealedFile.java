@@ -1,0 +1,73 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.Header;
+import io.undercroft.format.Layout;
+import io.undercroft.serializer.internal.disk.Sink;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.WritableByteChannel;
+import java.util.UUID;
+
+/// A sealed file: written from its first byte to its last to something that cannot seek, such as a socket, a pipe or an
+/// upload (section 10.8 of the format). Belongs to one thread.
+final class SealedFile implements Sink {
+    private static final long PIECE = 1 << 16;
+
+    private final WritableByteChannel channel;
+    private final UUID uuid;
+    private final MemorySegment zeros = Arena.ofAuto().allocate(PIECE);
+    private long position;
+
+    /// Starts a file.
+    ///
+    /// @param channel where it goes; stays open
+    /// @param uuid its id
+    /// @param chunkLog2 the logarithm of its chunk size
+    /// @throws IOException if writing fails
+    SealedFile(WritableByteChannel channel, UUID uuid, int chunkLog2) throws IOException {
+        this.channel = channel;
+        this.uuid = uuid;
+        Header header = new Header(Header.MINOR, uuid, 0, Header.SEALED, 0, chunkLog2, Layout.DATA_START);
+        write(0, MemorySegment.ofArray(header.encode()));
+    }
+
+    /// {@inheritDoc}
+    ///
+    /// @throws IllegalStateException if the offset lies before the end of what was written
+    @Override
+    public void write(long offset, MemorySegment bytes) throws IOException {
+        if (offset < position) {
+            throw new IllegalStateException("byte " + offset + " was written already, up to " + position);
+        }
+        while (position < offset) {
+            put(zeros.asSlice(0, Math.min(PIECE, offset - position)));
+        }
+        put(bytes);
+    }
+
+    private void put(MemorySegment bytes) throws IOException {
+        for (long done = 0; done < bytes.byteSize(); done += PIECE) {
+            ByteBuffer piece = bytes.asSlice(done, Math.min(PIECE, bytes.byteSize() - done)).asByteBuffer();
+            while (piece.hasRemaining()) {
+                position += channel.write(piece);
+            }
+        }
+    }
+
+    /// Ends the file.
+    ///
+    /// @param index its index
+    /// @param extentsEnd the end of its extents
+    /// @param timeMillis when it was made, or 0
+    /// @param message what is said about it
+    /// @throws IOException if writing fails
+    void finish(MemorySegment index, long extentsEnd, long timeMillis, String message) throws IOException {
+        long place = Layout.placeIndex(extentsEnd);
+        CommitRecord commit = CommitRecord.first(index, place, uuid, timeMillis, message);
+        write(place, index);
+        write(Layout.placeIndex(position), MemorySegment.ofArray(commit.encode()));
+    }
+}

@@ -1,0 +1,138 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.BaseFiles;
+import io.undercroft.format.BaseRecord;
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.ExtentDigester;
+import io.undercroft.format.ExtentKind;
+import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.ExtentSums;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.IndexCopy;
+import io.undercroft.format.Layout;
+import io.undercroft.format.Rule;
+import io.undercroft.format.Snapshot;
+import io.undercroft.format.StorageRecord;
+import io.undercroft.serializer.internal.disk.Sink;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/// Carries snapshots over into a new file: their bytes, those that they have in common once, and their indexes. What is copied is
+/// checked against its checksums on the way. Belongs to one thread.
+final class SnapshotCopier implements AutoCloseable {
+    private static final long PIECE = 1 << 17;
+
+    private final Sink sink;
+    private final NewFile pages;
+    private final ByteSource file;
+    private final BaseFiles bases;
+    /// One place each, or two if the first is not aligned as a large storage needs it.
+    private final Map<Source, List<Long>> places = new HashMap<>();
+    private final Arena arena = Arena.ofConfined();
+    private final MemorySegment piece = arena.allocate(PIECE);
+    private final ExtentDigester digester;
+    private long position;
+
+    /// Where bytes stood.
+    ///
+    /// @param file the identity of a base, or something else for the file itself
+    private record Source(Object file, long offset, long length) {}
+
+    /// A copier into a new file.
+    ///
+    /// @param sink where it is written
+    /// @param pages its pages
+    /// @param file the file that the snapshots are in
+    /// @param bases where bases are whose bytes are copied too; those that it does not find stay bases
+    /// @param chunkLog2 the logarithm of the chunk size of both files
+    SnapshotCopier(Sink sink, NewFile pages, ByteSource file, BaseFiles bases, int chunkLog2) {
+        this.sink = sink;
+        this.pages = pages;
+        this.file = file;
+        this.bases = bases;
+        this.digester = new ExtentDigester(chunkLog2);
+    }
+
+    /// Adds a snapshot to the new file.
+    ///
+    /// @param snapshot a snapshot, newer than those added before
+    /// @throws FormatException if it is damaged
+    /// @throws IOException if reading or writing fails
+    void add(Snapshot snapshot) throws IOException {
+        position = pages.end();
+        IndexCopy copy = IndexCopy.of(snapshot);
+        for (long alignment : new long[]{Layout.SMALL_ALIGNMENT, Layout.MAPPING_ALIGNMENT}) {
+            for (int number = 0; number < snapshot.storageCount(); number++) {
+                StorageRecord storage = snapshot.storage(number);
+                if (Layout.alignment(storage.nbytes()) == alignment) {
+                    place(snapshot, storage, copy);
+                }
+            }
+        }
+        pages.add(copy.build(pages.nextSequence()), position, snapshot.commit().timeMillis(),
+                snapshot.commit().message());
+    }
+
+    private void place(Snapshot snapshot, StorageRecord storage, IndexCopy copy) throws IOException {
+        for (int i = 0; i < storage.extentCount(); i++) {
+            int extent = storage.firstExtent() + i;
+            ExtentRecord record = snapshot.extent(extent);
+            if (record.kind() != ExtentKind.ZERO) {
+                place(snapshot, extent, storage.nbytes(), copy);
+            }
+        }
+    }
+
+    /// Copies the bytes of an extent, unless they are there already or stay in their base.
+    private void place(Snapshot snapshot, int extent, long nbytes, IndexCopy copy) throws IOException {
+        ExtentRecord record = snapshot.extent(extent);
+        Object identity = "";
+        ByteSource from = file;
+        if (record.base() != ExtentRecord.THIS_FILE) {
+            BaseRecord base = snapshot.base(record.base() - 1);
+            var opened = bases.open(base);
+            if (opened.isEmpty()) {
+                return;
+            }
+            identity = base.identity();
+            from = opened.get();
+        }
+        Source source = new Source(identity, record.fileOffset(), record.storedLength());
+        List<Long> found = places.computeIfAbsent(source, _ -> new ArrayList<>(1));
+        long alignment = Layout.alignment(nbytes);
+        Optional<Long> serving = found.stream().filter(place -> place % alignment == 0).findFirst();
+        if (serving.isEmpty()) {
+            long place = Layout.placeExtent(position, nbytes);
+            copyBytes(from, record, snapshot.sums(extent), place);
+            position = place + record.storedLength();
+            found.add(place);
+        }
+        copy.place(extent, serving.orElse(found.getLast()));
+    }
+
+    private void copyBytes(ByteSource from, ExtentRecord record, ExtentSums sums, long place) throws IOException {
+        for (long done = 0; done < record.storedLength(); done += PIECE) {
+            MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, record.storedLength() - done));
+            from.read(record.fileOffset() + done, bytes);
+            digester.update(bytes);
+            sink.write(place + done, bytes);
+        }
+        ExtentSums found = digester.finish();
+        if (!found.digest().equals(sums.digest()) || !Arrays.equals(found.checksums(), sums.checksums())) {
+            throw Rule.V14_CHECKSUM.broken("the bytes of an extent are damaged, and are not carried over",
+                    record.fileOffset());
+        }
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

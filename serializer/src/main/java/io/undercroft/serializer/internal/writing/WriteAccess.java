@@ -1,0 +1,59 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Layout;
+import io.undercroft.format.Rule;
+import io.undercroft.format.Snapshot;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+
+/// Whether a file may be written to.
+final class WriteAccess {
+    private static final long READ_ONLY_FEATURES = 40;
+
+    private WriteAccess() {}
+
+    /// Refuses a file that a writer must leave alone (section 10.4 of the format).
+    ///
+    /// @param file the file
+    /// @param newest what was opened
+    /// @throws FormatException if it is sealed, has features that only newer versions can write, or if its newest snapshot
+    ///     is damaged, which is something else than a torn append
+    /// @throws IOException if reading fails
+    static void check(ByteSource file, Snapshot newest) throws IOException {
+        if (newest.header().isSealed()) {
+            throw readOnly("the file is sealed: it was written in one go, and nothing is appended to it",
+                    "Export it to a new file, and write to that");
+        }
+        if (!newest.header().isWritable()) {
+            throw readOnly("the file has features (" + Long.toHexString(newest.header().readOnlyFeatures())
+                    + " hex) that only newer versions can write", "Use the version that wrote the file");
+        }
+        FormatException passedOver = newest.passedOver();
+        if (passedOver != null && isWhole(file, newest.commit().sequence() + 1)) {
+            throw new FormatException(passedOver.code(),
+                    "the newest snapshot is damaged, and writing would lose it for good: " + passedOver.what(),
+                    passedOver.offset(), "Restore the file from a copy, or export the snapshot before to a new file",
+                    passedOver);
+        }
+    }
+
+    private static FormatException readOnly(String what, String remedy) {
+        return new FormatException("CROFT-READ-ONLY", what, READ_ONLY_FEATURES, remedy);
+    }
+
+    /// Whether a slot holds a whole record; after a torn append it does not.
+    private static boolean isWhole(ByteSource file, long sequence) throws IOException {
+        long slot = Layout.slotOffset(sequence);
+        MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
+        file.read(slot, page);
+        try {
+            CommitRecord.decode(page, slot);
+            return true;
+        } catch (FormatException e) {
+            return !e.code().equals(Rule.V14_CHECKSUM.code());
+        }
+    }
+}

@@ -1,0 +1,303 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+
+import io.undercroft.format.BaseRecord;
+import io.undercroft.format.Digests;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Snapshot;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Files with bytes in others: `model.croft` has tensor `own` in itself, `based` in `lib/base.croft`, `adopted` in
+/// `lib/weights.bin`, and `mixed` in all three with zeros between.
+class BasesTest {
+    private static final int CHUNK = CroftImage.CHUNK;
+    private static final byte[] OWN = CroftImage.bytes(CHUNK, 1);
+    private static final byte[] BASED = CroftImage.bytes(CHUNK, 2);
+    private static final byte[] ADOPTED = CroftImage.bytes(5000, 3);
+
+    @TempDir
+    private Path folder;
+    private Path lib;
+    private Path file;
+    private Path base;
+    private Path weights;
+    private UUID uuid;
+    private CroftImage image;
+
+    @BeforeEach
+    void write() throws IOException {
+        lib = Files.createDirectory(folder.resolve("lib"));
+        CroftImage first = CroftImage.first();
+        long place = first.write(BASED);
+        byte[] bytes = first.tensor("based", CHUNK).commit();
+        uuid = CroftImage.snapshot(bytes).header().uuid();
+        base = Files.write(lib.resolve("base.croft"), bytes);
+        byte[] foreign = new byte[7 + ADOPTED.length];
+        System.arraycopy(ADOPTED, 0, foreign, 7, ADOPTED.length);
+        weights = Files.write(lib.resolve("weights.bin"), foreign);
+        image = model(CroftImage.snapshot(bytes), place, foreign);
+        file = Files.write(folder.resolve("model.croft"), image.commit());
+    }
+
+    private static CroftImage model(Snapshot base, long place, byte[] foreign) {
+        CroftImage image = CroftImage.first();
+        int croft = image.base(BaseRecord.croft("lib/base.croft", 0, base.commit()));
+        int weights = image.base(BaseRecord.foreign("lib/weights.bin", Digests.xxh3(MemorySegment.ofArray(foreign)),
+                foreign.length));
+        image.write(OWN);
+        image.tensor("own", CHUNK);
+        image.borrow(croft, place, BASED).tensor("based", CHUNK);
+        image.borrow(weights, 7, ADOPTED).tensor("adopted", ADOPTED.length);
+        image.borrow(croft, place, BASED).zeros(CHUNK).write(Arrays.copyOf(OWN, OWN.length));
+        return image.borrow(weights, 7, ADOPTED).tensor("mixed", 3L * CHUNK + ADOPTED.length);
+    }
+
+    private OpenOptions rooted() {
+        return OpenOptions.defaults().root(folder);
+    }
+
+    @Test
+    void bytesInOtherFilesAreThereAsIfTheyWereInThisOne() throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertThat(bytes(checkpoint, "based")).isEqualTo(BASED);
+            assertThat(bytes(checkpoint, "adopted")).isEqualTo(ADOPTED);
+            byte[] mixed = bytes(checkpoint, "mixed");
+            assertThat(Arrays.copyOf(mixed, CHUNK)).isEqualTo(BASED);
+            assertThat(Arrays.copyOfRange(mixed, CHUNK, 2 * CHUNK)).containsOnly(0);
+            assertThat(Arrays.copyOfRange(mixed, 2 * CHUNK, 3 * CHUNK)).isEqualTo(OWN);
+            assertThat(Arrays.copyOfRange(mixed, 3 * CHUNK, mixed.length)).isEqualTo(ADOPTED);
+            assertThat(checkpoint.verify()).isEqualTo(Verification.ofAll(List.of()));
+        }
+    }
+
+    @Test
+    void writingToBorrowedBytesShowsNowhereElse() throws IOException {
+        byte[] croft = Files.readAllBytes(base);
+        byte[] foreign = Files.readAllBytes(weights);
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            checkpoint.tensor("based").storage().set(0, (byte) (BASED[0] + 1));
+            checkpoint.tensor("adopted").storage().set(0, (byte) (ADOPTED[0] + 1));
+            assertThat(checkpoint.tensor("mixed").storage().get(0)).isEqualTo(BASED[0]);
+        }
+        assertThat(Files.readAllBytes(base)).isEqualTo(croft);
+        assertThat(Files.readAllBytes(weights)).isEqualTo(foreign);
+    }
+
+    @Test
+    void noOtherFileIsOpenedBeforeOneOfItsBytesIsAskedFor() throws IOException {
+        Files.delete(base);
+        Files.delete(weights);
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertThat(bytes(checkpoint, "own")).isEqualTo(OWN);
+            assertThat(checkpoint.names()).containsExactly("own", "based", "adopted", "mixed");
+            assertThat(checkpoint.tensor("mixed").numel()).isEqualTo(3L * CHUNK + ADOPTED.length);
+        }
+    }
+
+    @Test
+    void aCroftBaseIsLookedForBesideTheFileAndAnAdoptedOneNowhereUnlessItIsSaidWhere() throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            assertThat(bytes(checkpoint, "based")).isEqualTo(BASED);
+            assertRefused(() -> bytes(checkpoint, "adopted"), "'lib/weights.bin'", "OpenOptions.root");
+            assertThat(checkpoint.verify()).isEqualTo(new Verification(List.of(), 1, ADOPTED.length));
+        }
+    }
+
+    @Test
+    void theCallerMaySayWhereABaseIs() throws IOException {
+        Path elsewhere = Files.move(base, Files.createTempDirectory(folder, "else").resolve("moved.croft"));
+        Files.writeString(base, "not this one");
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted().base(uuid, elsewhere))) {
+            assertThat(bytes(checkpoint, "based")).isEqualTo(BASED);
+            assertThat(checkpoint.verify().damages()).isEmpty();
+        }
+        OpenOptions wrong = rooted().base(uuid, file);
+        try (Checkpoint checkpoint = Checkpoint.open(file, wrong)) {
+            assertRefused(() -> bytes(checkpoint, "based"), "is not the file " + uuid, "what was found is");
+        }
+    }
+
+    @Test
+    void aMissingBaseIsNamedAndWhatToDo() throws IOException {
+        Files.delete(base);
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertRefused(() -> bytes(checkpoint, "based"), "'lib/base.croft'", "is not there", "OpenOptions.root",
+                    "OpenOptions.base with the id " + uuid);
+            assertThat(bytes(checkpoint, "adopted")).isEqualTo(ADOPTED);
+            assertThat(checkpoint.verify().damages()).extracting(Damage::what)
+                    .anyMatch(what -> what.contains("V18-BASE"));
+        }
+    }
+
+    @Test
+    void aBaseThatBecameShorterOrAnotherFileIsRefused() throws IOException {
+        byte[] bytes = Files.readAllBytes(base);
+        Files.write(base, Arrays.copyOf(bytes, bytes.length - 1));
+        assertRefused("based", "has " + (bytes.length - 1) + " bytes");
+        Files.write(base, Arrays.copyOf("text".getBytes(StandardCharsets.UTF_8), bytes.length));
+        assertRefused("based", "is not the file " + uuid);
+        CroftImage other = CroftImage.first();
+        other.write(CroftImage.bytes(CHUNK, 9));
+        byte[] sameSize = other.tensor("based", CHUNK).commit();
+        assertThat(sameSize).hasSameSizeAs(bytes);
+        Files.write(base, sameSize);
+        assertRefused("based", "is not the file " + uuid);
+    }
+
+    @Test
+    void anAdoptedFileOfAnotherSizeIsRefused() throws IOException {
+        Files.write(weights, new byte[ADOPTED.length]);
+        assertRefused("adopted", "has 5000 bytes, not 5007");
+    }
+
+    @Test
+    void anAdoptedFileWithOtherBytesOfTheSameSizeIsFoundOutUnlessNothingIsToBeChecked() throws IOException {
+        Files.write(weights, new byte[7 + ADOPTED.length]);
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> checkpoint.tensor("adopted"))
+                    .withMessageContainingAll("damages tensor 'adopted'", "in the file 'lib/weights.bin'")
+                    .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
+        }
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted().verification(ChecksumPolicy.NONE))) {
+            assertThat(bytes(checkpoint, "adopted")).containsOnly(0);
+        }
+    }
+
+    @Test
+    void pathsThatLeadUpAreRefusedByTheirForm() throws IOException {
+        for (String path : List.of("../base.croft_", "/lib/base.crof", "lib/../ba.crof", "lib\\base.croft",
+                "C:/base.croft_", "lib//base.crof", "./lib/ba.croft")) {
+            assertThat(path).hasSameSizeAs("lib/base.croft");
+            Files.write(file, image.forge("lib/base.croft", path).commit());
+            try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+                assertThatExceptionOfType(FormatException.class).isThrownBy(() -> bytes(checkpoint, "based"))
+                        .extracting(FormatException::code).isEqualTo("V6-NAME");
+            }
+        }
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void linksThatLeadOutOfTheRootAreNotFollowed() throws IOException {
+        Path outside = Files.createTempDirectory(folder, "outside");
+        Files.move(base, outside.resolve("base.croft"));
+        Files.createSymbolicLink(base, outside.resolve("base.croft"));
+        try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults())) {
+            assertThat(bytes(checkpoint, "based")).as("inside the directory of the file, links are fine")
+                    .isEqualTo(BASED);
+        }
+        Path inner = Files.createDirectory(folder.resolve("inner"));
+        Files.move(lib, inner.resolve("lib"));
+        OpenOptions options = OpenOptions.defaults().root(inner);
+        try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
+            assertRefused(() -> bytes(checkpoint, "based"), "lead from it out of", inner.toRealPath().toString());
+        }
+        Files.move(inner.resolve("lib"), outside.resolve("lib"));
+        Files.createSymbolicLink(inner.resolve("lib"), outside.resolve("lib"));
+        try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
+            assertRefused(() -> bytes(checkpoint, "adopted"), "lead from it out of");
+        }
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void directoriesAndPipesAreNoBases() throws Exception {
+        Files.delete(base);
+        Files.createDirectory(base);
+        assertRefused("based", "is not a regular file");
+        Files.delete(base);
+        assertThat(new ProcessBuilder("mkfifo", base.toString()).start().waitFor()).isZero();
+        assertTimeoutPreemptively(Duration.ofSeconds(20), () -> assertRefused("based", "is not a regular file"));
+    }
+
+    @Test
+    void aDirectoryThatIsNotThereIsNoRoot() throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().root(folder.resolve("nowhere")))) {
+            assertRefused(() -> bytes(checkpoint, "based"), "is not there");
+        }
+    }
+
+    @Test
+    void whatCannotBeWrittenThroughIsNotMappedShared() throws IOException {
+        CroftImage next = CroftImage.after(Files.readAllBytes(file));
+        next.write(OWN);
+        next.zeros(CHUNK).tensor("holes", 2L * CHUNK).write(OWN);
+        Files.write(file, next.tensor("own", CHUNK).commit());
+        OpenOptions shared = rooted().mapping(MapMode.SHARED);
+        try (Checkpoint checkpoint = Checkpoint.open(file, shared)) {
+            checkpoint.tensor("own").storage().set(0, (byte) 1);
+            assertThatThrownBy(() -> bytes(checkpoint, "holes")).isInstanceOf(UnsupportedOperationException.class)
+                    .hasMessageContaining("partly zeros");
+        }
+        try (Checkpoint checkpoint = Checkpoint.open(file, shared.snapshot(1))) {
+            assertThatThrownBy(() -> bytes(checkpoint, "based")).isInstanceOf(UnsupportedOperationException.class)
+                    .hasMessageContaining("in another file");
+        }
+    }
+
+    @Test
+    void aStorageThatSomebodyHoldsOutlivesTheCheckpoint() throws IOException {
+        Storage based;
+        Tensor adopted;
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            based = checkpoint.tensor("based").storage().retain();
+            adopted = checkpoint.tensor("adopted");
+        }
+        assertThat(based.segment().toArray(ValueLayout.JAVA_BYTE)).isEqualTo(BASED);
+        based.release();
+        assertThatIllegalStateException().isThrownBy(() -> adopted.storage().get(0));
+    }
+
+    @Test
+    void basesOfDifferentSnapshotsAreDifferentFiles() throws IOException {
+        byte[] otherForeign = CroftImage.bytes(100, 77);
+        Files.write(lib.resolve("second.bin"), otherForeign);
+        CroftImage next = CroftImage.after(Files.readAllBytes(file));
+        int second = next.base(BaseRecord.foreign("lib/second.bin",
+                Digests.xxh3(MemorySegment.ofArray(otherForeign)), otherForeign.length));
+        Files.write(file, next.borrow(second, 0, otherForeign).tensor("second", otherForeign.length).commit());
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertThat(bytes(checkpoint, "second")).isEqualTo(otherForeign);
+            assertThat(checkpoint.verify()).isEqualTo(Verification.ofAll(List.of()));
+        }
+    }
+
+    private void assertRefused(String tensor, String... parts) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertRefused(() -> bytes(checkpoint, tensor), parts);
+            assertThat(bytes(checkpoint, "own")).isEqualTo(OWN);
+        }
+    }
+
+    private static void assertRefused(ThrowingCallable access, String... parts) {
+        assertThatExceptionOfType(FormatException.class).isThrownBy(access).withMessageContainingAll(parts)
+                .extracting(FormatException::code).isEqualTo("V18-BASE");
+    }
+
+    private static byte[] bytes(Checkpoint checkpoint, String name) {
+        return checkpoint.tensor(name).storage().segment().toArray(ValueLayout.JAVA_BYTE);
+    }
+}

@@ -1,0 +1,185 @@
+package io.undercroft.serializer;
+
+import io.undercroft.format.BaseRecord;
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.DTypeRecord;
+import io.undercroft.format.Digests;
+import io.undercroft.format.ExtentDigester;
+import io.undercroft.format.ExtentSums;
+import io.undercroft.format.Header;
+import io.undercroft.format.IndexBuilder;
+import io.undercroft.format.Layout;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Snapshot;
+import io.undercroft.format.StateTreeWriter;
+import io.undercroft.format.TensorRecord;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Puts one snapshot of a file together in memory, extent by extent: what the writer would not make, or only after other
+/// saves. Its state is a map of tensors of int8.
+final class CroftImage {
+    static final int CHUNK_LOG2 = 16;
+    static final int CHUNK = 1 << CHUNK_LOG2;
+
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final int DIRECTORY_HEAD = 32;
+    private static final int DIRECTORY_ENTRY = 48;
+
+    private final IndexBuilder index = new IndexBuilder(CHUNK_LOG2);
+    private final int int8 = index.addDType(new DTypeRecord("int8", 8));
+    private final Map<String, Integer> tensors = new LinkedHashMap<>();
+    private final Map<String, String> forgeries = new LinkedHashMap<>();
+    private final @Nullable CommitRecord before;
+    private byte[] file;
+
+    private CroftImage(byte[] file, @Nullable CommitRecord before) {
+        this.file = file;
+        this.before = before;
+    }
+
+    /// Starts a file.
+    static CroftImage first() {
+        return new CroftImage(new byte[(int) Layout.DATA_START], null);
+    }
+
+    /// Starts the snapshot that follows those of a file.
+    static CroftImage after(byte[] file) throws IOException {
+        return new CroftImage(file.clone(), snapshot(file).commit());
+    }
+
+    static Snapshot snapshot(byte[] file) throws IOException {
+        return Snapshot.open(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT);
+    }
+
+    /// Adds an extent with bytes of its own, and tells where they stand.
+    long write(byte[] bytes) {
+        long offset = (file.length + Layout.MAPPING_ALIGNMENT - 1) & -Layout.MAPPING_ALIGNMENT;
+        file = Arrays.copyOf(file, (int) offset + bytes.length);
+        System.arraycopy(bytes, 0, file, (int) offset, bytes.length);
+        index.addRawExtent(offset, bytes.length, sums(bytes));
+        return offset;
+    }
+
+    /// Adds an extent whose bytes stand in the file already.
+    CroftImage reuse(long offset, byte[] bytes) {
+        index.addRawExtent(offset, bytes.length, sums(bytes));
+        return this;
+    }
+
+    CroftImage zeros(long length) {
+        index.addZeroExtent(length);
+        return this;
+    }
+
+    int base(BaseRecord base) {
+        return index.addBase(base);
+    }
+
+    /// Adds an extent whose bytes stand in another file.
+    CroftImage borrow(int base, long offset, byte[] bytes) {
+        index.addBaseExtent(base, offset, bytes.length, sums(bytes));
+        return this;
+    }
+
+    /// Makes a storage of the extents added since the last one.
+    int storage() {
+        return storage("cpu");
+    }
+
+    int storage(String device) {
+        return index.addStorage(device);
+    }
+
+    CroftImage tensor(String name, int storage, long offset, long size) {
+        int tensor = index
+                .addTensor(new TensorRecord(int8, storage, offset, Set.of(), new long[]{size}, new long[]{1}));
+        index.addName(name, tensor);
+        tensors.put(name, tensor);
+        return this;
+    }
+
+    /// Makes a storage of the extents added since the last one, and a tensor of all of it.
+    CroftImage tensor(String name, long size) {
+        return tensor(name, storage(), 0, size);
+    }
+
+    /// Writes another text of the same length over one in the index, and sums it up as if it had been that way.
+    CroftImage forge(String from, String to) {
+        forgeries.put(from, to);
+        return this;
+    }
+
+    private static void forge(MemorySegment index, String from, String to) {
+        byte[] all = index.toArray(ValueLayout.JAVA_BYTE);
+        int at = new String(all, StandardCharsets.ISO_8859_1).indexOf(from);
+        MemorySegment.copy(MemorySegment.ofArray(to.getBytes(StandardCharsets.ISO_8859_1)), 0, index, at,
+                from.length());
+        int count = index.get(INT, 4);
+        for (long entry = DIRECTORY_HEAD; entry < DIRECTORY_HEAD
+                + (long) count * DIRECTORY_ENTRY; entry += DIRECTORY_ENTRY) {
+            index.set(INT, entry + 36,
+                    Digests.crc32c(index.asSlice(index.get(LONG, entry + 8), index.get(LONG, entry + 16))));
+        }
+        index.set(INT, 24, 0);
+        index.set(INT, 24, Digests.crc32c(index.asSlice(0, DIRECTORY_HEAD + (long) count * DIRECTORY_ENTRY)));
+    }
+
+    byte[] commit() {
+        return commit("", 0);
+    }
+
+    /// {@return the bytes of the file with this snapshot}
+    byte[] commit(String message, long time) {
+        StateTreeWriter tree = new StateTreeWriter();
+        tree.openMap(tensors.size());
+        tensors.forEach((name, tensor) -> {
+            tree.writeString(name);
+            tree.writeTensor(tensor);
+        });
+        index.setTree(tree.toByteArray());
+        MemorySegment built = index.build(before == null ? 1 : before.sequence() + 1);
+        forgeries.forEach((from, to) -> forge(built, from, to));
+        long offset = Layout.placeIndex(file.length) + (before == null ? 0 : Layout.PAGE);
+        CommitRecord commit = before == null
+                ? CommitRecord.canonical(built, offset, time, message)
+                : before.next(built, offset, time, message);
+        byte[] whole = Arrays.copyOf(file, (int) commit.committedLength());
+        MemorySegment.ofArray(whole).asSlice(offset, built.byteSize()).copyFrom(built);
+        if (before == null) {
+            put(whole, 0, Header.of(commit.uuid(), CHUNK_LOG2).encode());
+        } else {
+            put(whole, commit.previousRecord(), before.encode());
+        }
+        put(whole, Layout.slotOffset(commit.sequence()), commit.encode());
+        return whole;
+    }
+
+    private static void put(byte[] file, long offset, byte[] bytes) {
+        System.arraycopy(bytes, 0, file, (int) offset, bytes.length);
+    }
+
+    private static ExtentSums sums(byte[] bytes) {
+        ExtentDigester digester = new ExtentDigester(CHUNK_LOG2);
+        digester.update(MemorySegment.ofArray(bytes));
+        return digester.finish();
+    }
+
+    /// {@return bytes that differ with the seed}
+    static byte[] bytes(int length, int seed) {
+        byte[] bytes = new byte[length];
+        new Random(seed).nextBytes(bytes);
+        return bytes;
+    }
+}

@@ -1,0 +1,178 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.undercroft.serializer.FailingDisk.Failure;
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.internal.writing.FileCopier;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/// A disk that fails at any operation, the first or the last, costs no snapshot that was there, nor the next append.
+class FailingDiskTest {
+    private static final int CHUNK = 1 << 16;
+    private static final SaveOptions OPTIONS = SaveOptions.defaults().chunkSize(CHUNK);
+
+    @TempDir
+    Path folder;
+    private Path path;
+    private byte[] before = {};
+
+    @FunctionalInterface
+    private interface Work {
+        void on(Disk disk) throws IOException;
+    }
+
+    @BeforeEach
+    void write() throws IOException {
+        path = folder.resolve("a.croft");
+        Checkpoint.save(path, state(1), OPTIONS);
+        CroftFile.append(path, state(2), OPTIONS);
+        CroftFile.append(path, state(3), OPTIONS);
+        before = Files.readAllBytes(path);
+    }
+
+    /// States of which a part is the same.
+    private static Map<String, Object> state(int number) {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("step", (long) number);
+        state.put("changing", noise(3 * CHUNK + 5, number));
+        state.put("small", noise(100, number));
+        state.put("constant", noise(2 * CHUNK, 0));
+        return state;
+    }
+
+    private static Tensor noise(int nbytes, long seed) {
+        byte[] bytes = new byte[nbytes];
+        new Random(seed).nextBytes(bytes);
+        return Tensor.of(bytes);
+    }
+
+    /// Does it again and again, and lets another operation fail each time; returns how many there are.
+    private int failEverywhere(Failure failure, Work work) throws IOException {
+        for (int operation = 1;; operation++) {
+            Files.write(path, before);
+            FailingDisk disk = new FailingDisk(operation, failure);
+            try {
+                work.on(disk);
+            } catch (IOException e) {
+                assertThat(disk.hasFailed()).as("operation %d: %s", operation, e).isTrue();
+                assertLifeGoesOn(operation);
+                continue;
+            }
+            assertThat(disk.hasFailed()).as("operation %d failed, and nobody said so", operation).isFalse();
+            return operation - 1;
+        }
+    }
+
+    private void assertLifeGoesOn(int operation) throws IOException {
+        long last = assertSound(operation);
+        CroftFile.append(path, state(9), OPTIONS);
+        assertThat(assertSound(operation)).as("after operation %d", operation).isEqualTo(last + 1);
+        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+            assertThat(checkpoint.tensor("changing").equal((Tensor) state(9).get("changing"))).isTrue();
+        }
+    }
+
+    /// Only what was never committed may be torn.
+    private long assertSound(int operation) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+            if (checkpoint.passedOver().isEmpty()) {
+                assertThat(checkpoint.verify().damages()).as("operation %d", operation).isEmpty();
+            }
+            return checkpoint.snapshot().orElseThrow().sequence();
+        }
+    }
+
+    private void assertOnlyTheFile() throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            assertThat(files).containsExactly(path);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anAppendThatFailsCostsNothing(Failure failure) throws IOException {
+        assertThat(failEverywhere(failure, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS)))
+                .isGreaterThan(15);
+        assertOnlyTheFile();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aFileThatCouldNotBeReplacedIsAsItWas(Failure failure) throws IOException {
+        assertThat(failEverywhere(failure, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS)))
+                .isGreaterThan(10);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aFileThatCouldNotBeCompactedIsAsItWas(Failure failure) throws IOException {
+        assertThat(failEverywhere(failure, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1)))
+                .isGreaterThan(10);
+    }
+
+    @Test
+    void whatOneFailureInterruptsIsCleanedUp() throws IOException {
+        failEverywhere(Failure.ONCE, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS));
+        failEverywhere(Failure.ONCE, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1));
+        assertOnlyTheFile();
+    }
+
+    @Test
+    void anAppendThatFailsBeforeTheCommitLeavesTheSameBytes() throws IOException {
+        int all = failEverywhere(Failure.ONCE, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS));
+        // The last two write the slot and bring it to the disk.
+        for (int operation = 1; operation <= all - 2; operation++) {
+            Files.write(path, before);
+            var disk = new FailingDisk(operation, Failure.ONCE);
+            assertThatExceptionOfType(IOException.class)
+                    .isThrownBy(() -> new CroftWriter(disk).append(path, state(4), OPTIONS));
+            assertThat(Files.readAllBytes(path)).isEqualTo(before);
+        }
+    }
+
+    @Test
+    void aDoubtfulNameIsSaidToBeOne() throws IOException {
+        int all = failEverywhere(Failure.ONCE, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS));
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> new CroftWriter(new FailingDisk(all, Failure.ONCE)).save(path, state(4), OPTIONS))
+                .withMessageContaining("has its name");
+        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+            assertThat(checkpoint.state()).isInstanceOfSatisfying(Map.class,
+                    state -> assertThat(state.get("step")).isEqualTo(4L));
+        }
+    }
+
+    @Test
+    void nothingStaysOpen() throws IOException {
+        Path descriptors = Path.of("/proc/self/fd");
+        assumeTrue(Files.exists(descriptors));
+        failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS));
+        long open = count(descriptors);
+        failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS));
+        failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS));
+        failEverywhere(Failure.FOR_GOOD, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1));
+        assertThat(count(descriptors)).isLessThan(open + 10);
+    }
+
+    private static long count(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.count();
+        }
+    }
+}

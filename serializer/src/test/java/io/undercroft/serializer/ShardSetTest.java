@@ -1,0 +1,163 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.assertj.core.api.AbstractStringAssert;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/// A set of two files: `a.croft`, and `more/b.croft` with two snapshots, of which the newest is meant.
+class ShardSetTest {
+    @TempDir
+    private Path folder;
+    private Path manifest;
+    private Path a;
+    private Path b;
+
+    @BeforeEach
+    void save() throws IOException {
+        manifest = folder.resolve("model.croftset");
+        a = folder.resolve("a.croft");
+        b = Files.createDirectory(folder.resolve("more")).resolve("b.croft");
+        Checkpoint.save(a, state(1));
+        Checkpoint.save(b, state(2));
+        CroftFile.append(b, state(3), SaveOptions.defaults());
+        ShardSet.save(manifest, List.of(a, b));
+    }
+
+    private static Map<String, Tensor> state(long value) {
+        return Map.of("rank", Tensor.of(value));
+    }
+
+    @Test
+    void allShardsOpenInTheirOrderWithTheSameNames() throws IOException {
+        try (ShardSet set = ShardSet.open(manifest)) {
+            assertThat(ranks(set)).containsExactly(1L, 3L);
+            assertThat(set.path()).isEqualTo(manifest);
+            assertThat(set.uuid().version()).isEqualTo(8);
+        }
+    }
+
+    @Test
+    void whatIsAppendedLaterIsNotSeenBeforeTheSetIsSavedAgain() throws IOException {
+        CroftFile.append(a, state(4), SaveOptions.defaults());
+        CroftFile.append(b, state(5), SaveOptions.defaults());
+        try (ShardSet set = ShardSet.open(manifest)) {
+            assertThat(ranks(set)).containsExactly(1L, 3L);
+            assertThat(set.shards().get(1).snapshot().orElseThrow().sequence()).isEqualTo(2);
+            assertThat(set.shards().get(1).verify().isSound()).isTrue();
+            ShardSet.save(manifest, List.of(b, a));
+            assertThat(ranks(set)).containsExactly(1L, 3L);
+        }
+        try (ShardSet set = ShardSet.open(manifest)) {
+            assertThat(ranks(set)).containsExactly(5L, 4L);
+        }
+    }
+
+    @Test
+    void theSameShardsMakeTheSameManifest() throws IOException {
+        byte[] before = Files.readAllBytes(manifest);
+        ShardSet.save(manifest, List.of(a, b));
+        assertThat(Files.readAllBytes(manifest)).isEqualTo(before);
+    }
+
+    @Test
+    void aMissingShardIsNamed() throws IOException {
+        Files.delete(b);
+        assertRefused().contains("'more/b.croft'", "is not in").contains("Fetch the whole set");
+    }
+
+    @Test
+    void anotherFileInTheShardsPlaceIsRefused() throws IOException {
+        Checkpoint.save(a, state(9));
+        assertRefused().contains("'a.croft'", "is the file");
+    }
+
+    @Test
+    void aStaleShardIsRefused() throws IOException {
+        byte[] old = Files.readAllBytes(b);
+        CroftFile.append(b, state(4), SaveOptions.defaults());
+        ShardSet.save(manifest, List.of(a, b));
+        Files.write(b, old);
+        assertRefused().contains("'more/b.croft'", "has no snapshot 3");
+        CroftFile.append(b, state(7), SaveOptions.defaults());
+        assertRefused().contains("'more/b.croft'", "has another snapshot 3");
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void shardsOutsideTheDirectoryOfTheManifestAreNotOpened() throws IOException {
+        Path inner = Files.createDirectory(folder.resolve("inner"));
+        Path moved = Files.move(manifest, inner.resolve("model.croftset"));
+        Files.createSymbolicLink(inner.resolve("a.croft"), a);
+        manifest = moved;
+        assertRefused().contains("'a.croft'", "is not below");
+        Files.delete(inner.resolve("a.croft"));
+        Files.createDirectory(inner.resolve("a.croft"));
+        assertRefused().contains("'a.croft'", "is not a regular file");
+        assertThatIllegalArgumentException().isThrownBy(() -> ShardSet.save(moved, List.of(a)))
+                .withMessageContaining("not below the directory");
+    }
+
+    @Test
+    void aManifestThatIsDamagedOrNoneIsRefused() throws IOException {
+        byte[] bytes = Files.readAllBytes(manifest);
+        for (int i = 0; i < bytes.length; i++) {
+            byte[] flipped = bytes.clone();
+            flipped[i] ^= 1;
+            Files.write(manifest, flipped);
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> ShardSet.open(manifest))
+                    .extracting(FormatException::file).isEqualTo(manifest.toString());
+            Files.write(manifest, Arrays.copyOf(bytes, i));
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> ShardSet.open(manifest));
+        }
+        Files.delete(manifest);
+        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> ShardSet.open(manifest));
+    }
+
+    @Test
+    void onlyFilesThatOpenAreSavedInASet() throws IOException {
+        byte[] before = Files.readAllBytes(manifest);
+        Files.writeString(folder.resolve("text.croft"), "text");
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> ShardSet.save(manifest, List.of(a, folder.resolve("text.croft"))))
+                .withMessageContaining("text.croft");
+        assertThatIllegalArgumentException().isThrownBy(() -> ShardSet.save(manifest, List.of(a, a)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ShardSet.open(manifest, OpenOptions.defaults().snapshot(1)));
+        assertThat(Files.readAllBytes(manifest)).isEqualTo(before);
+    }
+
+    @Test
+    void closingTheSetClosesItsShards() throws IOException {
+        ShardSet set = ShardSet.open(manifest);
+        Tensor tensor = set.shards().getFirst().tensor("rank");
+        set.close();
+        assertThatIllegalStateException().isThrownBy(() -> tensor.getLong(0));
+    }
+
+    private static List<Long> ranks(ShardSet set) {
+        return set.shards().stream().map(shard -> shard.tensor("rank").getLong(0)).toList();
+    }
+
+    private AbstractStringAssert<?> assertRefused() {
+        return assertThatExceptionOfType(FormatException.class).isThrownBy(() -> ShardSet.open(manifest))
+                .satisfies(e -> assertThat(e.code()).isEqualTo("V21-SHARD")).extracting(Throwable::getMessage)
+                .asString();
+    }
+}
