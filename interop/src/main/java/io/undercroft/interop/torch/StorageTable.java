@@ -19,6 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /// The storages of an archive, by their keys: one storage for each key, however often the pickle refers to it.
@@ -27,9 +28,9 @@ import org.jspecify.annotations.Nullable;
 /// memory then: compressed records, records that are not aligned for their elements, and those of another byte order. A
 /// copy of a file that is not mapped copy-on-write is read-only, as writing to it would not reach the file.
 final class StorageTable {
-    /// The widest element, or part of one, that is read in one piece.
     /// From how many bytes on a copy has an arena of its own, which costs more to close than to allocate.
     private static final long LARGE = 1 << 20;
+    /// The widest element, or part of one, that is read in one piece.
     private static final int WIDEST_ELEMENT = 8;
 
     private final MappedFile file;
@@ -39,6 +40,8 @@ final class StorageTable {
     private final ByteOrder order;
     private final Map<String, Opened> byKey = new HashMap<>();
     private final Map<Storage, Entry> byStorage = new HashMap<>();
+    /// Where the records of storages start in the archive, if they are stored as they are.
+    private final Map<Storage, Long> places = new HashMap<>();
     /// Where storages of a location go; a file names few locations many times.
     private final Map<String, Device> devices = new HashMap<>();
 
@@ -132,6 +135,14 @@ final class StorageTable {
         }
     }
 
+    /// {@return where the bytes of a storage start in the archive, unless they are compressed or of another byte order}
+    ///
+    /// @param storage any storage
+    OptionalLong placeOf(Storage storage) {
+        Long place = places.get(storage);
+        return place == null ? OptionalLong.empty() : OptionalLong.of(place);
+    }
+
     private static long nbytes(StorageClass type, long numel) {
         try {
             if (numel >= 0) {
@@ -172,7 +183,11 @@ final class StorageTable {
         try {
             // Asked now, so that a damaged archive is found when it is opened and not when it is used.
             long data = zip.dataOffset(record);
-            return Storage.deferred(entry.nbytes, () -> allocation(record, data, entry.dtype));
+            Storage storage = Storage.deferred(entry.nbytes, () -> allocation(record, data, entry.dtype));
+            if (record.isStored() && !isForeign()) {
+                places.put(storage, data);
+            }
+            return storage;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

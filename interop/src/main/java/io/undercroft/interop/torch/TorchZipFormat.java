@@ -61,7 +61,8 @@ public final class TorchZipFormat implements CheckpointFormat {
         refuseTorchScript(zip, folder);
         checkVersion(zip, folder);
         StorageTable storages = new StorageTable(file, options, zip, folder + "/data/", byteOrder(zip, folder));
-        return TreeContents.of(load(zip, pickle, storages), Map.of(), () -> verify(zip));
+        return TreeContents.of(load(zip, pickle, storages), Map.of(), () -> verify(zip))
+                .withPlaces(storages::placeOf);
     }
 
     private static boolean hasPickle(MappedFile file) throws IOException {

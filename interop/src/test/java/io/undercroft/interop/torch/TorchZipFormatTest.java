@@ -85,7 +85,7 @@ class TorchZipFormatTest {
         Fixtures.open(file, contents -> {
             contents.tensor("emb.weight").orElseThrow().setDouble(17, 1, 2);
             assertThat(contents.tensor("head.weight").orElseThrow().getDouble(1, 2)).isEqualTo(17);
-            assertThat(contents.verify()).as("the file is as it was").isEmpty();
+            assertThat(contents.verify().damages()).as("the file is as it was").isEmpty();
         });
         assertThat(Files.readAllBytes(file)).isEqualTo(before);
     }
@@ -97,7 +97,7 @@ class TorchZipFormatTest {
                 contents -> contents.tensor("emb.weight").orElseThrow().setDouble(17, 1, 2));
         Fixtures.open(file, contents -> {
             assertThat(contents.tensor("head.weight").orElseThrow().getDouble(1, 2)).isEqualTo(17);
-            assertThat(contents.verify()).extracting(Damage::where).containsExactly("record tied/data/0");
+            assertThat(contents.verify().damages()).extracting(Damage::where).containsExactly("record tied/data/0");
         });
     }
 
@@ -122,7 +122,7 @@ class TorchZipFormatTest {
         Fixtures.open(path, contents -> {
             Tensor tensor = (Tensor) contents.state();
             assertThat(tensor.getDouble(3)).isEqualTo(4);
-            assertThat(contents.verify()).isEmpty();
+            assertThat(contents.verify().damages()).isEmpty();
         });
     }
 
@@ -158,7 +158,7 @@ class TorchZipFormatTest {
         file[(int) place[0]] ^= 1;
         Files.write(path, file);
         Fixtures.open(path, contents -> {
-            Damage damage = contents.verify().getFirst();
+            Damage damage = contents.verify().damages().getFirst();
             assertThat(damage.where()).isEqualTo("record single_f32/data/0");
             assertThat(damage.offset()).isEqualTo(place[0]);
             assertThat(damage.length()).isEqualTo(48);

@@ -1,0 +1,106 @@
+package io.undercroft.interop.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.Device;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// A `.croft` file that refers to the bytes of a file of PyTorch instead of copying them.
+class AdoptionTest {
+    @TempDir
+    Path folder;
+    private Path torch;
+    private Path croft;
+    private DedupReport report;
+
+    @BeforeEach
+    void adopt() throws IOException {
+        torch = Files.copy(Fixtures.PYTORCH.resolve("tied.pt"), folder.resolve("tied.pt"));
+        croft = folder.resolve("tied.croft");
+        try (Checkpoint source = Checkpoint.open(torch)) {
+            report = Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(torch));
+        }
+    }
+
+    private OpenOptions below() {
+        return OpenOptions.defaults().root(folder);
+    }
+
+    private void assertSameAsTorch(Path path, OpenOptions options) throws IOException {
+        try (Checkpoint source = Checkpoint.open(torch); Checkpoint adopted = Checkpoint.open(path, options)) {
+            assertThat(adopted.names()).containsExactlyElementsOf(source.names());
+            for (String name : source.names()) {
+                assertThat(adopted.tensor(name).equal(source.tensor(name))).as(name).isTrue();
+            }
+            assertThat(adopted.storages()).hasSameSizeAs(source.storages());
+        }
+    }
+
+    @Test
+    void nothingIsWrittenButTheIndex() throws IOException {
+        assertThat(report.written()).isZero();
+        assertThat(report.sharedStorages()).isEqualTo(report.storages()).isPositive();
+        assertSameAsTorch(croft, below());
+        try (Checkpoint adopted = Checkpoint.open(croft, below())) {
+            assertThat(adopted.verify().damages()).isEmpty();
+            assertThat(adopted.verify().unverifiedExtents()).isZero();
+        }
+    }
+
+    @Test
+    void itIsOpenedOnlyBelowADirectoryThatTheReaderNames() throws IOException {
+        try (Checkpoint adopted = Checkpoint.open(croft)) {
+            String name = adopted.names().getFirst();
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> adopted.tensor(name).storage().get(0))
+                    .withMessageContaining("OpenOptions.root").extracting(FormatException::code).isEqualTo("V18-BASE");
+        }
+    }
+
+    @Test
+    void bytesThatHaveChangedSinceAreRefused() throws IOException {
+        try (RandomAccessFile file = new RandomAccessFile(torch.toFile(), "rw")) {
+            for (long at = 0; at < file.length(); at++) {
+                file.seek(at);
+                int value = file.read();
+                file.seek(at);
+                file.write(value ^ 1);
+            }
+        }
+        try (Checkpoint adopted = Checkpoint.open(croft, below())) {
+            String name = adopted.names().getFirst();
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> adopted.tensor(name).storage().get(0))
+                    .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
+        }
+    }
+
+    @Test
+    void flatteningMakesItAFileOfItsOwn() throws IOException {
+        Path flat = folder.resolve("flat.croft");
+        CroftFile.flatten(croft, flat, below());
+        assertSameAsTorch(flat, OpenOptions.defaults());
+    }
+
+    @Test
+    void aFileThatWasSavedFromAGpuIsAdoptedToo() throws IOException {
+        Path saved = Files.copy(Fixtures.PYTORCH.resolve("BAD_location_cuda.pt"), folder.resolve("cuda.pt"));
+        Path adopted = folder.resolve("cuda.croft");
+        try (Checkpoint source = Checkpoint.open(saved, OpenOptions.defaults().devices(_ -> Device.CPU))) {
+            report = Checkpoint.save(adopted, source.state(), SaveOptions.defaults().base(saved));
+        }
+        assertThat(report.written()).isZero();
+        assertThat(report.storages()).isPositive();
+    }
+}
