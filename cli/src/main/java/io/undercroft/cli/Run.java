@@ -3,6 +3,8 @@ package io.undercroft.cli;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -10,6 +12,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.NoSuchElementException;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
@@ -47,8 +50,10 @@ final class Run {
             return e.isBrokenPipe() ? BROKEN_PIPE : explain(e, e.getMessage(), BAD_INPUT);
         } catch (FileSystemException e) {
             return explain(e, describe(e, file), BAD_INPUT);
-        } catch (FormatException | IllegalArgumentException | IOException | UncheckedIOException e) {
-            return explain(e, named(file, e.getMessage()), BAD_INPUT);
+        } catch (FormatException | IllegalArgumentException | NoSuchElementException | IOException
+                | UncheckedIOException e) {
+            boolean isNamed = e instanceof FormatException format && format.file() != null;
+            return explain(e, isNamed ? e.getMessage() : named(file, e.getMessage()), BAD_INPUT);
         } catch (InternalError e) {
             // So says the JVM when a page of a mapped file is gone.
             return explain(e,
@@ -64,18 +69,41 @@ final class Run {
         }
     }
 
-    /// Prints one line.
+    /// Prints one line about what is wrong.
     int complain(String message) {
-        err.println("croft: " + Text.printable(message));
+        note(message);
         return BAD_INPUT;
     }
 
+    /// Prints one line beside the results.
+    void note(String message) {
+        err.println("croft: " + Text.printable(message));
+    }
+
+    /// Says that what is shown or copied is not what was saved last, if that is so.
+    void notePassedOver(Checkpoint checkpoint) {
+        checkpoint.passedOver()
+                .ifPresent(why -> notePassedOver(checkpoint.path(), checkpoint.snapshot().orElseThrow(), why));
+    }
+
+    /// Says which snapshot was opened, and why it is not the newest.
+    void notePassedOver(Path file, SnapshotInfo opened, FormatException why) {
+        note("%s: a newer snapshot cannot be opened, so this is %d: %s".formatted(file, opened.sequence(), why.what()));
+    }
+
     private int explain(Throwable failure, @Nullable String message, int code) {
-        complain(String.valueOf(message));
+        complain(inWordsOfTheCommand(String.valueOf(message)));
         if (DEBUG) {
             failure.printStackTrace(err);
         }
         return code;
+    }
+
+    /// The library names what a program would call.
+    private static String inWordsOfTheCommand(String message) {
+        return message.replaceFirst("(Open|Save)Options\\.root", "--root")
+                .replaceFirst(" or OpenOptions\\.base with the id [-0-9a-f]+", "")
+                .replaceFirst("Map devices when opening: .*", "Say where they go: --map-location cpu");
     }
 
     private static String named(@Nullable Path file, @Nullable String message) {
@@ -85,10 +113,16 @@ final class Run {
 
     /// The JDK's messages are often no more than a file's name, and that of a temporary file at that.
     private static String describe(FileSystemException e, @Nullable Path file) {
-        return (file == null ? e.getFile() : file) + ": " + (e.getReason() != null ? e.getReason() : switch (e) {
-            case NoSuchFileException _ -> "there is no such file; check the path";
-            case AccessDeniedException _ -> "permission denied; ask its owner, or run as a user who may use it";
-            default -> "the system refuses it (" + e.getClass().getSimpleName() + ")";
-        });
+        Object subject = file == null ? e.getFile() : file;
+        if (e.getReason() != null) {
+            return subject + ": " + e.getReason();
+        }
+        return switch (e) {
+            // A directory perhaps; what is not there is no temporary file.
+            case NoSuchFileException _ -> e.getFile() + ": there is no such file; check the path";
+            case AccessDeniedException _ ->
+                subject + ": permission denied; ask its owner, or run as a user who may use it";
+            default -> subject + ": the system refuses it (" + e.getClass().getSimpleName() + ")";
+        };
     }
 }

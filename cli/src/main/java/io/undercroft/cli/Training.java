@@ -4,6 +4,7 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.quickstart.Quickstart;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.file.Files;
@@ -30,6 +31,9 @@ final class Training {
                     + quietly("convert", torch, croft)
                     + quietly("inspect", croft)
                     + quietly("verify", croft)
+                    + quietly("append", croft, torch, "--message", "again")
+                    + quietly("snapshots", croft)
+                    + quietly("compact", croft)
                     + quietly("--help");
         } finally {
             delete(folder);
@@ -37,7 +41,7 @@ final class Training {
     }
 
     private static int quietly(String... args) {
-        return Croft.execute(new Output(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), args);
+        return Croft.execute(new Output(OutputStream.nullOutputStream()), new PrintWriter(Writer.nullWriter()), args);
     }
 
     private static void delete(Path folder) throws IOException {

@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.undercroft.cli.internal.Output;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -131,7 +131,9 @@ class BadInputTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "frobnicate", "inspect", "inspect --no-such-option x", "inspect a b", "convert a",
-            "inspect --map-location nowhere:x a"})
+            "inspect --map-location nowhere:x a", "append a", "compact", "export a", "flatten a", "adopt a",
+            "salvage a",
+            "snapshots", "snapshots --at 1 a", "compact --keep some a", "convert a b --base"})
     void aBadCommandLine(String line) {
         assertOneLine(Invocation.of((Object[]) (line.isEmpty() ? new String[0] : line.split(" "))), "--help");
     }
@@ -182,24 +184,18 @@ class BadInputTest {
         return Files.write(folder.resolve("truncated"), Arrays.copyOf(bytes, (int) (bytes.length * part)));
     }
 
-    private static Invocation run(Writer out, String... args) {
+    private static Invocation run(OutputStream out, String... args) {
         StringWriter err = new StringWriter();
         int code = Croft.execute(new Output(out), new PrintWriter(err, true), args);
         return new Invocation(code, "", err.toString());
     }
 
-    private static Writer failing(String message) {
-        return new Writer() {
+    private static OutputStream failing(String message) {
+        return new OutputStream() {
             @Override
-            public void write(char[] characters, int from, int length) throws IOException {
+            public void write(int oneByte) throws IOException {
                 throw new IOException(message);
             }
-
-            @Override
-            public void flush() {}
-
-            @Override
-            public void close() {}
         };
     }
 }

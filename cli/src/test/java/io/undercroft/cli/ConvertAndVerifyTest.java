@@ -113,7 +113,7 @@ class ConvertAndVerifyTest {
         assertThat(verification.code()).isEqualTo(2);
         assertThat(verification.out()).isEmpty();
         assertThat(verification.err().lines()).allMatch(line -> line.startsWith("croft: " + file + ": "));
-        assertThat(verification.err()).contains("is damaged", "1 damaged part. Take it from a backup");
+        assertThat(verification.err()).contains("are damaged", "1 damaged part. Take it from a backup");
     }
 
     /// Opening reads no elements, so damage to them shows only where they are read: it must not get fresh checksums.

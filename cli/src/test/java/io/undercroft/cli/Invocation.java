@@ -3,9 +3,11 @@ package io.undercroft.cli;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.cli.internal.Output;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
 
@@ -17,11 +19,11 @@ record Invocation(int code, String out, String err) {
     static final String HEAD = "model/lm_head.weight";
 
     static Invocation of(Object... args) {
-        StringWriter out = new StringWriter();
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
         StringWriter err = new StringWriter();
         int code = Croft.execute(new Output(out), new PrintWriter(err, true),
                 Arrays.stream(args).map(Object::toString).toArray(String[]::new));
-        return new Invocation(code, out.toString(), err.toString());
+        return new Invocation(code, out.toString(StandardCharsets.UTF_8), err.toString());
     }
 
     static Path torch(String name) {

@@ -3,9 +3,13 @@ package io.undercroft.cli.internal;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.UncheckedIOException;
 import java.io.Writer;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 
 /// Standard output, or what a test puts in its place. Buffered; [#flush] before the process ends.
@@ -13,7 +17,8 @@ import java.nio.charset.StandardCharsets;
 /// Unlike a [java.io.PrintStream] it does not swallow failures, so that `croft inspect … | head` ends early and a full disk is told.
 /// They are unchecked and have a type of their own, so that they are not mistaken for a failure of the file in hand.
 public final class Output extends Writer {
-    private final Writer target;
+    private final OutputStream stream;
+    private final Writer text;
 
     /// Standard output could not be written.
     public static final class Failure extends UncheckedIOException {
@@ -33,50 +38,79 @@ public final class Output extends Writer {
         }
     }
 
-    /// Writes to `target`.
+    /// Writes to a stream, text in UTF-8.
     ///
-    /// @param target where to
-    public Output(Writer target) {
-        this.target = target;
+    /// @param stream where to
+    public Output(OutputStream stream) {
+        this.stream = stream;
+        // The writer encodes 8 KiB at a time, which is all the buffer it needs.
+        this.text = new OutputStreamWriter(stream, StandardCharsets.UTF_8);
     }
 
-    /// {@return standard output in UTF-8, whatever the locale}
+    /// {@return standard output, whatever the locale}
     public static Output standard() {
-        // The writer encodes 8 KiB at a time, which is all the buffer it needs.
-        return new Output(new OutputStreamWriter(new FileOutputStream(FileDescriptor.out), StandardCharsets.UTF_8));
+        return new Output(new FileOutputStream(FileDescriptor.out));
+    }
+
+    /// {@return where bytes go that are no text, after the text that was written before; to be used instead of this}
+    public WritableByteChannel channel() {
+        flush();
+        return new Bytes(Channels.newChannel(stream));
     }
 
     /// Writes one line.
     ///
-    /// @param text the line, without its end
-    public void line(String text) {
-        write(text);
+    /// @param line what stands on it, without its end
+    public void line(String line) {
+        write(line);
         write("\n");
     }
 
     @Override
-    public void write(String text) {
-        attempt(() -> target.write(text));
+    public void write(String line) {
+        attempt(() -> text.write(line));
     }
 
     @Override
     public void write(int character) {
-        attempt(() -> target.write(character));
+        attempt(() -> text.write(character));
     }
 
     @Override
     public void write(char[] characters, int from, int length) {
-        attempt(() -> target.write(characters, from, length));
+        attempt(() -> text.write(characters, from, length));
     }
 
     @Override
     public void flush() {
-        attempt(target::flush);
+        attempt(text::flush);
     }
 
     @Override
     public void close() {
-        attempt(target::close);
+        attempt(text::close);
+    }
+
+    /// Standard output as a channel.
+    private record Bytes(WritableByteChannel channel) implements WritableByteChannel {
+        @Override
+        public int write(ByteBuffer bytes) {
+            try {
+                return channel.write(bytes);
+            } catch (IOException e) {
+                throw new Failure(e);
+            }
+        }
+
+        @Override
+        public boolean isOpen() {
+            return channel.isOpen();
+        }
+
+        @Override
+        public void close() {
+            attempt(channel::close);
+        }
     }
 
     private interface Write {

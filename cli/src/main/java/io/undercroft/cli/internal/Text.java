@@ -1,10 +1,14 @@
 package io.undercroft.cli.internal;
 
 import java.util.Locale;
+import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /// Small texts.
 public final class Text {
     private static final String[] UNITS = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    private static final Pattern SIZE = Pattern.compile("([0-9]{1,9}) ?([KMG]?)(?:I?B)?");
 
     private Text() {}
 
@@ -22,6 +26,27 @@ public final class Text {
             unit++;
         }
         return String.format(Locale.ROOT, "%.1f %s", value, UNITS[unit]);
+    }
+
+    /// {@return a number of bytes that somebody wrote, for instance `65536`, `256K` or `1 MiB`; nothing if it is none}
+    ///
+    /// @param text digits, and perhaps a unit, always a power of 1024
+    public static OptionalLong parseBytes(String text) {
+        Matcher size = SIZE.matcher(text.toUpperCase(Locale.ROOT));
+        if (!size.matches()) {
+            return OptionalLong.empty();
+        }
+        int unit = " KMG".indexOf(size.group(2));
+        return OptionalLong.of(Long.parseLong(size.group(1)) << (10 * unit));
+    }
+
+    /// {@return a part of a whole, for instance `12.5 %`}
+    ///
+    /// @param part 0 or more
+    /// @param whole more than 0
+    public static String percent(long part, long whole) {
+        double percent = 100.0 * part / whole;
+        return part > 0 && percent < 0.05 ? "< 0.1 %" : String.format(Locale.ROOT, "%.1f %%", percent);
     }
 
     /// {@return a count with its noun, for instance `1 tensor` or `2 tensors`}

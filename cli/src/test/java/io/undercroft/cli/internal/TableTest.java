@@ -3,7 +3,8 @@ package io.undercroft.cli.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import java.io.StringWriter;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
 class TableTest {
@@ -37,8 +38,10 @@ class TableTest {
     }
 
     private static String print(Table table) {
-        StringWriter text = new StringWriter();
-        table.print(new Output(text));
-        return text.toString();
+        ByteArrayOutputStream text = new ByteArrayOutputStream();
+        try (Output out = new Output(text)) {
+            table.print(out);
+        }
+        return text.toString(StandardCharsets.UTF_8);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TextTest {
     @ParameterizedTest
@@ -12,6 +13,25 @@ class TextTest {
             "9223372036854775807,8.0 EiB"})
     void bytesAreToldInTheLargestUnitThatFits(long nbytes, String text) {
         assertThat(Text.bytes(nbytes)).isEqualTo(text);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0,0", "65536,65536", "64K,65536", "64 KiB,65536", "1m,1048576", "1GB,1073741824",
+            "999999999G,1073741822926258176"})
+    void sizesAreReadAsPeopleWriteThem(String text, long nbytes) {
+        assertThat(Text.parseBytes(text)).hasValue(nbytes);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "K", "-1", "1.5M", "1T", "1 000", "9999999999", "٣"})
+    void whatIsNoSizeIsNotGuessed(String text) {
+        assertThat(Text.parseBytes(text)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0,3,0.0 %", "1,3,33.3 %", "3,3,100.0 %", "1,100000,< 0.1 %"})
+    void partsAreToldInPercent(long part, long whole, String text) {
+        assertThat(Text.percent(part, whole)).isEqualTo(text);
     }
 
     @ParameterizedTest

@@ -43,12 +43,17 @@ public final class JsonReport {
     /// @throws IOException if the file cannot be read
     public static void print(Checkpoint checkpoint, @Nullable Sha256 digests, Output out) throws IOException {
         Inspection inspection = new Inspection(checkpoint, digests);
-        JsonGenerator json = JSON.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)
-                .setPrettyPrinter(new LinePerEntry());
+        JsonGenerator json = generator(out);
         // Not closed on failure: that would complete half an object.
         new JsonReport(inspection, json).write();
         json.close();
         out.line("");
+    }
+
+    /// {@return what writes JSON, an entry a line; closing it leaves the output open}
+    static JsonGenerator generator(Output out) throws IOException {
+        return JSON.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)
+                .setPrettyPrinter(new LinePerEntry());
     }
 
     private void write() throws IOException {

@@ -61,6 +61,7 @@ public final class TextReport {
         long nbytes = storages.stream().mapToLong(Storage::nbytes).sum();
         out.line(Text.printable(checkpoint.path().toString()));
         out.line("format    %s, %s".formatted(checkpoint.format(), Text.bytes(Files.size(checkpoint.path()))));
+        checkpoint.snapshot().ifPresent(snapshot -> out.line("snapshot  " + SnapshotList.line(snapshot)));
         out.line("tensors   %,d".formatted(inspection.tensors().size()));
         out.line("storages  %,d, %s".formatted(storages.size(), Text.bytes(nbytes)));
         checkpoint.metadata().forEach(

@@ -6,29 +6,31 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.mmap.SharedMemoryException;
 import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.StringReader;
-import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
 class PeerSideTest {
     @Test
     void aFirstProcessThatGoesAwayEndsTheSecondQuietly() throws IOException {
-        StringWriter out = new StringWriter();
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
 
         assertThat(run("", out)).isEqualTo(1);
 
-        assertThat(out.toString()).isEmpty();
+        assertThat(out.toString(StandardCharsets.UTF_8)).isEmpty();
     }
 
     @Test
     void memoryThatIsNotThereIsNamed() {
-        assertThatThrownBy(() -> run("croft-test-nowhere\n\n", new StringWriter()))
+        assertThatThrownBy(() -> run("croft-test-nowhere\n\n", OutputStream.nullOutputStream()))
                 .isInstanceOf(SharedMemoryException.class)
                 .hasMessageContaining("croft-test-nowhere");
     }
 
-    private static int run(String description, StringWriter out) throws IOException {
+    private static int run(String description, OutputStream out) throws IOException {
         return PeerSide.run(new BufferedReader(new StringReader(description)), new Output(out));
     }
 }

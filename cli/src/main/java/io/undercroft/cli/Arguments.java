@@ -1,0 +1,200 @@
+package io.undercroft.cli;
+
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveOptions.Sharing;
+import io.undercroft.storage.Device;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.TypeConversionException;
+
+/// What stands on the command line; and descriptions of what may stand there, where several commands have it in common.
+final class Arguments {
+    private static final String AT = "--at";
+    private static final String ROOT = "--root";
+    private static final String LOCATION = "--map-location";
+    private static final String BASE = "--base";
+    private static final String WHOLE = "--whole-storages";
+    private static final String SHARING = "--sharing";
+    private static final String CHUNK = "--chunk";
+    private static final String KNOWN_FILE = "A .croft or .pt file.";
+
+    private final ParseResult line;
+
+    Arguments(ParseResult line) {
+        this.line = line;
+    }
+
+    // ---- descriptions
+
+    static CommandSpec describe(CommandSpec spec, String description) {
+        spec.usageMessage().description(description).sortOptions(false);
+        return spec
+                .addOption(OptionSpec.builder("-h", "--help").usageHelp(true).description("Print this help.").build());
+    }
+
+    static ArgSpec file(String label, String description) {
+        return PositionalParamSpec.builder().paramLabel(label).description(description).type(Path.class).required(true)
+                .build();
+    }
+
+    static ArgSpec files(int first, String label, String description) {
+        return PositionalParamSpec.builder().index(first + "..*").arity("1..*").paramLabel(label)
+                .description(description).type(List.class).auxiliaryTypes(Path.class).required(true).build();
+    }
+
+    static ArgSpec knownFile(String label) {
+        return file(label, KNOWN_FILE);
+    }
+
+    static ArgSpec flag(String name, String description) {
+        return OptionSpec.builder(name).description(description).type(boolean.class).build();
+    }
+
+    static ArgSpec text(String name, String label, String description) {
+        return OptionSpec.builder(name).paramLabel(label).description(description).type(String.class).build();
+    }
+
+    static ArgSpec number(String name, String description) {
+        return OptionSpec.builder(name).paramLabel("N").description(description).type(long.class).build();
+    }
+
+    static ArgSpec at() {
+        return number(AT, "Take snapshot N instead of the newest; croft snapshots lists them.");
+    }
+
+    static ArgSpec root() {
+        return OptionSpec.builder(ROOT).paramLabel("DIR").type(Path.class)
+                .description("The directory below which other files are that have bytes of this one.").build();
+    }
+
+    static ArgSpec location() {
+        return OptionSpec.builder(LOCATION).paramLabel("DEVICE").type(Device.class).converters(Arguments::device)
+                .description("Where storages go, whatever device they were saved from: cpu or meta.").build();
+    }
+
+    static ArgSpec base() {
+        return OptionSpec.builder(BASE).paramLabel("FILE").type(List.class).auxiliaryTypes(Path.class)
+                .description("Refer to bytes that FILE has instead of writing them; may be given again.").build();
+    }
+
+    static ArgSpec whole() {
+        return flag(WHOLE, "Keep bytes that no tensor reaches, too.");
+    }
+
+    static ArgSpec sharing() {
+        return OptionSpec.builder(SHARING).paramLabel("WHAT").type(Sharing.class).converters(Arguments::sharing)
+                .description("What is written only once: content (equal bytes, the default) or identity (one storage).")
+                .build();
+    }
+
+    static ArgSpec chunk() {
+        return OptionSpec.builder(CHUNK).paramLabel("SIZE").type(long.class).converters(Arguments::size)
+                .description("The unit in which equal bytes are found, from 64K to 1G; 1M by default.").build();
+    }
+
+    // ---- what was given
+
+    boolean has(String option) {
+        return line.hasMatchedOption(option);
+    }
+
+    Path path(int position) {
+        return line.matchedPositionalValue(position, Path.of(""));
+    }
+
+    List<Path> paths(int first) {
+        return line.matchedPositionalValue(first, List.of());
+    }
+
+    Optional<String> text(String option) {
+        return Optional.ofNullable(line.matchedOptionValue(option, null));
+    }
+
+    long number(String option, long byDefault) {
+        return line.matchedOptionValue(option, byDefault);
+    }
+
+    List<Path> bases() {
+        return line.matchedOptionValue(BASE, List.of());
+    }
+
+    /// {@return how the file in hand is to be opened}
+    ///
+    /// @throws IllegalArgumentException if no file can be opened like that
+    OpenOptions opening() {
+        return opening(line.matchedOptionValue(LOCATION, null));
+    }
+
+    /// {@return the same, with the bytes of all storages, whatever device they are for}
+    ///
+    /// @throws IllegalArgumentException if no file can be opened like that
+    OpenOptions openingOnCpu() {
+        return opening(Device.CPU);
+    }
+
+    /// {@return the same, without the bytes of any}
+    ///
+    /// @throws IllegalArgumentException if no file can be opened like that
+    OpenOptions openingOnMeta() {
+        return opening(Device.META);
+    }
+
+    private OpenOptions opening(@Nullable Device location) {
+        OpenOptions options = location == null ? OpenOptions.defaults() : OpenOptions.defaults().devices(_ -> location);
+        if (has(AT)) {
+            options = options.snapshot(number(AT, 0));
+        }
+        Path root = line.matchedOptionValue(ROOT, null);
+        return root == null ? options : options.root(root);
+    }
+
+    /// {@return how a file is to be saved}
+    ///
+    /// @throws IllegalArgumentException if none can be saved like that
+    SaveOptions saving() {
+        SaveOptions options = SaveOptions.defaults().sharing(line.matchedOptionValue(SHARING, Sharing.CONTENT))
+                .chunkSize(line.matchedOptionValue(CHUNK, SaveOptions.defaults().chunkSize()));
+        if (options.sharing() == Sharing.IDENTITY && !bases().isEmpty()) {
+            throw new IllegalArgumentException("bytes of a base are shared by content; leave out --sharing or --base");
+        }
+        for (Path base : bases()) {
+            options = options.base(base);
+        }
+        if (has(WHOLE)) {
+            options = options.wholeStorages();
+        }
+        Path root = line.matchedOptionValue(ROOT, null);
+        return root == null ? options : options.root(root);
+    }
+
+    private static Device device(String text) {
+        return switch (text) {
+            case "cpu" -> Device.CPU;
+            case "meta" -> Device.META;
+            default -> throw new TypeConversionException("storages can go to cpu or meta, not to '" + text + "'");
+        };
+    }
+
+    private static Sharing sharing(String text) {
+        return switch (text) {
+            case "content" -> Sharing.CONTENT;
+            case "identity" -> Sharing.IDENTITY;
+            default -> throw new TypeConversionException("bytes can be shared by content or identity, not by '" + text
+                    + "'");
+        };
+    }
+
+    private static long size(String text) {
+        return Text.parseBytes(text).orElseThrow(() -> new TypeConversionException(
+                "'" + text + "' is no size; write for instance 65536, 256K, 1M or 1G"));
+    }
+}

@@ -1,0 +1,108 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Arguments.flag;
+import static io.undercroft.cli.Arguments.knownFile;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Sha256;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.inspect.JsonReport;
+import io.undercroft.cli.internal.inspect.SnapshotList;
+import io.undercroft.cli.internal.inspect.TextReport;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Verification;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.SequencedMap;
+
+/// The commands that show what a file holds and change nothing.
+final class ReadingCommands {
+    private final Output out;
+    private final Run run;
+
+    ReadingCommands(Output out, Run run) {
+        this.out = out;
+        this.run = run;
+    }
+
+    SequencedMap<String, Subcommand> all() {
+        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
+        commands.put("inspect", new Subcommand("Shows what a file holds, and which tensors share a storage.",
+                () -> List.of(knownFile("FILE"), flag("--json", "Print one JSON object (docs/inspect-json.md)."),
+                        flag("--hash", "Add the SHA-256 of every tensor and storage."), Arguments.at(),
+                        Arguments.root(), Arguments.location()),
+                this::inspect));
+        commands.put("snapshots", new Subcommand("Lists the snapshots of a .croft file, the newest first.",
+                () -> List.of(Arguments.file("FILE", "A .croft file."),
+                        flag("--json", "Print one JSON object (docs/inspect-json.md).")),
+                this::snapshots));
+        commands.put("verify", new Subcommand(
+                "Reads everything in a file, all its snapshots, and checks it against the checksums that the file has.",
+                () -> List.of(knownFile("FILE"),
+                        Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root()),
+                this::verify));
+        return commands;
+    }
+
+    private int inspect(Arguments arguments) {
+        Path file = arguments.path(0);
+        return run.of(file, () -> {
+            try (Checkpoint checkpoint = Checkpoint.open(file, arguments.opening())) {
+                Sha256 digests = null;
+                if (arguments.has("--hash")) {
+                    Soundness.require(checkpoint);
+                    digests = new Sha256();
+                }
+                run.notePassedOver(checkpoint);
+                if (arguments.has("--json")) {
+                    JsonReport.print(checkpoint, digests, out);
+                } else {
+                    TextReport.print(checkpoint, digests, out);
+                }
+            }
+            return Run.OK;
+        });
+    }
+
+    private int snapshots(Arguments arguments) {
+        Path file = arguments.path(0);
+        return run.of(file, () -> {
+            try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
+                Soundness.requireSnapshot(checkpoint);
+                run.notePassedOver(checkpoint);
+                if (arguments.has("--json")) {
+                    SnapshotList.printJson(checkpoint.snapshots(), out);
+                } else {
+                    SnapshotList.print(checkpoint.snapshots(), out);
+                }
+            }
+            return Run.OK;
+        });
+    }
+
+    private int verify(Arguments arguments) {
+        Path file = arguments.path(0);
+        return run.of(file, () -> {
+            // Whatever device its storages are for, its bytes are in the file.
+            try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnCpu())) {
+                Verification verification = checkpoint.verify();
+                if (!verification.isSound()) {
+                    return Soundness.tell(file, verification.damages(), run);
+                }
+                out.line("%s: all is well (%s, %s, %s on %s)%s".formatted(file, checkpoint.format(),
+                        Text.bytes(Files.size(file)), Text.count(checkpoint.names().size(), "tensor"),
+                        Text.count(checkpoint.storages().size(), "storage"), notVerified(verification)));
+            }
+            return Run.OK;
+        });
+    }
+
+    private static String notVerified(Verification verification) {
+        return verification.unverifiedBytes() == 0
+                ? ""
+                : "; not looked at: %s in other files (give --root)".formatted(
+                        Text.bytes(verification.unverifiedBytes()));
+    }
+}

@@ -1,0 +1,204 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Arguments.flag;
+import static io.undercroft.cli.Arguments.knownFile;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Savings;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import java.io.Console;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.SequencedMap;
+
+/// The commands that open a file and save its state.
+final class SavingCommands {
+    private static final String STANDARD_OUTPUT = "-";
+    private static final String REPORT = "--report";
+    private static final String MESSAGE = "--message";
+
+    private final Output out;
+    private final Run run;
+
+    SavingCommands(Output out, Run run) {
+        this.out = out;
+        this.run = run;
+    }
+
+    SequencedMap<String, Subcommand> all() {
+        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
+        commands.put("convert", new Subcommand(
+                "Saves what a file holds as a .croft file, atomically. A file of that name is replaced.",
+                () -> List.of(knownFile("IN"),
+                        Arguments.file("OUT", "The .croft file to write, or - for standard output."),
+                        Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
+                        Arguments.sharing(), Arguments.chunk(), flag(REPORT, "Tell what became of the bytes.")),
+                this::convert));
+        commands.put("append", new Subcommand(
+                "Saves what another file holds as the next snapshot of a .croft file, and tells what became of the bytes.",
+                () -> List.of(Arguments.file("FILE", "The .croft file to append to."), knownFile("SOURCE"),
+                        Arguments.text(MESSAGE, "TEXT", "Say something about the snapshot."), Arguments.at(),
+                        Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
+                        Arguments.sharing()),
+                this::append));
+        commands.put("adopt", new Subcommand(
+                "Makes a .croft file that refers to the bytes of another file instead of copying them.",
+                () -> List.of(knownFile("SOURCE"), Arguments.file("TARGET", "The .croft file to write."),
+                        Arguments.root(), Arguments.location(), Arguments.chunk(),
+                        flag(REPORT, "Tell what became of the bytes.")),
+                this::adopt));
+        return commands;
+    }
+
+    private interface Save {
+        int run(Checkpoint source) throws IOException;
+    }
+
+    /// Opens a file that is sound, and saves it under a name that messages get unless they name a file themselves.
+    private int save(Path source, Path target, Arguments arguments, Save body) {
+        for (Path base : arguments.bases()) {
+            int code = run.of(base, () -> open(base));
+            if (code != Run.OK) {
+                return code;
+            }
+        }
+        return run.of(source, () -> {
+            try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening())) {
+                Soundness.require(checkpoint);
+                return run.of(target, () -> body.run(checkpoint));
+            }
+        });
+    }
+
+    /// Whether a base can be used is said of that base, and before anything is written.
+    private static int open(Path base) throws IOException {
+        Checkpoint.open(base, OpenOptions.defaults().onMeta()).close();
+        return Run.OK;
+    }
+
+    private int convert(Arguments arguments) {
+        Path target = arguments.path(1);
+        if (target.toString().equals(STANDARD_OUTPUT)) {
+            return stream(arguments);
+        }
+        return Targets.isCroft(target)
+                ? save(arguments.path(0), target, arguments,
+                        checkpoint -> convert(checkpoint, target, arguments))
+                : Targets.refuse("OUT", target, run);
+    }
+
+    private int convert(Checkpoint checkpoint, Path target, Arguments arguments) throws IOException {
+        if (Targets.isSame(checkpoint.path(), target) && checkpoint.snapshots().size() > 1) {
+            return run.complain("%s: it would lose its other snapshots. Give OUT another name, or use croft compact"
+                    .formatted(target));
+        }
+        long size = Files.size(checkpoint.path());
+        DedupReport report = Checkpoint.save(target, checkpoint.state(), saving(checkpoint, arguments));
+        out.line("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), Text.bytes(size),
+                target, Text.bytes(Files.size(target)), contents(checkpoint)));
+        report(report, arguments);
+        return Run.OK;
+    }
+
+    private int stream(Arguments arguments) {
+        if (arguments.has(REPORT)) {
+            return run.complain("the file and the report cannot both go to standard output. Give OUT a name");
+        }
+        if (isTerminal()) {
+            return run.complain("standard output is a terminal, which a .croft file would upset. Give OUT a name");
+        }
+        return save(arguments.path(0), arguments.path(0), arguments, checkpoint -> {
+            CroftFile.stream(out.channel(), checkpoint.state(), saving(checkpoint, arguments));
+            return Run.OK;
+        });
+    }
+
+    /// Whether somebody would look at the bytes. JDK 22 always gave a console; 25 gives none again where there is none.
+    @SuppressWarnings("SystemConsoleNull")
+    private static boolean isTerminal() {
+        Console console = System.console();
+        return console != null && console.isTerminal();
+    }
+
+    private int append(Arguments arguments) {
+        Path file = arguments.path(0);
+        return save(arguments.path(1), file, arguments, checkpoint -> {
+            SaveOptions options = saving(checkpoint, arguments).time(Instant.now())
+                    .message(arguments.text(MESSAGE).orElse(""));
+            DedupReport report = CroftFile.append(file, checkpoint.state(), options);
+            out.line("%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.path(), checkpoint.format(), file,
+                    newest(file), Text.bytes(Files.size(file)), contents(checkpoint)));
+            Savings.print(report, out);
+            return Run.OK;
+        });
+    }
+
+    private static long newest(Path file) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().onMeta())) {
+            return checkpoint.snapshot().orElseThrow().sequence();
+        }
+    }
+
+    private int adopt(Arguments arguments) {
+        Path source = arguments.path(0);
+        Path target = arguments.path(1);
+        return Targets.isCroft(target)
+                ? save(source, target, arguments,
+                        checkpoint -> adopt(checkpoint, target, arguments))
+                : Targets.refuse("TARGET", target, run);
+    }
+
+    private int adopt(Checkpoint checkpoint, Path target, Arguments arguments) throws IOException {
+        Path source = checkpoint.path();
+        SaveOptions options = saving(checkpoint, arguments).base(source).wholeStorages();
+        DedupReport report = Checkpoint.save(target, checkpoint.state(), options);
+        out.line("%s (%s, %s) -> %s (%s): %s".formatted(source, checkpoint.format(), Text.bytes(Files.size(source)),
+                target, Text.bytes(Files.size(target)), contents(checkpoint)));
+        long adopted = adopted(checkpoint, report, target);
+        if (adopted > 0) {
+            out.line("%s are read from %s, which has to stay as it is. Open %s with --root DIR, a directory above both."
+                    .formatted(Text.bytes(adopted), source, target));
+        }
+        if (report.written() > 0) {
+            out.line("%s were written, as they do not stand in %s as they are in memory."
+                    .formatted(Text.bytes(report.written()), source));
+        }
+        report(report, arguments);
+        return Run.OK;
+    }
+
+    /// How many bytes stand in the source. What is shared may also be shared within the target, so it is asked itself: without
+    /// a root it does not look at a file of another format.
+    private static long adopted(Checkpoint checkpoint, DedupReport report, Path target) throws IOException {
+        if (checkpoint.snapshot().isPresent()) {
+            return report.sharedStorages() + report.sharedChunks();
+        }
+        try (Checkpoint adopting = Checkpoint.open(target)) {
+            return adopting.verify().unverifiedBytes();
+        }
+    }
+
+    private static SaveOptions saving(Checkpoint checkpoint, Arguments arguments) {
+        return arguments.saving().metadata(checkpoint.metadata());
+    }
+
+    private static String contents(Checkpoint checkpoint) {
+        return Text.count(checkpoint.names().size(), "tensor") + " on "
+                + Text.count(checkpoint.storages().size(), "storage");
+    }
+
+    private void report(DedupReport report, Arguments arguments) {
+        if (arguments.has(REPORT)) {
+            Savings.print(report, out);
+        }
+    }
+}

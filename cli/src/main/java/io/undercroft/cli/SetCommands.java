@@ -1,0 +1,87 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.internal.Table.left;
+import static io.undercroft.cli.internal.Table.right;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Table;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ShardSet;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Objects;
+import java.util.SequencedMap;
+
+/// The commands for files that belong together.
+final class SetCommands {
+    private static final String SUFFIX = ".croftset";
+
+    private final Output out;
+    private final Run run;
+
+    SetCommands(Output out, Run run) {
+        this.out = out;
+        this.run = run;
+    }
+
+    SequencedMap<String, Subcommand> all() {
+        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
+        commands.put("commit", new Subcommand(
+                "Commits .croft files as one set: who opens it finds them all as they are now, or does not open it.",
+                () -> List.of(Arguments.file("SET", "The .croftset file to write, in a directory above the files."),
+                        Arguments.files(1, "FILE", "The .croft files, in their order.")),
+                this::commit));
+        commands.put("shards", new Subcommand(
+                "Opens all files of a set and lists them.",
+                () -> List.of(Arguments.file("SET", "A .croftset file.")),
+                this::shards));
+        return commands;
+    }
+
+    private int commit(Arguments arguments) {
+        Path set = arguments.path(0);
+        if (!set.toString().endsWith(SUFFIX)) {
+            return run.complain(
+                    "%s: a set has a file of its own. Give SET a name that ends in %s".formatted(set, SUFFIX));
+        }
+        List<Path> files = arguments.paths(1);
+        for (Path file : files) {
+            int code = run.of(file, () -> {
+                Checkpoint.open(file, arguments.openingOnMeta()).close();
+                return Run.OK;
+            });
+            if (code != Run.OK) {
+                return code;
+            }
+        }
+        return run.of(set, () -> {
+            ShardSet.save(set, files);
+            return print(set, arguments);
+        });
+    }
+
+    private int shards(Arguments arguments) {
+        Path set = arguments.path(0);
+        return run.of(set, () -> print(set, arguments));
+    }
+
+    private int print(Path set, Arguments arguments) throws IOException {
+        Table table = new Table(left("shard"), right("snapshot"), right("file is"), right("tensors"),
+                right("storages"));
+        Path directory = Objects.requireNonNull(set.toRealPath().getParent());
+        try (ShardSet opened = ShardSet.open(set, arguments.openingOnMeta())) {
+            for (Checkpoint shard : opened.shards()) {
+                table.row(Text.printable(directory.relativize(shard.path()).toString()),
+                        Long.toString(shard.snapshot().orElseThrow().sequence()),
+                        Text.bytes(Files.size(shard.path())), Integer.toString(shard.names().size()),
+                        Integer.toString(shard.storages().size()));
+            }
+        }
+        table.print(out);
+        return Run.OK;
+    }
+}

@@ -1,0 +1,78 @@
+package io.undercroft.cli;
+
+import io.undercroft.cli.internal.Text;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Rule;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.SnapshotInfo;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/// What commands ask of a file before they use it, and what they say if it is damaged.
+final class Soundness {
+    private static final int SHOWN_DAMAGES = 20;
+    private static final String OTHER_FILE = " [" + Rule.V18_BASE.code() + "]";
+    private static final String OTHER_FILE_REMEDY = "Bring it back, or say with --root below which directory it is";
+
+    private Soundness() {}
+
+    /// Refuses a damaged file: its bytes must get neither a digest nor, in a new file, checksums that fit them.
+    ///
+    /// @throws FormatException if any part of it is damaged, or another file that it needs cannot be used
+    static void require(Checkpoint checkpoint) throws IOException {
+        List<Damage> damages = checkpoint.verify().damages();
+        if (damages.isEmpty()) {
+            return;
+        }
+        Damage first = damages.getFirst();
+        if (isOfOtherFile(first)) {
+            throw new FormatException(Rule.V18_BASE.code(), first.what().replace(OTHER_FILE, ""), first.offset(),
+                    OTHER_FILE_REMEDY);
+        }
+        String more = damages.size() == 1 ? "" : " (the first of " + damages.size() + ")";
+        throw new FormatException("DAMAGED", subject(first) + " damaged" + more + ": " + first.what(),
+                first.offset(), "Take the file from a backup or make it again; croft verify lists all damage");
+    }
+
+    /// {@return the snapshot that was opened}
+    ///
+    /// @throws IllegalArgumentException if the format of the file has no snapshots
+    static SnapshotInfo requireSnapshot(Checkpoint checkpoint) {
+        return checkpoint.snapshot().orElseThrow(() -> new IllegalArgumentException("files of the format "
+                + checkpoint.format() + " have no snapshots; croft convert makes a .croft file of one"));
+    }
+
+    /// Lists damage and says what to do.
+    static int tell(Path file, List<Damage> damages, Run run) {
+        list(file, damages, run);
+        long others = damages.stream().filter(Soundness::isOfOtherFile).count();
+        return others == damages.size()
+                ? run.complain("%s: %s cannot be used. %s".formatted(file, Text.count(others, "other file"),
+                        OTHER_FILE_REMEDY))
+                : run.complain("%s: %s. Take it from a backup or make it again".formatted(file,
+                        Text.count(damages.size() - others, "damaged part")));
+    }
+
+    /// Lists damage.
+    static void list(Path file, List<Damage> damages, Run run) {
+        damages.stream().limit(SHOWN_DAMAGES).forEach(damage -> run.note(file + ": " + describe(damage)));
+    }
+
+    private static String describe(Damage damage) {
+        return isOfOtherFile(damage)
+                ? damage.what()
+                : "%s damaged: %s (%d bytes at byte 0x%X)".formatted(subject(damage), damage.what(), damage.length(),
+                        damage.offset());
+    }
+
+    private static String subject(Damage damage) {
+        return damage.where() + (damage.where().startsWith("tensors ") ? " are" : " is");
+    }
+
+    /// Whether no byte of the file itself is wrong, only that it needs another one that is not there.
+    private static boolean isOfOtherFile(Damage damage) {
+        return damage.what().endsWith(OTHER_FILE);
+    }
+}

@@ -1,0 +1,78 @@
+package io.undercroft.cli.internal.inspect;
+
+import static io.undercroft.cli.internal.Table.left;
+import static io.undercroft.cli.internal.Table.right;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Table;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.SnapshotInfo;
+import java.io.IOException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/// The snapshots of a file, for people and for programs.
+public final class SnapshotList {
+    private static final int SHOWN_MESSAGE = 60;
+    private static final int SHOWN_DIGITS = 12;
+
+    private SnapshotList() {}
+
+    /// Writes a table.
+    ///
+    /// @param snapshots the snapshots in the order in which they are shown
+    /// @param out where to
+    public static void print(List<SnapshotInfo> snapshots, Output out) {
+        Table table = new Table(right("snapshot"), left("time"), left("message"), right("file was"),
+                left("root digest"));
+        for (SnapshotInfo snapshot : snapshots) {
+            table.row(Long.toString(snapshot.sequence()), time(snapshot), message(snapshot),
+                    Text.bytes(snapshot.committedLength()),
+                    snapshot.rootDigest().toString().substring(0, SHOWN_DIGITS));
+        }
+        table.print(out);
+    }
+
+    /// {@return number, time and message of a snapshot, as far as they are known}
+    static String line(SnapshotInfo snapshot) {
+        return Stream.of(Long.toString(snapshot.sequence()), time(snapshot), message(snapshot))
+                .filter(part -> !part.isEmpty()).collect(Collectors.joining(", "));
+    }
+
+    private static String message(SnapshotInfo snapshot) {
+        return Text.shortened(Text.printable(snapshot.message()), SHOWN_MESSAGE);
+    }
+
+    /// To the second, in UTC.
+    private static String time(SnapshotInfo snapshot) {
+        return snapshot.time().map(time -> time.truncatedTo(ChronoUnit.SECONDS).toString()).orElse("");
+    }
+
+    /// Writes one JSON object, as `docs/inspect-json.md` describes it.
+    ///
+    /// @param snapshots the snapshots in the order in which they are shown
+    /// @param out where to
+    /// @throws IOException never, as `out` has exceptions of its own
+    public static void printJson(List<SnapshotInfo> snapshots, Output out) throws IOException {
+        JsonGenerator json = JsonReport.generator(out);
+        json.writeStartObject();
+        json.writeArrayFieldStart("snapshots");
+        for (SnapshotInfo snapshot : snapshots) {
+            json.writeStartObject();
+            json.writeNumberField("number", snapshot.sequence());
+            json.writeStringField("time", snapshot.time().map(Instant::toString).orElse(null));
+            json.writeStringField("message", snapshot.message());
+            json.writeNumberField("file_nbytes", snapshot.committedLength());
+            json.writeStringField("root_digest", snapshot.rootDigest().toString());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+        json.close();
+        out.line("");
+    }
+}

@@ -1,0 +1,192 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.TRAINING;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Files of which bytes stand in other files.
+class OtherFilesTest {
+    @TempDir
+    Path folder;
+    private Path torch;
+    private Path base;
+    private Path file;
+
+    @BeforeEach
+    void aBase() throws IOException {
+        torch = Files.copy(TRAINING, folder.resolve("model.pt"));
+        base = folder.resolve("base.croft");
+        file = folder.resolve("model.croft");
+        Invocation.of("convert", torch, base);
+    }
+
+    @Test
+    void whatABaseHasIsNotWrittenAgain() throws IOException {
+        Invocation converted = Invocation.of("convert", torch, file, "--base", base, "--report");
+
+        assertThat(converted.out()).contains("saved: whole storages that were there already", "written: the index")
+                .doesNotContain("%  written");
+        assertThat(Files.size(file)).isLessThan(Files.size(base) / 10);
+        assertThat(Invocation.of("verify", file).out()).endsWith("113 tensors on 112 storages)\n");
+        assertThat(hashes(file)).isEqualTo(hashes(torch));
+    }
+
+    @Test
+    void severalBasesAreAllUsed() throws IOException {
+        Path model = folder.resolve("small.croft");
+        Invocation.of("convert", Invocation.FIXTURES.resolve("models/tiny-gpt2.pt"), model);
+
+        assertThat(Invocation.of("convert", torch, file, "--base", model, "--base", base).code()).isZero();
+
+        Files.delete(model);
+        assertThat(Invocation.of("verify", file).err()).contains("'small.croft': it is not there");
+    }
+
+    @Test
+    void anAdoptedFileIsReadWhereItIs() throws IOException {
+        Invocation adopted = Invocation.of("adopt", torch, file);
+
+        assertThat(adopted.err()).isEmpty();
+        assertThat(adopted.out()).contains("1.6 MiB are read from " + torch, "Open " + file + " with --root DIR")
+                .doesNotContain("were written");
+        assertThat(Files.size(file)).isLessThan(Files.size(torch) / 10);
+        assertThat(Invocation.of("inspect", "--json", "--hash", "--root", folder, file).json().get("tensors"))
+                .isEqualTo(hashes(torch));
+    }
+
+    @Test
+    void adoptingACroftFileWritesNothingEither() throws IOException {
+        assertThat(Invocation.of("adopt", base, file).out()).contains("1.6 MiB are read from " + base);
+
+        assertThat(hashes(file)).isEqualTo(hashes(torch));
+    }
+
+    @Test
+    void whatCannotBeAdoptedIsWrittenAndSaid() throws IOException {
+        Path swapped = Files.copy(Invocation.torch("zip_bigendian.pt"), folder.resolve("zip_bigendian.pt"));
+
+        assertThat(Invocation.of("adopt", swapped, file).out())
+                .contains("were written, as they do not stand in " + swapped + " as they are in memory")
+                .doesNotContain("are read from");
+        assertThat(Invocation.of("verify", file).out()).endsWith("storage)\n");
+    }
+
+    @Test
+    void verifyingSaysWhatItCouldNotLookAt() {
+        Invocation.of("adopt", torch, file);
+
+        assertThat(Invocation.of("verify", file).out())
+                .contains("all is well").endsWith("; not looked at: 1.6 MiB in other files (give --root)\n");
+        assertThat(Invocation.of("verify", "--root", folder, file).out()).endsWith("113 tensors on 112 storages)\n");
+    }
+
+    @Test
+    void aChangedAdoptedFileIsFound() throws IOException {
+        Invocation.of("adopt", torch, file);
+        byte[] bytes = Files.readAllBytes(torch);
+        bytes[bytes.length / 2] ^= 1;
+        Files.write(torch, bytes);
+
+        Invocation verified = Invocation.of("verify", "--root", folder, file);
+
+        assertThat(verified.code()).isEqualTo(2);
+        assertThat(verified.err()).contains("'model.pt' has other bytes than those that were meant");
+    }
+
+    @Test
+    void aFlattenedFileNeedsNoOther() throws IOException {
+        Path flat = folder.resolve("flat.croft");
+        JsonNode expected = hashes(torch);
+        Invocation.of("adopt", torch, file);
+
+        assertThat(Invocation.of("flatten", file, flat, "--root", folder).err()).isEmpty();
+
+        Files.delete(torch);
+        assertThat(hashes(flat)).isEqualTo(expected);
+    }
+
+    @Test
+    void anExportedFileStillNeedsItsBase() throws IOException {
+        Path exported = folder.resolve("exported.croft");
+        Invocation.of("convert", torch, file, "--base", base);
+
+        assertThat(Invocation.of("export", file, exported).code()).isZero();
+
+        assertThat(Invocation.of("verify", exported).code()).isZero();
+        Files.delete(base);
+        assertOneLine(Invocation.of("inspect", "--hash", exported), "'base.croft': it is not there", "--root");
+    }
+
+    @Test
+    void aBaseThatIsGoneIsNamedAndNotCalledDamage() throws IOException {
+        Invocation.of("convert", torch, file, "--base", base);
+        Files.delete(base);
+
+        Invocation verified = Invocation.of("verify", file);
+
+        assertThat(verified.code()).isEqualTo(2);
+        assertThat(verified.err().lines()).hasSize(2).allMatch(line -> line.startsWith("croft: " + file + ": "));
+        assertThat(verified.err()).contains("'base.croft': it is not there", "1 other file cannot be used", "--root")
+                .doesNotContain("damage");
+        assertOneLine(Invocation.of("convert", file, folder.resolve("out.croft")), "'base.croft': it is not there");
+        assertOneLine(Invocation.of("flatten", file, folder.resolve("out.croft")), "'base.croft': it is not there");
+    }
+
+    @Test
+    void anotherFileInThePlaceOfTheBaseIsRefused() throws IOException {
+        Invocation.of("convert", torch, file, "--base", base);
+        Invocation.of("convert", Invocation.torch("tied.pt"), base);
+
+        assertThat(Invocation.of("verify", file).err()).contains("V18-BASE", "1 other file cannot be used");
+    }
+
+    @Test
+    void aBaseOutsideTheRootIsRefused() throws IOException {
+        Path below = Files.createDirectory(folder.resolve("below")).resolve("model.croft");
+
+        assertOneLine(Invocation.of("convert", torch, below, "--base", base), "is not below", "set --root");
+        assertThat(below).doesNotExist();
+
+        assertThat(Invocation.of("convert", torch, below, "--base", base, "--root", folder).code()).isZero();
+        assertThat(Invocation.of("verify", below, "--root", folder).code()).isZero();
+        assertThat(Invocation.of("verify", below).err()).contains("'base.croft': it is not there");
+    }
+
+    @Test
+    void aBadBaseIsNamed() throws IOException {
+        Path notes = Files.writeString(folder.resolve("notes.txt"), "hello, world");
+
+        assertOneLine(Invocation.of("convert", torch, file, "--base", folder.resolve("no.croft")),
+                "no.croft: there is no such file");
+        assertOneLine(Invocation.of("convert", torch, file, "--base", notes), notes + ": ", "known format");
+        assertOneLine(Invocation.of("convert", torch, base, "--base", base), "cannot be its own base");
+        assertOneLine(Invocation.of("adopt", base, base), "cannot be its own base");
+        assertOneLine(Invocation.of("convert", torch, file, "--base", base, "--sharing", "identity"), "--sharing");
+        assertThat(file).doesNotExist();
+    }
+
+    @Test
+    void aRootThatIsNotThereIsNamed() {
+        Path nowhere = folder.resolve("nowhere");
+
+        assertOneLine(Invocation.of("convert", torch, file, "--base", base, "--root", nowhere),
+                nowhere + ": there is no");
+    }
+
+    private static void assertOneLine(Invocation refused, String... words) {
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.out()).isEmpty();
+        assertThat(refused.err()).startsWith("croft: ").hasLineCount(1).contains(words);
+    }
+
+    private static JsonNode hashes(Path file) throws IOException {
+        return Invocation.of("inspect", "--json", "--hash", file).json().get("tensors");
+    }
+}

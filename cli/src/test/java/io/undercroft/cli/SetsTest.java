@@ -1,0 +1,76 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class SetsTest {
+    @TempDir
+    Path folder;
+    private Path first;
+    private Path second;
+    private Path set;
+
+    @BeforeEach
+    void twoFiles() {
+        first = folder.resolve("first.croft");
+        second = folder.resolve("second.croft");
+        set = folder.resolve("all.croftset");
+        Invocation.of("convert", torch("tied.pt"), first);
+        Invocation.of("convert", torch("views.pt"), second);
+    }
+
+    @Test
+    void aSetIsListedAsItWasCommitted() {
+        Invocation.of("append", second, torch("tied.pt"));
+
+        Invocation committed = Invocation.of("commit", set, first, second);
+        Invocation.of("append", second, torch("tied.pt"));
+
+        assertThat(committed.err()).isEmpty();
+        assertThat(committed.out().lines().skip(1)).hasSize(2).first().asString().matches("first\\.croft +1 .*");
+        assertThat(committed.out().lines()).last().asString().matches("second\\.croft +2 .*");
+        assertThat(Invocation.of("shards", set).out().lines()).last().asString().matches("second\\.croft +2 .*");
+    }
+
+    @Test
+    void aShardThatIsMissingIsNamed() throws IOException {
+        Invocation.of("commit", set, first, second);
+        Files.delete(second);
+
+        assertOneLine(Invocation.of("shards", set), "'second.croft'", "V21-SHARD");
+    }
+
+    @Test
+    void aFileIsNotReplacedByASet() throws IOException {
+        byte[] before = Files.readAllBytes(first);
+
+        assertOneLine(Invocation.of("commit", first, second), "ends in .croftset");
+
+        assertThat(first).hasBinaryContent(before);
+    }
+
+    @Test
+    void whatIsNoShardIsNamedAndNoSetMade() throws IOException {
+        Path other = Files.copy(torch("tied.pt"), folder.resolve("tied.pt"));
+
+        assertOneLine(Invocation.of("commit", set, first, folder.resolve("no.croft")),
+                "no.croft: there is no such file");
+        assertOneLine(Invocation.of("commit", set, first, other), other + ": ", "signature");
+        assertOneLine(Invocation.of("commit", set), "--help");
+        assertOneLine(Invocation.of("shards", first), "signature of a set");
+        assertThat(set).doesNotExist();
+    }
+
+    private static void assertOneLine(Invocation refused, String... words) {
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.out()).isEmpty();
+        assertThat(refused.err()).startsWith("croft: ").hasLineCount(1).contains(words);
+    }
+}

@@ -1,0 +1,175 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.TRAINING;
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.serializer.internal.disk.WriterLock;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// What the commands that write refuse, each in one line and with the file as it was; and what they write elsewhere than to
+/// a file.
+class WritersTest {
+    private static final Path TIED = torch("tied.pt");
+
+    @TempDir
+    Path folder;
+    private Path file;
+    private byte[] before;
+
+    @BeforeEach
+    void aFileOfTwoSnapshots() throws IOException {
+        file = folder.resolve("model.croft");
+        Invocation.of("convert", TIED, file);
+        Invocation.of("append", file, TIED);
+        before = Files.readAllBytes(file);
+    }
+
+    @Test
+    void aLockedFileIsNotWrittenAndItsHolderNamed() throws IOException {
+        try (WriterLock _ = WriterLock.of(file)) {
+            String holder = "it is being written by 'pid " + ProcessHandle.current().pid() + " on ";
+            assertRefused(Invocation.of("append", file, TIED), file + ": " + holder);
+            assertRefused(Invocation.of("compact", file), holder);
+            assertRefused(Invocation.of("convert", TIED, file), holder);
+            assertThat(Invocation.of("verify", file).code()).isZero();
+        }
+        assertThat(Invocation.of("append", file, TIED).code()).isZero();
+    }
+
+    @Test
+    void aDamagedNewestSnapshotIsNotWrittenOver() throws IOException {
+        // In the directory of its index, which is checked when the file is opened.
+        before[before.length - 800] ^= 1;
+        Files.write(file, before);
+
+        assertRefused(Invocation.of("append", file, TIED), file.toString(), "the newest snapshot is damaged");
+        assertRefused(Invocation.of("compact", file), file.toString(), "the newest snapshot is damaged");
+        assertRefused(Invocation.of("convert", file, folder.resolve("out.croft")), "is damaged");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"inspect", "verify"})
+    void aSnapshotThatIsNotThere(String command) throws IOException {
+        assertRefused(Invocation.of(command, file, "--at", 3), file.toString(), "there is no snapshot 3");
+        assertRefused(Invocation.of(command, file, "--at", 0), file.toString(), "there is no 0");
+        assertRefused(Invocation.of(command, TIED, "--at", 1), "no snapshot 1", "torch-zip");
+    }
+
+    @Test
+    void aSnapshotThatCannotBeCopied() throws IOException {
+        Path out = folder.resolve("out.croft");
+
+        assertRefused(Invocation.of("convert", file, out, "--at", 3), "there is no snapshot 3");
+        assertRefused(Invocation.of("append", file, file, "--at", 3), "there is no snapshot 3");
+        assertRefused(Invocation.of("export", file, out, "--at", 3), "there is no snapshot 3");
+        assertRefused(Invocation.of("flatten", file, out, "--at", 3), "there is no snapshot 3");
+        assertRefused(Invocation.of("salvage", file, out, "--at", 3), "there is no snapshot 3");
+        assertRefused(Invocation.of("compact", file, "--keep", 0), "at least 1 snapshot");
+        assertThat(out).doesNotExist();
+    }
+
+    @Test
+    void aFileIsNotReplacedByOneOfItsSnapshots() throws IOException {
+        Path link = Files.createSymbolicLink(folder.resolve("link.croft"), file);
+
+        for (String command : new String[]{"export", "flatten", "salvage"}) {
+            assertRefused(Invocation.of(command, file, file), "the same file");
+            assertRefused(Invocation.of(command, file, link), "the same file");
+        }
+        assertRefused(Invocation.of("convert", file, file), "it would lose its other snapshots");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"export", "flatten", "salvage", "adopt"})
+    void aTargetThatIsNotCroft(String command) throws IOException {
+        assertRefused(Invocation.of(command, file, folder.resolve("out.pt")), "ends in .croft");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"export", "flatten", "salvage", "adopt"})
+    void aTargetInAFolderThatIsNotThere(String command) throws IOException {
+        Path nowhere = folder.resolve("no/such/out.croft");
+
+        assertRefused(Invocation.of(command, file, nowhere), nowhere.getParent().toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"snapshots", "compact"})
+    void aFileOfAnotherFormatHasNoSnapshots(String command) throws IOException {
+        assertRefused(Invocation.of(command, TIED), TIED.toString(), "torch-zip", "croft convert");
+    }
+
+    @Test
+    void whatCannotBeAppended() throws IOException {
+        Path sealed = Files.copy(Path.of("../format-spec/src/test/resources/golden/sealed.croft"),
+                folder.resolve("sealed.croft"));
+
+        assertRefused(Invocation.of("append", sealed, TIED), "the file is sealed");
+        assertRefused(Invocation.of("compact", sealed), "the file is sealed");
+        assertRefused(Invocation.of("append", folder.resolve("no.croft"), TIED), "no.croft: ", "no such file");
+        assertRefused(Invocation.of("append", file, folder.resolve("no.pt")), "no.pt: ", "no such file");
+        assertRefused(Invocation.of("append", TIED, file), "signature of a .croft file");
+        assertRefused(Invocation.of("append", file, TIED, "--message", "x".repeat(509)), "508 bytes");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--chunk,5,power of two", "--chunk,5X,is no size", "--chunk,2G,power of two",
+            "--sharing,most,by content",
+            "--at,x,is not a long"})
+    void aBadOption(String option, String value, String words) throws IOException {
+        assertRefused(Invocation.of("convert", TIED, folder.resolve("out.croft"), option, value), words);
+    }
+
+    @Test
+    void whatIsSavedAndHowCanBeChosen() throws IOException {
+        Path out = folder.resolve("out.croft");
+        Invocation converted = Invocation.of("convert", TRAINING, out, "--chunk", "64K", "--sharing", "identity",
+                "--whole-storages", "--report");
+
+        assertThat(converted.err()).isEmpty();
+        assertThat(converted.out()).contains("saved: tensors that share a storage", "%  written")
+                .doesNotContain("already");
+        assertThat(Invocation.of("verify", out).code()).isZero();
+    }
+
+    @Test
+    void aSealedFileGoesToStandardOutput() throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        StringWriter err = new StringWriter();
+
+        int code = Croft.execute(new Output(out), new PrintWriter(err, true), "convert", TRAINING.toString(), "-");
+
+        assertThat(err.toString()).isEmpty();
+        assertThat(code).isZero();
+        Path sealed = Files.write(folder.resolve("sealed.croft"), out.toByteArray());
+        assertThat(Invocation.of("inspect", "--json", "--hash", sealed).json().get("tensors"))
+                .isEqualTo(Invocation.of("inspect", "--json", "--hash", TRAINING).json().get("tensors"));
+        assertRefused(Invocation.of("append", sealed, TIED), "the file is sealed");
+    }
+
+    @Test
+    void theReportDoesNotGetIntoTheFile() throws IOException {
+        assertRefused(Invocation.of("convert", TIED, "-", "--report"), "standard output");
+    }
+
+    private void assertRefused(Invocation refused, String... words) throws IOException {
+        assertThat(refused.code()).as(refused.err()).isEqualTo(2);
+        assertThat(refused.out()).isEmpty();
+        assertThat(refused.err()).startsWith("croft: ").doesNotContain("\tat ", "Exception").hasLineCount(1)
+                .contains(words);
+        assertThat(file).hasBinaryContent(before);
+    }
+}
