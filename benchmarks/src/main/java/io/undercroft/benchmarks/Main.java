@@ -18,6 +18,7 @@ public final class Main {
 
               open        open a file and read one element, beside torch and safetensors
               save        save 1 GiB durably, beside torch and safetensors
+              delta       save a second snapshot of 1 GiB of which one chunk in a hundred has changed
               stitch      map a storage that lies in 16 384 extents as one range, beside copying it
               storage     copy, fill, convert, read elements and make views in memory, beside MemorySegment and torch
 
@@ -68,7 +69,7 @@ public final class Main {
                 default -> name = argument;
             }
         }
-        if (!List.of("open", "save", "stitch", "storage").contains(name)) {
+        if (!List.of("open", "save", "delta", "stitch", "storage").contains(name)) {
             throw new IllegalArgumentException(
                     name.isEmpty() ? "which benchmark?" : "no benchmark is called '" + name + "'");
         }
@@ -104,6 +105,7 @@ public final class Main {
         return switch (name) {
             case "open" -> new OpenBenchmark(bench(peers, scratch, 30, 15)).run();
             case "save" -> new SaveBenchmark(bench(peers, scratch, 5, 3)).run();
+            case "delta" -> new DeltaBenchmark(bench(peers, scratch, 10, 5)).run();
             case "stitch" -> new StitchBenchmark(bench(peers, scratch, 30, 10)).run();
             default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
         };

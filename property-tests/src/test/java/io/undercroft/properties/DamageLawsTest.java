@@ -3,6 +3,7 @@ package io.undercroft.properties;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,7 +49,7 @@ class DamageLawsTest {
         try (Scratch scratch = Scratch.make()) {
             Path path = scratch.file("a.croft");
             Object saved = StateMaker.make(state);
-            Checkpoint.save(path, saved);
+            Checkpoint.save(path, saved, SaveOptions.defaults().wholeStorages());
             Files.write(path, tail, StandardOpenOption.APPEND);
             try (Checkpoint opened = Checkpoint.open(path)) {
                 Sameness.check(saved, opened.state());

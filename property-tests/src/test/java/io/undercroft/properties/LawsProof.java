@@ -10,7 +10,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/// Checks every [Law] of as many random states as there is time for.
+/// Checks every [Law] of as many random states as there is time for, and makes as many [histories][History] of files.
 final class LawsProof {
     private static final int MAX_CHOICES = 2000;
 
@@ -21,13 +21,27 @@ final class LawsProof {
         return RandomProof.report("laws", (seed, scratch) -> {
             List<Figure> figures = new ArrayList<>();
             for (Law law : Law.values()) {
-                figures.addAll(prove(law, each, new SplittableRandom(seed), scratch));
+                figures.addAll(prove(law.toString(), each, new SplittableRandom(seed),
+                        choices -> law.check(StateMaker.make(choices), scratch)));
             }
+            figures.addAll(prove("every snapshot is what was saved, whatever was done to its file", each,
+                    new SplittableRandom(seed), LawsProof::makeHistory));
             return figures;
         });
     }
 
-    private static List<Figure> prove(Law law, Duration time, SplittableRandom random, Scratch scratch)
+    @FunctionalInterface
+    private interface Check {
+        void of(byte[] choices) throws IOException;
+    }
+
+    private static void makeHistory(byte[] choices) throws IOException {
+        try (Scratch scratch = Scratch.make()) {
+            History.make(choices, scratch, History.Checks.ALL);
+        }
+    }
+
+    private static List<Figure> prove(String law, Duration time, SplittableRandom random, Check check)
             throws IOException {
         long end = System.nanoTime() + time.toNanos();
         int states = 0;
@@ -37,7 +51,7 @@ final class LawsProof {
             random.nextBytes(choices);
             states++;
             try {
-                law.check(StateMaker.make(choices), scratch);
+                check.of(choices);
             } catch (AssertionError | RuntimeException e) {
                 if (broken++ == 0) {
                     System.err.println("BROKEN by the choices " + HexFormat.of().formatHex(choices));

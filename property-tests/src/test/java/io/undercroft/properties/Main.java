@@ -10,9 +10,11 @@ final class Main {
     private static final String USAGE = """
             usage: property-tests/run NAME [--quick]
 
-              laws         saves random states and checks every law of a round trip
+              laws         saves random states, appends and compacts them, and checks every law
               bitflips     flips every bit of a file, one after the other: each must be reported
               truncations  cuts files at every length: each must be reported
+              crashes      cuts the power at every moment of a save, an append and a compaction
+              scale        builds an index of 2^24 tensors, opens it, finds names and copies it
               races        lets threads use, free and move storages at once
 
               --quick      a part of it: less than a minute""";
@@ -41,6 +43,8 @@ final class Main {
             case "laws" -> LawsProof.run(effort);
             case "bitflips" -> BitFlipsProof.run(effort);
             case "truncations" -> TruncationsProof.run(effort);
+            case "crashes" -> CrashesProof.run(effort);
+            case "scale" -> ScaleProof.run(effort);
             case "races" -> RacesProof.run(effort);
             default -> fail();
         };

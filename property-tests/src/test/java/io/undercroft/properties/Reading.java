@@ -30,7 +30,7 @@ enum Reading {
                 read(checkpoint.tensor(name));
             }
             checkpoint.storages().forEach(Reading::read);
-            List<Damage> damages = checkpoint.verify();
+            List<Damage> damages = checkpoint.verify().damages();
             damages.forEach(Reading::checkText);
             return damages.isEmpty() ? SOUND : REPORTED;
         } catch (FormatException e) {

@@ -1,0 +1,129 @@
+package io.undercroft.benchmarks;
+
+import io.undercroft.format.ExtentDigester;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.random.RandomGenerator;
+import java.util.random.RandomGeneratorFactory;
+
+/// A second snapshot of a state of which one chunk in a hundred has changed: how much is written, and how fast the rest is
+/// recognised. Beside it, in the same run, what the parts of the work cost: copying and summing the same bytes.
+final class DeltaBenchmark {
+    private static final long CHUNK = 1 << 20;
+    private static final double CHANGED = 0.01;
+    private static final int WARM_UP = 3;
+
+    private final Bench bench;
+    private final RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(7);
+
+    DeltaBenchmark(Bench bench) {
+        this.bench = bench;
+    }
+
+    List<Figure> run() throws IOException {
+        int tensors = bench.effort() == Effort.FULL ? 64 : 8;
+        Map<String, Object> state = state(tensors, 16 * CHUNK);
+        Path path = bench.file("delta.croft");
+        Checkpoint.save(path, state);
+        double payload = tensors * 16.0 * CHUNK;
+        List<Double> append = new ArrayList<>();
+        List<Double> summing = new ArrayList<>();
+        List<Double> copying = new ArrayList<>();
+        List<Double> written = new ArrayList<>();
+        List<Double> share = new ArrayList<>();
+        for (int round = 0; round < WARM_UP; round++) {
+            change(state);
+            CroftFile.append(path, state, SaveOptions.defaults());
+        }
+        for (int round = 0; round < bench.rounds(); round++) {
+            long changed = change(state);
+            bench.peers().ask("settle");
+            long before = Files.size(path);
+            long start = System.nanoTime();
+            DedupReport report = CroftFile.append(path, state, SaveOptions.defaults());
+            append.add((System.nanoTime() - start) / 1e9);
+            written.add((double) (Files.size(path) - before));
+            share.add(100.0 * (Files.size(path) - before - report.index()) / payload);
+            if (report.written() != changed) {
+                throw new IllegalStateException(report.written() + " bytes were written, and " + changed + " changed");
+            }
+            summing.add(timeSumming(state));
+            copying.add(timeCopying(state));
+        }
+        return List.of(Figure.count("payload in bytes", (long) payload),
+                Figure.of("written to the file, index included", new Samples(written), "bytes"),
+                Figure.of("of the payload, index not included", new Samples(share), "%").with(Goal.atMost(1.05)),
+                Figure.of("append, durable", new Samples(append), "s"),
+                Figure.of("append, durable", new Samples(append).map(s -> payload / s / 1e9), "GB/s")
+                        .with(Goal.atLeast(5)),
+                Figure.of("copying the same bytes out of memory", new Samples(copying).map(s -> payload / s / 1e9),
+                        "GB/s"),
+                Figure.of("summing the same bytes up (CRC32C and XXH3)",
+                        new Samples(summing).map(s -> payload / s / 1e9), "GB/s"));
+    }
+
+    private Map<String, Object> state(int tensors, long nbytes) {
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int number = 0; number < tensors; number++) {
+            Tensor tensor = Tensor.zeros(DType.INT64, nbytes / Long.BYTES);
+            MemorySegment bytes = tensor.storage().segment();
+            for (long at = 0; at < nbytes; at += Long.BYTES) {
+                bytes.set(ValueLayout.JAVA_LONG, at, random.nextLong());
+            }
+            state.put("layer." + number, tensor);
+        }
+        return state;
+    }
+
+    /// Changes one byte in one chunk of a hundred; returns how many bytes these chunks have.
+    private long change(Map<String, Object> state) {
+        List<Storage> storages = state.values().stream().map(value -> ((Tensor) value).storage()).toList();
+        long chunks = storages.size() * 16L;
+        long count = Math.max(1, (long) (chunks * CHANGED));
+        random.longs(0, chunks).distinct().limit(count).forEach(chunk -> {
+            Storage storage = storages.get((int) (chunk / 16));
+            long at = chunk % 16 * CHUNK + random.nextLong(CHUNK);
+            storage.set(at, (byte) (storage.get(at) + 1));
+        });
+        return count * CHUNK;
+    }
+
+    private static double timeSumming(Map<String, Object> state) {
+        ExtentDigester digester = new ExtentDigester(20);
+        long start = System.nanoTime();
+        for (Object value : state.values()) {
+            digester.update(((Tensor) value).storage().segment());
+            digester.finish();
+        }
+        return (System.nanoTime() - start) / 1e9;
+    }
+
+    private static double timeCopying(Map<String, Object> state) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment buffer = arena.allocate(CHUNK);
+            long start = System.nanoTime();
+            for (Object value : state.values()) {
+                MemorySegment bytes = ((Tensor) value).storage().segment();
+                for (long at = 0; at < bytes.byteSize(); at += CHUNK) {
+                    MemorySegment.copy(bytes, at, buffer, 0, CHUNK);
+                }
+            }
+            return (System.nanoTime() - start) / 1e9;
+        }
+    }
+}
