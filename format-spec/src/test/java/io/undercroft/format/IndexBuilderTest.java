@@ -161,6 +161,15 @@ class IndexBuilderTest {
     }
 
     @Test
+    void storagesBeyondWhatALongCountsAreRefused() {
+        for (int storage = 0; storage < 9; storage++) {
+            index.addZeroExtent((1L << 60) - 1);
+            index.addStorage("meta");
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> index.build(1)).withMessageContaining("readers accept");
+    }
+
+    @Test
     void storagesFarBeyondTheFileAreRefused() {
         index.addZeroExtent(Limits.DEFAULT.maxExpansion());
         index.addStorage("meta");

@@ -4,7 +4,9 @@
 /// plain values and tensors ([io.undercroft.serializer.state]); tensors are found by name, which is their path in the tree.
 /// Other file formats are added through [io.undercroft.serializer.spi].
 ///
-/// A `.croft` file may hold several *snapshots* of a state ([SnapshotInfo][io.undercroft.serializer.SnapshotInfo]), have bytes
+/// A `.croft` file may hold several *snapshots* of a state ([SnapshotInfo][io.undercroft.serializer.SnapshotInfo]), which
+/// [CroftFile][io.undercroft.serializer.CroftFile] appends, exports and compacts; what they have in common stands in it once, as
+/// the [DedupReport][io.undercroft.serializer.DedupReport] of each tells. It may have bytes
 /// in other files, its *bases*, and be one *shard* of a [ShardSet][io.undercroft.serializer.ShardSet]. Its bytes are under
 /// checksums, which are looked at when [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says so, by a
 /// [Scrub][io.undercroft.serializer.Scrub] in the background, or all at once by

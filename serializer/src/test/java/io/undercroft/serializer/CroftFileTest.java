@@ -384,6 +384,16 @@ class CroftFileTest {
     }
 
     @Test
+    void aDamagedChainIsSaidToBeThatOfTheFile() throws IOException {
+        state.put("weight", noise(100, 1));
+        Checkpoint.save(path, state);
+        append();
+        vandalise(snapshot().commit().previousRecord() + 8, 1);
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CroftFile.compact(path, _ -> true))
+                .withMessageContaining(path.toString());
+    }
+
+    @Test
     void anExportedSnapshotIsAFileOfItsOwn() throws IOException {
         state.put("weight", noise(100, 1));
         Checkpoint.save(path, state);

@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -61,6 +62,21 @@ class OtherWritersTest {
             Tensor a = checkpoint.tensor("a");
             assertThatThrownBy(() -> a.storage().get(0)).isInstanceOf(UnsupportedOperationException.class)
                     .hasMessageContaining("in common with another");
+        }
+    }
+
+    @Test
+    void namesThatAreNotThoseOfTheTreeAreFoundInEarlierSnapshotsToo() throws IOException {
+        tree.openMap(2);
+        addRaw("a");
+        tree.writeString("b");
+        tree.writeNull();
+        index.addName("c", 0);
+        Path path = save();
+        CroftFile.append(path, Map.of(), SaveOptions.defaults());
+        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+            assertThatExceptionOfType(FormatException.class).isThrownBy(checkpoint::verify)
+                    .extracting(FormatException::code).isEqualTo("V6-NAME");
         }
     }
 

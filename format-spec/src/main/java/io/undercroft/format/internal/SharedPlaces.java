@@ -52,7 +52,9 @@ public final class SharedPlaces {
             long at = at(sorted[rank]);
             Fields.putShort(table, at + 2, stored && to - from > 1 ? Index.SHARED : 0);
             boolean counts = stored && rank == from && Fields.i32(table, at + 4) == ExtentRecord.THIS_FILE;
-            expansion = Math.addExact(expansion, counts ? 0 : Fields.i64(table, at + 24));
+            long more = counts ? 0 : Fields.i64(table, at + 24);
+            // Far beyond the limit it does not matter by how much.
+            expansion = more > Long.MAX_VALUE - expansion ? Long.MAX_VALUE : expansion + more;
         }
     }
 

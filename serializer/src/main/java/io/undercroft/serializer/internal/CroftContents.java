@@ -135,9 +135,21 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         DamageNames names = new DamageNames(newest);
         List<Damage> damages = found.damages().stream().map(names::name).toList();
         if (damages.isEmpty()) {
-            tree();
+            verifyTrees();
         }
         return new Verification(damages, found.unverifiedExtents(), found.unverifiedBytes());
+    }
+
+    /// Whether the names of a snapshot are those of its tree can be told only by reading the tree.
+    private void verifyTrees() throws IOException {
+        for (Snapshot next = newest; next != null; next = next.previous().orElse(null)) {
+            CroftContents contents = new CroftContents(file, newest, next, OpenOptions.defaults().onMeta());
+            try {
+                contents.tree();
+            } finally {
+                contents.release();
+            }
+        }
     }
 
     @Override

@@ -34,7 +34,7 @@ public final class CroftWriter {
     /// @return what became of the bytes
     /// @throws IOException if writing fails; nothing is left behind
     public DedupReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        return interruptible(path, () -> replacing(path, () -> saveUnlocked(path, state, options)));
+        return guarded(path, () -> replacing(path, () -> saveUnlocked(path, state, options)));
     }
 
     @FunctionalInterface
@@ -42,19 +42,24 @@ public final class CroftWriter {
         T run() throws IOException;
     }
 
-    /// Says what an interruption means; the system's own exception says nothing.
-    static <T> T interruptible(Path path, Work<T> work) throws IOException {
+    /// Says what an interruption and a fault in mapped memory mean; the exceptions of the system say nothing.
+    static <T> T guarded(Path path, Work<T> work) throws IOException {
         try {
             if (Thread.currentThread().isInterrupted()) {
                 throw new ClosedByInterruptException();
             }
             return work.run();
         } catch (ClosedByInterruptException e) {
-            var interrupted = new FileSystemException(path.toString(), null,
-                    "the thread that saves was interrupted; no file was made or changed");
-            interrupted.initCause(e);
-            throw interrupted;
+            throw unchanged(path, "the thread that saves was interrupted", e);
+        } catch (InternalError e) {
+            throw unchanged(path, "a file was truncated while it was mapped", e);
         }
+    }
+
+    private static IOException unchanged(Path path, String what, Throwable cause) {
+        var failure = new FileSystemException(path.toString(), null, what + "; no file was made or changed");
+        failure.initCause(cause);
+        return failure;
     }
 
     /// Replaces a file under its lock, since somebody may be appending to it. A name that nobody has needs none.
@@ -113,7 +118,7 @@ public final class CroftWriter {
     /// @return what became of the bytes
     /// @throws IOException if reading or writing fails; the file still has the snapshots it had
     public DedupReport append(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        return interruptible(path, () -> {
+        return guarded(path, () -> {
             try (Appender appender = Appender.open(path, disk)) {
                 return appender.append(state, options);
             }

@@ -42,13 +42,12 @@ public final class FileCopier {
     /// @return how many bytes shorter the file is
     /// @throws IOException if reading or writing fails; the file is as it was
     public long compact(Path path, Predicate<SnapshotInfo> keep) throws IOException {
-        return CroftWriter.interruptible(path, () -> CroftWriter.replacing(path, () -> {
+        return CroftWriter.guarded(path, () -> CroftWriter.replacing(path, () -> {
             long before = Files.size(path);
-            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-                Snapshot newest = open(file);
+            reading(path, (file, newest) -> {
                 WriteAccess.check(new FileSource(file), newest);
                 copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), path);
-            }
+            });
             return before - Files.size(path);
         }));
     }
@@ -76,21 +75,26 @@ public final class FileCopier {
     }
 
     private void copy(Path path, Path target, OpenOptions options, BaseFiles bases) throws IOException {
-        CroftWriter.interruptible(target, () -> CroftWriter.replacing(target, () -> {
-            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-                Snapshot newest = open(file);
+        CroftWriter.guarded(target, () -> CroftWriter.replacing(target, () -> {
+            reading(path, (file, newest) -> {
                 long sequence = options.snapshot().orElse(newest.commit().sequence());
                 copy(file, List.of(newest.openAt(sequence)), bases, null, target);
-            }
+            });
             return target;
         }));
     }
 
-    private static Snapshot open(MappedFile file) throws IOException {
-        try {
-            return Snapshot.open(new FileSource(file), Limits.DEFAULT);
+    @FunctionalInterface
+    private interface Reading {
+        void of(MappedFile file, Snapshot newest) throws IOException;
+    }
+
+    /// Opens a file, and says which one it is if something is wrong with it.
+    private static void reading(Path path, Reading reading) throws IOException {
+        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+            reading.of(file, Snapshot.open(new FileSource(file), Limits.DEFAULT));
         } catch (FormatException e) {
-            throw e.withFile(file.path().toString());
+            throw e.file() == null ? e.withFile(path.toString()) : e;
         }
     }
 
@@ -123,8 +127,6 @@ public final class FileCopier {
                 for (Snapshot snapshot : snapshots) {
                     copier.add(snapshot);
                 }
-            } catch (FormatException e) {
-                throw e.file() == null ? e.withFile(file.path().toString()) : e;
             }
             pages.finish();
             out.commit();
