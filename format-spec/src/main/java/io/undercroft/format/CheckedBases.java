@@ -62,13 +62,8 @@ final class CheckedBases {
     }
 
     private static void checkDepth(BaseRecord base, Snapshot named) {
-        int depth = 0;
-        for (int number = 0; number < named.baseCount(); number++) {
-            BaseRecord further = named.base(number);
-            depth = further.kind() == BaseKind.CROFT ? Math.max(depth, further.depth() + 1) : depth;
-        }
-        if (depth != base.depth()) {
-            throw base.broken("has depth " + depth + ", not " + base.depth());
+        if (named.depth() != base.depth()) {
+            throw base.broken("has depth " + named.depth() + ", not " + base.depth());
         }
     }
 }

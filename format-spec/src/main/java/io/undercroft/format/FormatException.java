@@ -81,8 +81,12 @@ public final class FormatException extends RuntimeException {
     /// Names the file: those who read bytes do not know it, those who opened it do.
     ///
     /// @param name the file's name
-    /// @return a copy of this exception, with its stack trace and cause, that names the file
+    /// @return a copy of this exception, with its stack trace and cause, that names the file; this one if it names one already,
+    ///     since who was nearer to the fault knew better
     public FormatException withFile(String name) {
+        if (file != null) {
+            return this;
+        }
         FormatException named = new FormatException(code, what, offset, remedy, name, getCause());
         named.setStackTrace(getStackTrace());
         return named;

@@ -170,7 +170,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
             try {
                 snapshots.add(shard.open(files.open(shard.path()), limits));
             } catch (FormatException e) {
-                throw e.file() == null ? e.withFile(shard.path()) : e;
+                throw e.withFile(shard.path());
             }
         }
         return List.copyOf(snapshots);

@@ -398,6 +398,17 @@ public final class Snapshot {
         return index.base(number);
     }
 
+    /// {@return how many `.croft` files one behind the other the snapshot needs: 0 if it has no CROFT bases, else one more
+    /// than the greatest depth among them}
+    public int depth() {
+        int depth = 0;
+        for (int number = 0; number < baseCount(); number++) {
+            BaseRecord base = base(number);
+            depth = base.kind() == BaseKind.CROFT ? Math.max(depth, base.depth() + 1) : depth;
+        }
+        return depth;
+    }
+
     /// {@return how many ranges of the file are declared free}
     public int freeRangeCount() {
         return count(SectionType.FREE);

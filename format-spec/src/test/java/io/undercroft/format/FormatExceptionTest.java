@@ -30,6 +30,12 @@ class FormatExceptionTest {
     }
 
     @Test
+    void aFileThatWasNamedStaysNamed() {
+        FormatException named = new FormatException("X-Y", "it is wrong", 16, "Give up").withFile("base.croft");
+        assertThat(named.withFile("other.croft")).isSameAs(named);
+    }
+
+    @Test
     void quotedTextCannotBreakTheLineOrTheTerminal() {
         assertThat(FormatException.quote("a\u001B[31m\u202Eb\r\n\uD800é😀")).isEqualTo(
                 "'a\\u{1b}[31m\\u{202e}b\\u{d}\\u{a}\\u{d800}é😀'");

@@ -108,7 +108,7 @@ public final class Checkpoint implements AutoCloseable {
             return opening.open(file);
         } catch (FormatException e) {
             file.close();
-            throw e.file() == null ? e.withFile(path.toString()) : e;
+            throw e.withFile(path.toString());
         } catch (Throwable e) {
             file.close();
             throw e;

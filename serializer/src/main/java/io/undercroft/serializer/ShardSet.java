@@ -14,7 +14,6 @@ import io.undercroft.serializer.internal.Below;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
-import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -146,11 +145,8 @@ public final class ShardSet implements AutoCloseable {
     }
 
     private static String hint(Path directory, Path file) throws IOException {
-        Path real = file.toRealPath();
-        if (!real.startsWith(directory)) {
-            throw new IllegalArgumentException(file + " is not below the directory of the manifest, " + directory);
-        }
-        return directory.relativize(real).toString().replace(File.separatorChar, '/');
+        return Below.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
+                file + " is not below the directory of the manifest, " + directory));
     }
 
     private static CommitRecord newest(Path path) throws IOException {

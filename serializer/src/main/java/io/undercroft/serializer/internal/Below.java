@@ -3,6 +3,8 @@ package io.undercroft.serializer.internal;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.StreamSupport;
 
 /// Paths that a file names, taken below a directory. A path that was checked for its form leads nowhere but down, but for
 /// symbolic links on the way.
@@ -17,6 +19,17 @@ public final class Below {
     public static Optional<Path> resolve(Path directory, String path) throws IOException {
         Path real = directory.resolve(path).toRealPath();
         return real.startsWith(directory) ? Optional.of(real) : Optional.empty();
+    }
+
+    /// {@return how files name a path below a directory: with `/` between its parts; or nothing if it is not below it}
+    ///
+    /// @param directory the directory, without links
+    /// @param real the path, without links
+    public static Optional<String> hint(Path directory, Path real) {
+        return real.startsWith(directory)
+                ? Optional.of(StreamSupport.stream(directory.relativize(real).spliterator(), false).map(Path::toString)
+                        .collect(Collectors.joining("/")))
+                : Optional.empty();
     }
 
     /// {@return whether a path that had no links has none now} Between looking and opening it may have changed hands.

@@ -71,7 +71,7 @@ public final class CroftSalvage implements Salvage {
             return salvage.sorted();
         } catch (FormatException e) {
             file.close();
-            throw e.file() == null ? e.withFile(path.toString()) : e;
+            throw e.withFile(path.toString());
         } catch (Throwable e) {
             file.close();
             throw e;

@@ -19,7 +19,7 @@ final class Reads {
         try {
             return file.guard(access);
         } catch (FormatException e) {
-            throw e.file() == null ? e.withFile(file.path().toString()) : e;
+            throw e.withFile(file.path().toString());
         }
     }
 }

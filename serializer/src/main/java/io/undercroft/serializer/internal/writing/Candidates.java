@@ -70,7 +70,8 @@ final class Candidates implements AutoCloseable {
         }
     }
 
-    /// Adds the storages of a snapshot, so that one which is the same as a whole is recognised as such.
+    /// Adds the storages of a snapshot, so that one which is the same as a whole is recognised as such, and their extents that
+    /// stand in its own file.
     ///
     /// @param snapshot the snapshot
     /// @param base what its file is called
@@ -81,7 +82,9 @@ final class Candidates implements AutoCloseable {
             for (int i = 0; i < storage.extentCount(); i++) {
                 ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
                 if (extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE) {
-                    found.add(place(extent, base));
+                    Place place = place(extent, base);
+                    add(extent.digest(), place);
+                    found.add(place);
                 }
             }
             storages.add(found);

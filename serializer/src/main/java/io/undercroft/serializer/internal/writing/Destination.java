@@ -52,9 +52,9 @@ record Destination(Sink sink, @Nullable ByteSource source, long start, int chunk
         }
         if (parent != null) {
             candidates.addStorages(parent, Place.THIS_FILE);
-        }
-        for (Snapshot next = parent; next != null; next = next.previous().orElse(null)) {
-            candidates.addExtents(next, ExtentRecord.THIS_FILE, Place.THIS_FILE);
+            for (var older = parent.previous(); older.isPresent(); older = older.get().previous()) {
+                candidates.addExtents(older.get(), ExtentRecord.THIS_FILE, Place.THIS_FILE);
+            }
         }
     }
 }

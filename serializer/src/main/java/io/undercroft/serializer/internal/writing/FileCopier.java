@@ -94,7 +94,7 @@ public final class FileCopier {
         try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
             reading.of(file, Snapshot.open(new FileSource(file), Limits.DEFAULT));
         } catch (FormatException e) {
-            throw e.file() == null ? e.withFile(path.toString()) : e;
+            throw e.withFile(path.toString());
         }
     }
 

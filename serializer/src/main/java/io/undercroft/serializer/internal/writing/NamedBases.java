@@ -4,7 +4,6 @@ import io.undercroft.format.BaseKind;
 import io.undercroft.format.BaseRecord;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.ExtentDigester;
-import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
@@ -13,6 +12,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Bases;
+import io.undercroft.serializer.internal.Below;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -28,9 +28,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
-import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /// The other files in which bytes of a snapshot may stand already, opened: those that the caller names, and those that the
@@ -118,10 +115,7 @@ final class NamedBases implements AutoCloseable {
         }
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
         BaseRecord record = BaseRecord.croft(hint, depth(snapshot, file.path()), snapshot.commit());
-        return new Base(file, record, (candidates, number) -> {
-            candidates.addExtents(snapshot, ExtentRecord.THIS_FILE, number);
-            candidates.addStorages(snapshot, number);
-        });
+        return new Base(file, record, (candidates, number) -> candidates.addStorages(snapshot, number));
     }
 
     /// Adds the bases of the snapshot before, so that what has not changed stays where it is. One that is not to be found, or
@@ -148,19 +142,13 @@ final class NamedBases implements AutoCloseable {
         }
     }
 
-    /// The path below the root, as a file says it.
     private static String hint(Path path, Path root) {
-        if (!path.startsWith(root)) {
-            throw new IllegalArgumentException("the base " + path + " is not below " + root
-                    + "; set SaveOptions.root to a directory above both, or move it there");
-        }
-        return StreamSupport.stream(root.relativize(path).spliterator(), false).map(Path::toString)
-                .collect(Collectors.joining("/"));
+        return Below.hint(root, path).orElseThrow(() -> new IllegalArgumentException("the base " + path
+                + " is not below " + root + "; set SaveOptions.root to a directory above both, or move it there"));
     }
 
     private static int depth(Snapshot snapshot, Path path) {
-        int depth = IntStream.range(0, snapshot.baseCount()).mapToObj(snapshot::base)
-                .filter(base -> base.kind() == BaseKind.CROFT).mapToInt(base -> base.depth() + 1).max().orElse(0);
+        int depth = snapshot.depth();
         if (depth > Limits.DEFAULT.maxBaseDepth()) {
             throw new IllegalArgumentException("the base " + path + " needs other files, and these others, " + depth
                     + " deep, the limit is " + Limits.DEFAULT.maxBaseDepth() + "; flatten it");
