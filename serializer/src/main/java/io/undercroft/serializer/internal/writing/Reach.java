@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
+import io.undercroft.format.Span;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -14,9 +15,6 @@ import java.util.Map;
 final class Reach {
     private final Map<Storage, List<Span>> spans = new HashMap<>();
     private long identity;
-
-    /// A run of bytes of a storage, the end not included.
-    private record Span(long start, long end) {}
 
     private Reach() {}
 
@@ -71,9 +69,9 @@ final class Reach {
     private static List<Span> merged(List<Span> spans) {
         List<Span> merged = new ArrayList<>();
         spans.stream().sorted(Comparator.comparingLong(Span::start)).forEach(span -> {
-            if (!merged.isEmpty() && merged.getLast().end >= span.start) {
+            if (!merged.isEmpty() && merged.getLast().end() >= span.start()) {
                 Span last = merged.removeLast();
-                merged.add(new Span(last.start, Math.max(last.end, span.end)));
+                merged.add(new Span(last.start(), Math.max(last.end(), span.end())));
             } else {
                 merged.add(span);
             }
@@ -92,17 +90,17 @@ final class Reach {
         int high = found.size();
         while (low < high) {
             int middle = (low + high) >>> 1;
-            if (found.get(middle).end <= start) {
+            if (found.get(middle).end() <= start) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        return low < found.size() && found.get(low).start < end;
+        return low < found.size() && found.get(low).touches(start, end);
     }
 
     private long total() {
-        return spans.values().stream().flatMap(List::stream).mapToLong(span -> span.end - span.start)
+        return spans.values().stream().flatMap(List::stream).mapToLong(span -> span.end() - span.start())
                 .reduce(0, Math::addExact);
     }
 
