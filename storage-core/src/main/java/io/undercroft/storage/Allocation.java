@@ -2,6 +2,7 @@ package io.undercroft.storage;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +15,7 @@ public final class Allocation {
     private final MemorySegment segment;
     private final Sharing sharing;
     private final @Nullable String filename;
+    private final @Nullable Origin origin;
     /// Null where the garbage collector does it.
     private final @Nullable Runnable release;
     private final AtomicBoolean freed = new AtomicBoolean();
@@ -26,6 +28,9 @@ public final class Allocation {
         SHARED
     }
 
+    /// What whoever made an allocation knows of it, to find its memory again. Others only carry it.
+    public interface Origin {}
+
     /// An allocation over `segment`.
     ///
     /// @param segment the bytes; read-only segments make read-only storages
@@ -33,9 +38,22 @@ public final class Allocation {
     /// @param filename the file or shared memory name behind the bytes, or null when there is none
     /// @param release run once, when the bytes are given back; must not throw
     public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, Runnable release) {
+        this(segment, sharing, filename, null, release);
+    }
+
+    /// An allocation over `segment` that other processes can find.
+    ///
+    /// @param segment the bytes; read-only segments make read-only storages
+    /// @param sharing who else sees the bytes
+    /// @param filename the file or shared memory name behind the bytes, or null when there is none
+    /// @param origin what is known of the memory behind the bytes, or null
+    /// @param release run once, when the bytes are given back; must not throw
+    public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, @Nullable Origin origin,
+            Runnable release) {
         this.segment = Objects.requireNonNull(segment, "segment");
         this.sharing = Objects.requireNonNull(sharing, "sharing");
         this.filename = filename;
+        this.origin = origin;
         this.release = Objects.requireNonNull(release, "release");
     }
 
@@ -43,6 +61,7 @@ public final class Allocation {
         this.segment = Objects.requireNonNull(segment, "segment");
         this.sharing = Sharing.PRIVATE;
         this.filename = null;
+        this.origin = null;
         this.release = null;
     }
 
@@ -67,6 +86,11 @@ public final class Allocation {
     /// {@return the file or shared memory name behind the bytes, or null when there is none}
     public @Nullable String filename() {
         return filename;
+    }
+
+    /// {@return what is known of the memory behind the bytes, by those who made it}
+    public Optional<Origin> origin() {
+        return Optional.ofNullable(origin);
     }
 
     /// Whether the garbage collector gives the bytes back, so that [#free] does nothing.

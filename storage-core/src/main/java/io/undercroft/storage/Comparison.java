@@ -4,8 +4,8 @@ import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor.NaNs;
 import io.undercroft.storage.internal.Elements;
 import io.undercroft.storage.internal.Layouts;
+import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
-import java.lang.ref.Reference;
 import java.util.Arrays;
 import java.util.function.DoubleUnaryOperator;
 import java.util.function.LongPredicate;
@@ -33,12 +33,7 @@ final class Comparison {
     static boolean sameBits(Tensor a, Tensor b) {
         Tensor left = wholeBytes(a);
         Tensor right = wholeBytes(b);
-        try {
-            return left.bytes().mismatch(right.bytes()) < 0;
-        } finally {
-            Reference.reachabilityFence(left.storage);
-            Reference.reachabilityFence(right.storage);
-        }
+        return Bulk.ask(left.storage, right.storage, () -> Faults.haveSameBytes(left.bytes(), right.bytes()));
     }
 
     static boolean allEqual(Tensor a, Tensor b) {
@@ -75,17 +70,14 @@ final class Comparison {
     }
 
     private boolean all(LongPredicate test) {
-        try {
+        return Bulk.ask(a.storage, b.storage, () -> {
             for (long i = 0; i < a.numel(); i++) {
                 if (!test.test(i)) {
                     return false;
                 }
             }
             return true;
-        } finally {
-            Reference.reachabilityFence(a.storage);
-            Reference.reachabilityFence(b.storage);
-        }
+        });
     }
 
     private Tensor each(LongPredicate test) {

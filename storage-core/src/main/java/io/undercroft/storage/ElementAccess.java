@@ -8,7 +8,6 @@ import static io.undercroft.storage.internal.Layouts.LONG;
 import io.undercroft.storage.internal.Layouts;
 import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
-import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
@@ -228,11 +227,7 @@ abstract sealed class ElementAccess extends StridedWindow permits Tensor {
             throw new IllegalArgumentException(
                     "a target of " + target.byteSize() + " bytes for elements of " + nbytes());
         }
-        try {
-            StridedCopy.copy(tensor(), segment(), target);
-        } finally {
-            Reference.reachabilityFence(storage);
-        }
+        Bulk.run(storage, () -> StridedCopy.copy(tensor(), segment(), target));
     }
 
     // ---- arrays and buffers ----

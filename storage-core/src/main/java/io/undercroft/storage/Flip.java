@@ -1,7 +1,6 @@
 package io.undercroft.storage;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.ref.Reference;
 
 /// Copies a tensor with the order of some dimensions turned round. A tensor has no negative strides, so this is the one
 /// change of geometry that is no view.
@@ -43,22 +42,22 @@ final class Flip {
 
     /// Goes through the target in order, and through the source like an odometer.
     private void run(long start) {
+        Bulk.run(source.storage, () -> copyElements(start));
+    }
+
+    private void copyElements(long start) {
         int rank = source.dim();
         long[] index = new long[rank];
         long position = start;
-        try {
-            for (long next = 0; next < source.numel(); next++) {
-                copyElement(position, next);
-                int d = rank - 1;
-                while (d >= 0 && ++index[d] == source.size(d)) {
-                    position -= (source.size(d) - 1) * strides[d];
-                    index[d] = 0;
-                    d--;
-                }
-                position += d < 0 ? 0 : strides[d];
+        for (long next = 0; next < source.numel(); next++) {
+            copyElement(position, next);
+            int d = rank - 1;
+            while (d >= 0 && ++index[d] == source.size(d)) {
+                position -= (source.size(d) - 1) * strides[d];
+                index[d] = 0;
+                d--;
             }
-        } finally {
-            Reference.reachabilityFence(source.storage);
+            position += d < 0 ? 0 : strides[d];
         }
     }
 

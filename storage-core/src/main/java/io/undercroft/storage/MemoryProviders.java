@@ -2,6 +2,7 @@ package io.undercroft.storage;
 
 import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.MemoryProvider;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
@@ -30,6 +31,11 @@ final class MemoryProviders {
         return first(provider -> provider.device(device)).orElseThrow(() -> new IllegalStateException(
                 "there is no device " + device + " here; cuda devices need undercroft-cuda on the class path and "
                         + "NVIDIA's driver"));
+    }
+
+    /// What is to be thrown if mapped bytes cannot be read any more.
+    static Optional<RuntimeException> lost(MemorySegment segment) {
+        return first(provider -> provider.lost(segment));
     }
 
     private static <T> Optional<T> first(Function<MemoryProvider, Optional<T>> question) {

@@ -6,6 +6,7 @@ import io.undercroft.storage.Quantizer.PerChannelFloat;
 import io.undercroft.storage.Quantizer.PerTensor;
 import io.undercroft.storage.internal.HolderPrinter;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.IntUnaryOperator;
 import java.util.function.UnaryOperator;
@@ -123,6 +124,33 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
         return new QuantizedTensor(integers.copy(), quantizer);
     }
 
+    // ---- sharing between processes ----
+
+    /// {@return the tensors that this one is made of: the integers, then the scales and zero points of channels}
+    public List<Tensor> components() {
+        return quantizer instanceof Channels channels
+                ? List.of(integers, channels.scales(), channels.zeroPoints())
+                : List.of(integers);
+    }
+
+    /// Moves the storages of all components to memory that other processes can attach, as [Tensor#shareMemory].
+    ///
+    /// @return this tensor
+    /// @throws IllegalArgumentException if the tensor is on another device
+    /// @throws IllegalStateException if a storage was freed, has no bytes (meta), or there is no shared memory
+    /// @throws OutOfMemoryError if there is not that much shared memory; some components may have moved then
+    public QuantizedTensor shareMemory() {
+        components().forEach(Tensor::shareMemory);
+        return this;
+    }
+
+    /// {@return whether other processes see what is written to any of the components}
+    ///
+    /// @throws IllegalStateException if a storage was freed
+    public boolean isShared() {
+        return components().stream().allMatch(Tensor::isShared);
+    }
+
     // ---- views ----
 
     /// {@return the slice at one index of a dimension, which goes away} The channel axis stays: one channel is had by
@@ -183,7 +211,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
     /// without any (meta, or freed) the size is printed instead.
     @Override
     public String toString() {
-        return HolderPrinter.print(this);
+        return Bulk.ask(components(), () -> HolderPrinter.print(this));
     }
 
     /// Takes a part of one dimension.

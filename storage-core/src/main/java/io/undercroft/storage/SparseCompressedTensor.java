@@ -2,6 +2,7 @@ package io.undercroft.storage;
 
 import io.undercroft.storage.internal.HolderPrinter;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 
 /// A sparse tensor in a compressed format: rows (or columns, or rows or columns of blocks) one after the other, each as
@@ -29,6 +30,11 @@ public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Te
         }
         checkIndices(compressedIndices, plainIndices);
         CompressedGeometry.of(layout, compressedIndices, plainIndices, values, shape);
+    }
+
+    @Override
+    public List<Tensor> components() {
+        return List.of(compressedIndices, plainIndices, values);
     }
 
     @Override
@@ -110,7 +116,7 @@ public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Te
     /// {@return the tensor as PyTorch prints it; without bytes (meta, or freed) the sizes of its parts}
     @Override
     public String toString() {
-        return HolderPrinter.print(this);
+        return Bulk.ask(components(), () -> HolderPrinter.print(this));
     }
 
     private void addTo(Tensor dense) {

@@ -2,6 +2,7 @@ package io.undercroft.storage;
 
 import io.undercroft.storage.internal.HolderPrinter;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 
 /// A sparse tensor in coordinate format: for each value, its index in every sparse dimension. PyTorch's
@@ -34,6 +35,11 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
     @Override
     public Layout layout() {
         return Layout.SPARSE_COO;
+    }
+
+    @Override
+    public List<Tensor> components() {
+        return List.of(indices, values);
     }
 
     @Override
@@ -109,7 +115,7 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
     /// {@return the tensor as PyTorch prints it; without bytes (meta, or freed) the sizes of its parts}
     @Override
     public String toString() {
-        return HolderPrinter.print(this);
+        return Bulk.ask(components(), () -> HolderPrinter.print(this));
     }
 
     /// The entries in sorted order, each group of the same index as one.

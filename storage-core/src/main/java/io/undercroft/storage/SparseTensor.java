@@ -1,5 +1,7 @@
 package io.undercroft.storage;
 
+import java.util.List;
+
 /// A tensor that keeps only some of its elements, as component tensors: their places and their values. PyTorch's sparse
 /// tensors.
 ///
@@ -41,6 +43,27 @@ public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTe
     /// @throws UnsupportedOperationException if the dtype has no numbers
     /// @throws IllegalStateException if a storage was freed
     Tensor toDense();
+
+    /// {@return the component tensors: the indices, then the values}
+    List<Tensor> components();
+
+    /// Moves the storages of all components to memory that other processes can attach, as [Tensor#shareMemory].
+    ///
+    /// @return this tensor
+    /// @throws IllegalArgumentException if the tensor is on another device
+    /// @throws IllegalStateException if a storage was freed, has no bytes (meta), or there is no shared memory
+    /// @throws OutOfMemoryError if there is not that much shared memory; some components may have moved then
+    default SparseTensor shareMemory() {
+        components().forEach(Tensor::shareMemory);
+        return this;
+    }
+
+    /// {@return whether other processes see what is written to any of the components}
+    ///
+    /// @throws IllegalStateException if a storage was freed
+    default boolean isShared() {
+        return components().stream().allMatch(Tensor::isShared);
+    }
 
     /// {@return the type of the elements}
     default DType dtype() {

@@ -3,9 +3,9 @@ package io.undercroft.storage;
 import io.undercroft.storage.internal.Endian;
 import io.undercroft.storage.internal.StoragePrinter;
 import io.undercroft.storage.spi.DeviceMemory;
+import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.ref.Reference;
 import java.nio.ByteOrder;
 import java.util.Iterator;
 import java.util.List;
@@ -283,6 +283,14 @@ public final class Storage implements Iterable<Integer> {
         return isMeta() || holding.base() != null ? null : allocation().filename();
     }
 
+    /// {@return what is known of the memory behind the bytes by those who made it; of a slice, that of its base} Bytes
+    /// that are not there yet are made now.
+    ///
+    /// @throws IllegalStateException if the storage was freed
+    public Optional<Allocation.Origin> origin() {
+        return isMeta() ? Optional.empty() : root().allocation().origin();
+    }
+
     /// {@return where the bytes came from, if they came from an allocator: not from a file, nor from somebody else's
     /// memory}
     public Optional<Allocator> allocator() {
@@ -364,7 +372,7 @@ public final class Storage implements Iterable<Integer> {
     /// {@return the bytes, from 0 to 255, in a list of their own (`tolist` in PyTorch)} A list takes many times the
     /// memory of the storage.
     public List<Integer> toList() {
-        return stream().boxed().toList();
+        return Bulk.ask(this, () -> stream().boxed().toList());
     }
 
     /// Writes one value over all bytes (`fill_` in PyTorch).
@@ -374,16 +382,18 @@ public final class Storage implements Iterable<Integer> {
     /// @throws UnsupportedOperationException if the storage is read-only
     public Storage fill(byte value) {
         checkAlive();
-        try {
-            DeviceMemory memory = deviceMemory();
-            if (memory != null) {
-                memory.fill(deviceSegment(), value);
-            } else if (!isMeta()) {
-                writable().fill(value);
-            }
-            return this;
-        } finally {
-            Reference.reachabilityFence(this);
+        if (!isMeta()) {
+            Bulk.run(this, () -> fillBytes(value));
+        }
+        return this;
+    }
+
+    private void fillBytes(byte value) {
+        DeviceMemory memory = deviceMemory();
+        if (memory == null) {
+            writable().fill(value);
+        } else {
+            memory.fill(deviceSegment(), value);
         }
     }
 
@@ -416,26 +426,17 @@ public final class Storage implements Iterable<Integer> {
     public Storage byteswap(DType dtype) {
         checkWhole(nbytes, dtype);
         int parts = dtype.kind() == DType.Kind.COMPLEX ? 2 : 1;
-        try {
-            if (!isMeta()) {
-                Endian.swapBytes(writable(), dtype.itemsize() / parts);
-            }
-            return this;
-        } finally {
-            Reference.reachabilityFence(this);
+        if (!isMeta()) {
+            Bulk.run(this, () -> Endian.swapBytes(writable(), dtype.itemsize() / parts));
         }
+        return this;
     }
 
     /// {@return whether both have the same bytes; identity does not matter}
     ///
     /// @param other another storage
     public boolean contentEquals(Storage other) {
-        try {
-            return nbytes == other.nbytes && segment().mismatch(other.segment()) < 0;
-        } finally {
-            Reference.reachabilityFence(this);
-            Reference.reachabilityFence(other);
-        }
+        return Bulk.ask(this, other, () -> nbytes == other.nbytes && haveSameBytes(segment(), other.segment()));
     }
 
     // ---- size ----
@@ -560,15 +561,24 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// Moves the bytes to memory that other processes can attach by [#filename] (`share_memory_` in PyTorch). The
-    /// storage stays what it is, with all its tensors, but cannot be resized any more. Does nothing if it is shared
-    /// already.
+    /// storage stays what it is, with all its tensors and slices, but cannot be resized any more. A slice moves with its
+    /// base. (In PyTorch it leaves it.) Does nothing if it is shared already.
     ///
     /// @return this storage
-    /// @throws IllegalStateException if it was freed, has no bytes (meta), is a slice, or there is no shared memory
+    /// @throws IllegalArgumentException if the bytes live on another device
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no shared memory
+    /// @throws OutOfMemoryError if there is not that much shared memory; nothing has changed then
     public Storage shareMemory() {
         checkAlive();
         checkBytes();
-        return isShared() ? this : moveTo(MemoryProviders.shared());
+        Storage root = root();
+        // Of several threads one moves the bytes: the others have given no handle to memory that is left again.
+        synchronized (root.holding) {
+            if (!isShared()) {
+                root.moveTo(MemoryProviders.shared());
+            }
+        }
+        return this;
     }
 
     /// Moves the bytes to other memory of the same device. The storage stays what it is, with all its tensors and
@@ -644,7 +654,7 @@ public final class Storage implements Iterable<Integer> {
     /// that are not there yet are fetched; those that the host cannot read are not shown.
     @Override
     public String toString() {
-        return StoragePrinter.print(this);
+        return Bulk.ask(this, () -> StoragePrinter.print(this));
     }
 
     // ---- for this package ----
@@ -661,6 +671,16 @@ public final class Storage implements Iterable<Integer> {
                     describe() + " is read-only; open it copy-on-write or copy it to write");
         }
         return all;
+    }
+
+    private static boolean haveSameBytes(MemorySegment one, MemorySegment other) {
+        return one.byteSize() == other.byteSize() && Faults.haveSameBytes(one, other);
+    }
+
+    /// Whether a file is behind the bytes, which may become shorter. Those that are not there yet are not made.
+    boolean isFileBacked() {
+        Allocation there = root().holding.allocation();
+        return there != null && there.filename() != null;
     }
 
     /// Copies the bytes to a storage that was just made for them, and gives it back at once if that fails.
@@ -720,31 +740,33 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private void copyBytes(Storage source) {
-        try {
-            DeviceMemory here = deviceMemory();
-            DeviceMemory there = source.deviceMemory();
-            if (here != null && there != null && !device.equals(source.device)) {
-                copyBytes(source.cpu());
-                return;
-            }
-            source.checkBytes();
-            MemorySegment from = source.deviceSegment();
-            MemorySegment to = here == null ? writable() : deviceSegment();
-            if (from.byteSize() != to.byteSize()) {
-                throw new IllegalStateException(source.describe() + " or " + describe() + " was resized while the "
-                        + "one was copied to the other");
-            }
-            if (here != null) {
-                copyTo(here, there, from, to);
-            } else if (there != null) {
-                there.toHost(from, to);
-            } else {
-                to.copyFrom(from);
-            }
-        } finally {
-            // Nobody else may know the two any more, and their memory must not be given back in between.
-            Reference.reachabilityFence(this);
-            Reference.reachabilityFence(source);
+        DeviceMemory here = deviceMemory();
+        DeviceMemory there = source.deviceMemory();
+        if (here != null && there != null && !device.equals(source.device)) {
+            copyBytes(source.cpu());
+            return;
+        }
+        source.checkBytes();
+        Bulk.run(this, source, () -> copyBytes(source, here, there));
+    }
+
+    private void copyBytes(Storage source, @Nullable DeviceMemory here, @Nullable DeviceMemory there) {
+        MemorySegment from = source.deviceSegment();
+        MemorySegment to = here == null ? writable() : deviceSegment();
+        if (from.byteSize() != to.byteSize()) {
+            throw new IllegalStateException(source.describe() + " or " + describe() + " was resized while the "
+                    + "one was copied to the other");
+        }
+        if (here != null || there != null) {
+            Bulk.probe(this);
+            Bulk.probe(source);
+        }
+        if (here != null) {
+            copyTo(here, there, from, to);
+        } else if (there != null) {
+            there.toHost(from, to);
+        } else {
+            to.copyFrom(from);
         }
     }
 
@@ -763,7 +785,8 @@ public final class Storage implements Iterable<Integer> {
             Allocation made = make(target, newSize);
             long kept = Math.min(newSize, nbytes);
             try {
-                copy(from.segment().asSlice(0, kept), made.segment().asSlice(0, kept));
+                // Which also waits for a fault, so that nothing half copied takes the place of what there is.
+                Bulk.run(this, () -> copy(from.segment().asSlice(0, kept), made.segment().asSlice(0, kept)));
             } catch (RuntimeException | Error e) {
                 made.free();
                 throw e;

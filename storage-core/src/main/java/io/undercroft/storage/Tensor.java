@@ -679,6 +679,28 @@ public abstract sealed class Tensor extends ElementAccess {
         return Flip.of(this, dims);
     }
 
+    // ---- sharing between processes ----
+
+    /// Moves the storage to memory that other processes can attach (`share_memory_` in PyTorch), as
+    /// [Storage#shareMemory]: every tensor on it stays what it is, and shares from now on. A gradient stays where it is, as
+    /// in PyTorch.
+    ///
+    /// @return this tensor
+    /// @throws IllegalArgumentException if the tensor is on another device
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta), or there is no shared memory
+    /// @throws OutOfMemoryError if there is not that much shared memory; nothing has changed then
+    public Tensor shareMemory() {
+        storage.shareMemory();
+        return this;
+    }
+
+    /// {@return whether other processes see what is written here (`is_shared` in PyTorch)}
+    ///
+    /// @throws IllegalStateException if the storage was freed
+    public boolean isShared() {
+        return storage.isShared();
+    }
+
     // ---- comparing ----
 
     /// {@return whether both have the same dtype, shape and elements, bit for bit} NaNs with the same bits are equal,
@@ -756,7 +778,7 @@ public abstract sealed class Tensor extends ElementAccess {
     /// fetched; without any (meta, freed, or a storage that has become too small) the size is printed instead.
     @Override
     public String toString() {
-        return TensorPrinter.print(this);
+        return Bulk.ask(storage, () -> TensorPrinter.print(this));
     }
 
     // ---- for this package ----

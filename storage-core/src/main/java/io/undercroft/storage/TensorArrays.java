@@ -2,7 +2,6 @@ package io.undercroft.storage;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.function.IntFunction;
@@ -29,12 +28,8 @@ final class TensorArrays {
         int length = (int) tensor.numel();
         A values = array.apply(length);
         Tensor run = tensor.to(dtype).contiguous();
-        try {
-            MemorySegment.copy(run.bytes(), layout, 0, values, 0, length);
-            return values;
-        } finally {
-            Reference.reachabilityFence(run.storage);
-        }
+        Bulk.run(run.storage, () -> MemorySegment.copy(run.bytes(), layout, 0, values, 0, length));
+        return values;
     }
 
     /// The bytes of a tensor that must have a dtype.

@@ -5,7 +5,6 @@ import io.undercroft.storage.internal.ElementBytes;
 import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.ref.Reference;
 
 /// How tensors on storages of their own are made, filled and copied, for [Tensor], which says what each means.
 final class Tensors {
@@ -108,13 +107,8 @@ final class Tensors {
         if (itself || target.device().isMeta()) {
             return;
         }
-        try {
-            StridedCopy.copy(expanded, expanded.segment(), target, target.writable());
-        } finally {
-            // Nobody else may know the storages any more, and their memory must not be given back in between.
-            Reference.reachabilityFence(source.storage);
-            Reference.reachabilityFence(target.storage);
-        }
+        Bulk.run(source.storage, target.storage,
+                () -> StridedCopy.copy(expanded, expanded.segment(), target, target.writable()));
     }
 
     /// Writes the one element of a tensor without dimensions over all elements of another.
@@ -125,12 +119,7 @@ final class Tensors {
             return;
         }
         Tensor converted = value.to(target.dtype());
-        try {
-            target.writable();
-            ElementBytes.repeat(converted.bytes(), target.bytes());
-        } finally {
-            Reference.reachabilityFence(target.storage);
-            Reference.reachabilityFence(converted.storage);
-        }
+        target.writable();
+        Bulk.run(target.storage, converted.storage, () -> ElementBytes.repeat(converted.bytes(), target.bytes()));
     }
 }

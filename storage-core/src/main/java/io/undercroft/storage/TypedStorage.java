@@ -15,7 +15,6 @@ import io.undercroft.storage.internal.Torch7Printer;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.ref.Reference;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
@@ -321,7 +320,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// {@return the elements, each as [#get] gives it, in a list of their own (`tolist` in PyTorch, `totable` in
     /// Torch7)} A list takes many times the memory of the storage.
     public List<Object> toList() {
-        return stream().toList();
+        return Bulk.ask(untyped, () -> stream().toList());
     }
 
     // ---- whole storages ----
@@ -401,11 +400,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Reads the bytes where the host reaches them: in place, or in a copy.
     private void read(Consumer<MemorySegment> reader) {
         Storage host = untyped.cpu();
-        try {
-            reader.accept(host.segment());
-        } finally {
-            Reference.reachabilityFence(host);
-        }
+        Bulk.run(host, () -> reader.accept(host.segment()));
     }
 
     /// Changes the elements where the host reaches them: in place, or in a copy that then replaces them.
@@ -414,14 +409,12 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
             return this;
         }
         Storage host = untyped.cpu();
-        try {
+        Bulk.run(host, () -> {
             MemorySegment all = host.writable();
             writer.accept(all.asSlice(0, all.byteSize() / elementSize() * elementSize()));
-            if (host != untyped) {
-                untyped.copyFrom(host);
-            }
-        } finally {
-            Reference.reachabilityFence(host);
+        });
+        if (host != untyped) {
+            untyped.copyFrom(host);
         }
         return this;
     }
@@ -511,7 +504,8 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         if (size() > Integer.MAX_VALUE - 8) {
             throw new IllegalStateException(describe() + " is too long for a string");
         }
-        ByteBuffer bytes = ByteBuffer.wrap(untyped.segment().toArray(ValueLayout.JAVA_BYTE));
+        ByteBuffer bytes = ByteBuffer
+                .wrap(Bulk.ask(untyped, () -> untyped.segment().toArray(ValueLayout.JAVA_BYTE)));
         try {
             return charset.newDecoder().decode(bytes).toString();
         } catch (CharacterCodingException e) {
@@ -589,7 +583,8 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// host cannot read are not shown, and elements without numbers are shown as hexadecimal digits.
     @Override
     public String toString() {
-        return StoragePrinter.lines(untyped, size(), this::text) + "\n[torch.storage.TypedStorage(dtype=" + dtype
+        String lines = Bulk.ask(untyped, () -> StoragePrinter.lines(untyped, size(), this::text));
+        return lines + "\n[torch.storage.TypedStorage(dtype=" + dtype
                 + ", device=" + device() + ") of size " + size() + "]";
     }
 
@@ -621,7 +616,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         if (!TORCH7.contains(dtype)) {
             throw new UnsupportedOperationException("Torch7 cannot print " + describe() + "; it has no such type");
         }
-        return Torch7Printer.print(this);
+        return Bulk.ask(untyped, () -> Torch7Printer.print(this));
     }
 
     // ---- helpers ----

@@ -6,11 +6,30 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
-/// A device for tests, `xpu:0`, whose memory is really the host's; it counts the allocations.
+/// A device for tests, `xpu:0`, whose memory is really the host's; it counts the allocations. A test may have it bring
+/// shared memory, or miss the bytes of the host.
 public final class PretendDevice implements MemoryProvider {
     static final Device DEVICE = new Device("xpu", 0);
     static final AtomicInteger ALLOCATIONS = new AtomicInteger();
+    /// What is asked for shared memory, if that is wanted.
+    static final AtomicReference<@Nullable Supplier<Allocator>> SHARED = new AtomicReference<>();
+
+    @Override
+    public Optional<Allocator> shared() {
+        return Optional.ofNullable(SHARED.get()).map(Supplier::get);
+    }
+
+    /// What is said of bytes that are asked for, if something is.
+    static final AtomicReference<@Nullable RuntimeException> LOST = new AtomicReference<>();
+
+    @Override
+    public Optional<RuntimeException> lost(MemorySegment segment) {
+        return Optional.ofNullable(LOST.get());
+    }
 
     @Override
     public Optional<DeviceMemory> device(Device device) {

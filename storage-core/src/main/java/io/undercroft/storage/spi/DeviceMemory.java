@@ -8,7 +8,8 @@ import java.lang.foreign.MemorySegment;
 ///
 /// Its allocations have segments whose addresses and sizes are those on the device; the host never follows them, but
 /// gives them, or slices of them, back to the methods here. All methods return when the bytes are where they should be.
-/// They throw [IllegalStateException] when the device fails.
+/// They throw [IllegalStateException] when the device fails. Mapped bytes of the host were found to be readable just before
+/// they come here.
 public interface DeviceMemory extends Allocator {
     /// {@return the device, with its index}
     @Override

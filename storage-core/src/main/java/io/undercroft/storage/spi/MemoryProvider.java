@@ -2,6 +2,7 @@ package io.undercroft.storage.spi;
 
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
+import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
 /// Brings the memory of another room. Found by [java.util.ServiceLoader]; of several providers the first that has what
@@ -15,6 +16,14 @@ public interface MemoryProvider {
 
     /// {@return an allocator of host memory that the system does not move, which devices copy fast from, or nothing}
     default Optional<Allocator> pinned() {
+        return Optional.empty();
+    }
+
+    /// {@return what to say of mapped bytes if they cannot be read any more, or nothing if they can} Asked after a fault, and
+    /// before mapped bytes are given to a device, whose native code does not bear one.
+    ///
+    /// @param segment the bytes, off the heap
+    default Optional<RuntimeException> lost(MemorySegment segment) {
         return Optional.empty();
     }
 

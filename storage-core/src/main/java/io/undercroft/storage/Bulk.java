@@ -1,0 +1,97 @@
+package io.undercroft.storage;
+
+import io.undercroft.storage.spi.Faults;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/// Work on many bytes of storages: see to it that their memory is not given back meanwhile, as nobody else may know
+/// them any more, and say which file it was if mapped bytes turn out to be gone.
+final class Bulk {
+    private Bulk() {}
+
+    /// Does some work on the bytes of a storage.
+    static void run(Storage storage, Runnable work) {
+        run(storage, storage, work);
+    }
+
+    /// Does some work on the bytes of two storages.
+    static void run(Storage first, Storage second, Runnable work) {
+        try {
+            work.run();
+            settle(first, second);
+        } catch (InternalError error) {
+            throw explained(error, first, second);
+        }
+    }
+
+    /// Asks something of the bytes of a storage.
+    static <T> T ask(Storage storage, Supplier<T> question) {
+        return ask(storage, storage, question);
+    }
+
+    /// Asks something of the bytes of all parts of a tensor.
+    static <T> T ask(List<Tensor> parts, Supplier<T> question) {
+        Supplier<T> asked = question;
+        for (Tensor part : parts) {
+            Supplier<T> inner = asked;
+            asked = () -> ask(part.storage, inner);
+        }
+        return asked.get();
+    }
+
+    /// Asks something of the bytes of two storages.
+    static <T> T ask(Storage first, Storage second, Supplier<T> question) {
+        try {
+            T answer = question.get();
+            settle(first, second);
+            return answer;
+        } catch (InternalError error) {
+            throw explained(error, first, second);
+        }
+    }
+
+    /// Throws what is to be said of the file behind a storage if it was cut: before its bytes are given to native code,
+    /// in which a fault ends the JVM.
+    static void probe(Storage storage) {
+        if (storage.isFileBacked()) {
+            lost(storage).ifPresent(lost -> {
+                throw lost;
+            });
+        }
+    }
+
+    /// Waits for a fault that is due. Until here the storages are reachable.
+    private static void settle(Storage first, Storage second) {
+        try {
+            if (first.isFileBacked() || second.isFileBacked()) {
+                Faults.await();
+            }
+        } finally {
+            Reference.reachabilityFence(first);
+            Reference.reachabilityFence(second);
+        }
+    }
+
+    /// What is to be said of a fault if one of the files was cut; else the error is thrown again.
+    private static RuntimeException explained(InternalError error, Storage first, Storage second) {
+        if (!Faults.isFault(error)) {
+            throw error;
+        }
+        RuntimeException lost = lost(first).or(() -> lost(second)).orElseThrow(() -> error);
+        lost.addSuppressed(error);
+        return lost;
+    }
+
+    /// A storage that the host cannot reach, or that was freed meanwhile, is not what the host could not read.
+    private static Optional<RuntimeException> lost(Storage storage) {
+        try {
+            MemorySegment bytes = storage.segment();
+            return bytes.isNative() ? MemoryProviders.lost(bytes) : Optional.empty();
+        } catch (IllegalStateException _) {
+            return Optional.empty();
+        }
+    }
+}
