@@ -1,46 +1,113 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.internal.Libc;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 
 /// Storages whose bytes are those of a file or of shared memory, mapped: Torch7's
-/// `torch.ByteStorage(filename, shared, size, sharedMem)` and PyTorch's `UntypedStorage.from_file(filename, shared,
-/// nbytes)`.
+/// `torch.ByteStorage(filename, shared, size, sharedMem)`, PyTorch's `torch.from_file` and
+/// `UntypedStorage.from_file(filename, shared, nbytes)`.
 ///
 /// | | who sees what is written | the file | when the storage is freed |
 /// |---|---|---|---|
-/// | [#openPrivate(Path)] | this storage only | has to be there, and readable | it stays as it is |
-/// | [#openShared(Path)] | everyone | has to be there, and writable | it stays |
-/// | [#openShared(Path, long)] | everyone | is created, and grows, if need be | it stays |
+/// | [#open(Path, MapMode, ByteRange)] with [MapMode#READ_ONLY] | writing throws | has to be there, and readable | it stays as it is |
+/// | with [MapMode#PRIVATE], [#openPrivate(Path)] | this storage only | has to be there, and readable | it stays as it is |
+/// | with [MapMode#SHARED], [#openShared(Path)] | everyone | has to be there, and writable | it stays |
+/// | with [MapMode#SHARED] and a size, [#openShared(Path, long)] | everyone | is created, and grows, if need be | it stays |
 /// | [#openSharedMemory(String)] | everyone | the name has to be there | it stays |
 /// | [#openSharedMemory(String, long)] | everyone | is created, and grows, if need be | the name goes, if this storage created it |
 ///
-/// **Sizes** are bytes, 0 or more. Without one, the storage has all bytes there are; none at all is fine. (Torch7
-/// refuses an empty file.) With 0 it has none, nothing is mapped, and what is named has to be there. (PyTorch does not
-/// even look; Torch7 takes 0 and negative numbers for "all".) With fewer bytes than there are it has the first of them;
-/// nothing is ever cut off. A file grows by zeros, and no byte of it changes: Torch7 and PyTorch write a zero over the
-/// first.
+/// **Sizes.** Which bytes of the file are meant says a [ByteRange]: whole, so many bytes or elements, from an offset. A
+/// file that is larger is never cut; a shared one that is smaller grows by zeros, and no byte of it changes; another
+/// one that is smaller is refused.
 ///
-/// **All of these storages** cannot be resized, have a [Storage#filename] (PyTorch: shared ones only), and are
-/// [Storage#isShared] as they were opened. Slices keep them alive. They hold no file open, and give their mapping back
-/// with their last reference, or when nobody can reach them any more. To see the bytes as elements, lay a
-/// `TypedStorage` or tensors over them.
+/// | | here | PyTorch | Torch7 |
+/// |---|---|---|---|
+/// | no size | all bytes | 0 | all bytes |
+/// | size 0 | nothing is mapped; the file has to be there | the file is not looked at | all bytes |
+/// | a negative size | [IllegalArgumentException] | "Cannot allocate memory" | all bytes |
+/// | an empty file, no size | an empty storage | | an error |
+/// | more than 2^63-1 bytes | [IllegalArgumentException] | 2^62 floats make a tensor without memory | |
+/// | bytes that fill no element | left over, as [TypedStorage] does | | left over |
+/// | a file that grows | keeps every byte | its first byte becomes 0 | its first byte becomes 0 |
+/// | growing that fails | a file that was created is removed | stays, empty or grown | stays |
+/// | a file that is created | of mode 0600 | the same | the same |
+/// | no name (`""`) | the directory, which is refused | shared: a temporary file | an error |
+/// | `filename` | always | of shared ones | |
+/// | `is_shared` | of shared ones | always | |
 ///
-/// **When bytes go away.** Cutting a file short that is mapped takes bytes from under its storages: see [MappedFile].
+/// **All of these storages** cannot be resized. Slices keep them alive. They hold no file open, and give their mapping
+/// back with their last reference, or when nobody can reach them any more. To wait until what was written to a shared one
+/// is on the disk, call [Pages#force] with its segment.
+///
+/// **When bytes go away.** Cutting a file short that is mapped takes bytes from under its storages: see [MappedFile] for
+/// what happens, and [Pages#guard] for how to meet it.
 public final class FileStorage {
     private FileStorage() {}
+
+    /// Maps bytes of a file.
+    ///
+    /// @param path which file; reading it has to be allowed, and writing it if the mode is [MapMode#SHARED]
+    /// @param mode what may be written, and who sees it
+    /// @param range which bytes; if it has a size, it is more than 0, and the mode is [MapMode#SHARED], a file that is not
+    ///     there is created, for its owner only, and a shorter one grows. That takes no space yet where the file system
+    ///     knows sparse files; where the disk is full by the time a page is written, that access throws [InternalError]
+    /// @return a storage of these bytes, with one reference
+    /// @throws MappingException if the file does not have these bytes, or the system refuses; the message has the numbers
+    /// @throws NoSuchFileException if the file is not there, nor to be created, or its folder is not there
+    /// @throws IOException if it is no regular file of the host, may not be opened, or cannot grow so far
+    public static Storage open(Path path, MapMode mode, ByteRange range) throws IOException {
+        return open(path, mode, range, Libc.find());
+    }
+
+    /// Maps the first elements of a file, as `torch.FloatStorage(filename, shared, size)`. Other ranges are opened by
+    /// [#open] and seen through a new [TypedStorage].
+    ///
+    /// @param path which file
+    /// @param mode what may be written, and who sees it
+    /// @param dtype the type of the elements
+    /// @param size how many elements, 0 or more
+    /// @return a storage of these elements; [TypedStorage#untyped] has one reference
+    /// @throws MappingException as [#open]
+    /// @throws IOException as [#open]
+    /// @throws IllegalArgumentException if the size is negative, or its bytes are more than 2^63-1
+    public static TypedStorage openTyped(Path path, MapMode mode, DType dtype, long size) throws IOException {
+        return new TypedStorage(open(path, mode, ByteRange.elements(dtype, size)), dtype);
+    }
+
+    /// Maps the first elements of a file as a tensor in row-major order: `torch.from_file(filename, shared, size,
+    /// dtype=)`, which knows one dimension only.
+    ///
+    /// @param path which file
+    /// @param mode what may be written, and who sees it
+    /// @param dtype the type of the elements
+    /// @param sizes size in each dimension
+    /// @return the tensor; its storage has one reference, and nothing else on it
+    /// @throws MappingException as [#open]
+    /// @throws IOException as [#open]
+    /// @throws IllegalArgumentException if a size is negative, or the bytes are more than 2^63-1
+    public static Tensor openTensor(Path path, MapMode mode, DType dtype, long... sizes) throws IOException {
+        Shape shape = Shape.of(sizes);
+        Storage storage = open(path, mode, ByteRange.elements(dtype, shape.numel()));
+        return Tensor.of(storage, dtype, 0, shape, shape.contiguousStride());
+    }
 
     /// Maps a whole file copy-on-write.
     ///
     /// @param path which file; reading it has to be allowed
     /// @return a storage of all its bytes, with one reference
-    /// @throws IOException if it is not there, no regular file, or may not be read
+    /// @throws IOException as [#open]
     public static Storage openPrivate(Path path) throws IOException {
-        return whole(MappedFile.open(path, MapMode.PRIVATE));
+        return open(path, MapMode.PRIVATE, ByteRange.whole());
     }
 
     /// Maps the start of a file copy-on-write.
@@ -49,44 +116,31 @@ public final class FileStorage {
     /// @param nbytes how many bytes; the file must have as many
     /// @return a storage of that size, with one reference
     /// @throws MappingException if the file is shorter; the message has both numbers
-    /// @throws IOException if it is not there, no regular file, or may not be read
+    /// @throws IOException as [#open]
     /// @throws IllegalArgumentException if the size is negative
     public static Storage openPrivate(Path path, long nbytes) throws IOException {
-        checkSize(nbytes);
-        return start(MappedFile.open(path, MapMode.PRIVATE), nbytes);
+        return open(path, MapMode.PRIVATE, ByteRange.bytes(nbytes));
     }
 
     /// Maps a whole file so that what is written reaches it.
     ///
     /// @param path which file; reading and writing it has to be allowed
     /// @return a storage of all its bytes, with one reference
-    /// @throws IOException if it is not there, no regular file, or may not be written
+    /// @throws IOException as [#open]
     public static Storage openShared(Path path) throws IOException {
-        return whole(MappedFile.open(path, MapMode.SHARED));
+        return open(path, MapMode.SHARED, ByteRange.whole());
     }
 
-    /// Maps the start of a file so that what is written reaches it, and makes the file so long first if it is shorter.
-    /// One that is not there is created, for its owner only (mode 0600).
-    ///
-    /// Growing takes no space yet where the file system knows sparse files; where the disk is full by the time a page is
-    /// written, that access throws [InternalError].
+    /// Maps the start of a file so that what is written reaches it; the file is created and grows if need be, as by
+    /// [#open].
     ///
     /// @param path which file; reading and writing it has to be allowed
     /// @param nbytes how many bytes; with 0, nothing is created
     /// @return a storage of that size, with one reference
-    /// @throws NoSuchFileException if the folder is not there, or with 0 the file
-    /// @throws IOException if it is no regular file, may not be written, or cannot grow so far
+    /// @throws IOException as [#open]
     /// @throws IllegalArgumentException if the size is negative
     public static Storage openShared(Path path, long nbytes) throws IOException {
-        return openShared(path, nbytes, Libc.find());
-    }
-
-    /// As [#openShared(Path, long)], with or without the C library.
-    static Storage openShared(Path path, long nbytes, Optional<Libc> libc) throws IOException {
-        checkSize(nbytes);
-        return start(nbytes == 0
-                ? MappedFile.open(path, MapMode.SHARED, new MapBudget(), libc)
-                : MappedFile.openAtLeast(path, nbytes, libc), nbytes);
+        return open(path, MapMode.SHARED, ByteRange.bytes(nbytes));
     }
 
     /// Attaches all of a shared memory segment that is there.
@@ -103,8 +157,9 @@ public final class FileStorage {
     /// Creates a shared memory segment, or attaches the start of one that is there and makes it so long first if it is
     /// shorter.
     ///
-    /// The storage that created the name removes it when it is freed, or when this JVM ends in order; those that are
-    /// attached keep the bytes. (In Torch7 every storage removes it, and all but the first fail to.)
+    /// The name lasts as long as the storage that created it ([Lifespan#WITH_CREATOR]): it goes when that is freed,
+    /// when its JVM ends, and when its process is found to have been killed. Those that are attached keep the bytes.
+    /// (In Torch7 every storage removes it, and all but the first fail to.)
     ///
     /// @param name its name, with or without a slash in front
     /// @param nbytes how many bytes; with 0, nothing is created
@@ -116,13 +171,46 @@ public final class FileStorage {
         return Storage.over(SharedMemory.openAtLeast(name, nbytes));
     }
 
-    private static Storage whole(MappedFile file) {
-        return start(file, file.size());
+    /// As [#open(Path, MapMode, ByteRange)], with or without the C library.
+    static Storage open(Path path, MapMode mode, ByteRange range, Optional<Libc> libc) throws IOException {
+        return mode == MapMode.SHARED && range.nbytes() > 0
+                ? openOrCreate(path, range, libc)
+                : mapped(MappedFile.open(path, mode, new MapBudget(), libc), range);
     }
 
-    private static Storage start(MappedFile file, long nbytes) {
+    /// Others may create or delete the file between the two: then it is to be tried again.
+    private static Storage openOrCreate(Path path, ByteRange range, Optional<Libc> libc) throws IOException {
+        while (true) {
+            try {
+                return mapped(MappedFile.openAtLeast(path, range.end(), libc), range);
+            } catch (NoSuchFileException _) {
+                // Created below.
+            }
+            try {
+                return created(path, range, libc);
+            } catch (FileAlreadyExistsException e) {
+                if (Files.isSymbolicLink(path) && Files.notExists(path)) {
+                    throw new NoSuchFileException(path.toString(), null,
+                            "it is a link to a file that is not there; create that file, or remove the link");
+                }
+            }
+        }
+    }
+
+    private static Storage created(Path path, ByteRange range, Optional<Libc> libc) throws IOException {
+        MappedFile file = MappedFile.create(path, range.end(), libc);
+        try {
+            return mapped(file, range);
+        } catch (RuntimeException | Error e) {
+            Files.deleteIfExists(path);
+            throw e;
+        }
+    }
+
+    private static Storage mapped(MappedFile file, ByteRange range) {
         try (file) {
-            return Storage.over(file.onlyAllocation(nbytes));
+            ByteRange bytes = range.of(file.size());
+            return Storage.over(file.onlyAllocation(bytes.offset(), bytes.nbytes()));
         }
     }
 

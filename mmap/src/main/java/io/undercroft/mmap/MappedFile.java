@@ -1,17 +1,26 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.mmap.internal.Constant;
 import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.Hold;
 import io.undercroft.mmap.internal.HostFile;
+import io.undercroft.mmap.internal.HostPath;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
+import io.undercroft.mmap.internal.RegistryException;
 import io.undercroft.mmap.internal.Run;
 import io.undercroft.mmap.internal.Run.FileRun;
+import io.undercroft.mmap.internal.SegmentNames;
+import io.undercroft.mmap.internal.SegmentNames.Attached;
 import io.undercroft.storage.Allocation;
+import io.undercroft.storage.spi.Faults;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -33,8 +42,10 @@ import org.jspecify.annotations.Nullable;
 /// collector once neither it nor any of its segments can be reached.
 ///
 /// **Truncation.** What is mapped lies inside the file at that moment. When somebody cuts the file later, touching a
-/// page that is gone throws [InternalError]; [#guard] turns that into [TruncatedMappingException]. Native code that
-/// touches such a page kills the JVM, so hand it bytes only from files that are replaced by renaming.
+/// page that is gone throws [InternalError]; [#guard] turns that into [TruncatedMappingException], as do the methods of
+/// storages and tensors that work on many bytes. Native code that touches such a page kills the JVM, and so does
+/// [MemorySegment#mismatch], so hand it bytes only from files that are replaced by renaming, or [probe][Pages#probe] them
+/// before.
 ///
 /// **Threads.** All methods are safe for any thread, interrupted ones included.
 public final class MappedFile implements AutoCloseable {
@@ -43,6 +54,8 @@ public final class MappedFile implements AutoCloseable {
     private final MapBudget budget;
     private final HostFile file;
     private final long size;
+    /// The number of the file in its file system, or 0 if that is not known.
+    private final long identity;
     private final Lifetime lifetime;
     /// The end of the furthest byte that was ever mapped.
     private final AtomicLong mappedEnd = new AtomicLong();
@@ -55,6 +68,7 @@ public final class MappedFile implements AutoCloseable {
         this.budget = budget;
         this.file = file;
         this.size = file.size();
+        this.identity = file.identity().orElse(0);
         this.lifetime = new Lifetime("the file " + path, file::close);
     }
 
@@ -79,38 +93,85 @@ public final class MappedFile implements AutoCloseable {
         return open(path, mode, budget, Libc.find());
     }
 
+    /// Attaches a segment of shared memory as a file whose parts are mapped on demand. It is held, as by
+    /// [SharedMemory#attach], until the last holder of the file lets go.
+    ///
+    /// @param name its name, with or without a slash in front
+    /// @param mode what its mappings allow
+    /// @param budget what its stitched mappings are taken from, together with those of all files that share it
+    /// @return the file, with one holder; its path is `/dev/shm/NAME`
+    /// @throws SharedMemoryException if the name is not valid or there is no such segment
+    /// @throws IOException if it cannot be read
+    public static MappedFile attach(String name, MapMode mode, MapBudget budget) throws IOException {
+        String plain = SharedMemoryNames.plain(name);
+        Libc libc = SharedMemory.libc("/" + plain);
+        int flags = (mode == MapMode.SHARED ? Constant.O_RDWR : Constant.O_RDONLY).value();
+        try {
+            Attached attached = SegmentNames.ofThisProcess().attach(plain, flags);
+            return attached(libc, HostPath.of("/dev/shm/" + plain), mode, budget, attached);
+        } catch (ErrnoException | RegistryException e) {
+            throw SharedMemoryFailure.of(SharedMemory.Source.shown(plain), e);
+        }
+    }
+
+    private static MappedFile attached(Libc libc, Path path, MapMode mode, MapBudget budget, Attached attached)
+            throws IOException {
+        try {
+            MappedFile file = opened(path, mode, budget, HostFile.of(libc, attached.fd(), mode));
+            attached.hold().ifPresent(file.lifetime::whenGoneLetGo);
+            return file;
+        } catch (IOException e) {
+            attached.hold().ifPresent(Hold::release);
+            throw e;
+        }
+    }
+
     /// As [#open(Path, MapMode, MapBudget)], with or without the C library.
     static MappedFile open(Path path, MapMode mode, MapBudget budget, Optional<Libc> libc) throws IOException {
-        if (Files.notExists(path)) {
-            throw new NoSuchFileException(path.toString(), null, "there is no such file; check the path");
-        }
         checkRegular(path);
         return opened(path, mode, budget, HostFile.open(libc, path, mode));
     }
 
-    /// Opens a regular file [MapMode#SHARED] that has at least so many bytes: one that is not there is created, for its
-    /// owner only, and one that is shorter grows by zeros. No byte changes and none is cut off.
+    /// Opens a regular file [MapMode#SHARED] and makes it longer by zeros if it is shorter. No byte of it changes and none
+    /// is cut off.
     ///
     /// @param path which file
-    /// @param nbytes how many bytes, more than 0
+    /// @param nbytes how many bytes it shall have at least, more than 0
     /// @param libc the C library, if there is one
     /// @return the file, with one holder
-    /// @throws IOException if it cannot be created, opened or grown; a file that was created is removed again
+    /// @throws IOException if it cannot be opened or grown
     static MappedFile openAtLeast(Path path, long nbytes, Optional<Libc> libc) throws IOException {
+        checkRegular(path);
+        return grown(path, HostFile.open(libc, path, MapMode.SHARED), nbytes);
+    }
+
+    /// Creates a file [MapMode#SHARED], for its owner only.
+    ///
+    /// @param path which file
+    /// @param nbytes how many zeros it shall have, more than 0
+    /// @param libc the C library, if there is one
+    /// @return the file, with one holder
+    /// @throws FileAlreadyExistsException if it is there already
+    /// @throws IOException if it cannot be created or grown; it is removed again then
+    static MappedFile create(Path path, long nbytes, Optional<Libc> libc) throws IOException {
         Path folder = path.toAbsolutePath().getParent();
         if (folder != null && Files.notExists(folder)) {
             throw new NoSuchFileException(path.toString(), null, "its folder is not there; make it first");
         }
-        checkRegular(path);
-        boolean created = Files.notExists(path);
-        HostFile file = HostFile.openOrCreate(libc, path);
+        HostFile file = HostFile.create(libc, path);
+        try {
+            return grown(path, file, nbytes);
+        } catch (IOException e) {
+            Files.deleteIfExists(path);
+            throw e;
+        }
+    }
+
+    private static MappedFile grown(Path path, HostFile file, long nbytes) throws IOException {
         try {
             file.grow(nbytes);
         } catch (IOException e) {
             file.close();
-            if (created) {
-                Files.deleteIfExists(path);
-            }
             throw new FileSystemException(path.toString(), null,
                     "it cannot grow to " + nbytes + " bytes (" + e.getMessage() + "); make room, or ask for less");
         }
@@ -119,6 +180,13 @@ public final class MappedFile implements AutoCloseable {
 
     /// Asked before opening: opening a pipe would wait for its other end.
     private static void checkRegular(Path path) throws IOException {
+        if (!path.getFileSystem().equals(FileSystems.getDefault())) {
+            throw new FileSystemException(path.toString(), null,
+                    "only files of the host can be mapped; copy it out of its archive first");
+        }
+        if (Files.notExists(path)) {
+            throw new NoSuchFileException(path.toString(), null, "there is no such file; check the path");
+        }
         if (Files.isDirectory(path)) {
             throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");
         }
@@ -154,6 +222,26 @@ public final class MappedFile implements AutoCloseable {
     /// {@return the size of the file when it was opened, in bytes}
     public long size() {
         return size;
+    }
+
+    /// {@return the number that the file has in its file system, as long as it is open: that of another file by the same
+    /// path is another one; 0 if the system does not say}
+    public long identity() {
+        return identity;
+    }
+
+    /// {@return whether its path, or its name, still means this file: not when another one took its place, and not when it
+    /// was removed}
+    ///
+    /// @throws IOException if the system does not say
+    /// @throws IllegalStateException if the file is closed
+    public boolean isCurrent() throws IOException {
+        lifetime.retain();
+        try {
+            return file.isAt(path);
+        } finally {
+            lifetime.release();
+        }
     }
 
     /// Reads bytes into memory, without mapping them.
@@ -296,7 +384,7 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException as [#map(long, long)]
     /// @throws IllegalStateException if the file is closed
     public Allocation allocation(long offset, long length) {
-        return held(map(offset, length));
+        return held(map(offset, length), offset);
     }
 
     /// Maps pieces as an allocation that holds the file until it is freed.
@@ -306,25 +394,37 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException as [#map(List)]
     /// @throws IllegalStateException if the file is closed
     public Allocation allocation(List<Piece> pieces) {
-        return held(map(pieces));
+        long start = pieces.stream().filter(piece -> piece.length() > 0)
+                .mapToLong(piece -> piece instanceof FilePiece(MappedFile _, long offset, long _) ? offset : 0)
+                .findFirst().orElse(0);
+        return held(map(pieces), start);
     }
 
-    /// Maps the start of the file as the only thing that is ever mapped of it, and closes the descriptor now: a process
+    /// Maps a run of bytes as the only thing that is ever mapped of the file, and closes the descriptor now: a process
     /// may have far more mappings than open files. Nothing but [#close] may be called afterwards.
     ///
+    /// @param offset from which byte of the file
     /// @param nbytes how many bytes
     /// @return the allocation, as of [#allocation(long, long)]
     /// @throws MappingException as [#map(long, long)]
-    Allocation onlyAllocation(long nbytes) {
-        Allocation start = allocation(0, nbytes);
+    Allocation onlyAllocation(long offset, long nbytes) {
+        if (offset > size) {
+            throw refused(List.of(piece(offset, nbytes)), new EOFException("the file ends at byte " + size));
+        }
+        Allocation only = allocation(offset, nbytes);
         file.close();
-        return start;
+        return only;
     }
 
-    private Allocation held(MemorySegment segment) {
+    /// @param offset where in the file the segment starts, if that is at one place
+    private Allocation held(MemorySegment segment, long offset) {
         lifetime.retain();
-        Allocation.Sharing sharing = mode == MapMode.SHARED ? Allocation.Sharing.SHARED : Allocation.Sharing.PRIVATE;
-        return new Allocation(segment, sharing, path.toString(), lifetime::release);
+        if (mode != MapMode.SHARED) {
+            return new Allocation(segment, Allocation.Sharing.PRIVATE, path.toString(), lifetime::release);
+        }
+        SharedStorageHandle origin = SharedStorageHandle.ofFile(path, identity,
+                new ByteRange(offset, segment.byteSize()));
+        return new Allocation(segment, Allocation.Sharing.SHARED, path.toString(), origin, lifetime::release);
     }
 
     /// A part of the one mapping of the whole file that all windows share, as an allocation that holds the file until it
@@ -348,7 +448,7 @@ public final class MappedFile implements AutoCloseable {
         try {
             MemorySegment window = whole().asSlice(offset, length);
             checkNotTruncated();
-            return held(window);
+            return held(window, offset);
         } catch (IOException e) {
             throw refused(List.of(piece(offset, length)), e);
         } finally {
@@ -491,9 +591,8 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// The JVM reports a page that could not be read as an error without a type of its own, and says no more than this.
     private RuntimeException faulted(InternalError fault) throws IOException {
-        if (!String.valueOf(fault.getMessage()).contains("unsafe memory access")) {
+        if (!Faults.isFault(fault)) {
             throw fault;
         }
         checkNotTruncated();

@@ -1,7 +1,7 @@
 package io.undercroft.mmap;
 
-/// How a range of a mapping is going to be used. Only ever a hint: it changes speed, never bytes, and is ignored
-/// where the system does not know it.
+/// How a range of a mapping is going to be used, for [Pages#advise] and [MappedFile#advise]. Only ever a hint: it changes
+/// speed, never bytes, and is ignored where the system does not know it: macOS knows neither huge pages nor populating.
 public enum ReadAdvice {
     /// No pattern to speak of: the system's default read-ahead.
     NORMAL,
@@ -14,7 +14,8 @@ public enum ReadAdvice {
     /// Not any time soon: its memory may go first. (On Linux `MADV_PAGEOUT`; the better known `MADV_DONTNEED` would
     /// throw copy-on-write changes away.)
     DONT_NEED,
-    /// Back it by huge pages: fewer page faults and TLB misses in large anonymous memory.
+    /// Back it by huge pages: fewer page faults and TLB misses in large anonymous memory. (Shared memory has them only
+    /// where `/sys/kernel/mm/transparent_hugepage/shmem_enabled` says `advise`.)
     HUGE_PAGES,
     /// Fault all pages in for reading, now.
     POPULATE_READ,

@@ -1,8 +1,6 @@
 package io.undercroft.mmap;
 
 import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
-import static io.undercroft.mmap.internal.Constant.O_CREAT;
-import static io.undercroft.mmap.internal.Constant.O_EXCL;
 import static io.undercroft.mmap.internal.Constant.O_RDONLY;
 import static io.undercroft.mmap.internal.Constant.O_RDWR;
 import static io.undercroft.mmap.internal.Constant.PROT_READ;
@@ -10,85 +8,123 @@ import static io.undercroft.mmap.internal.Constant.PROT_WRITE;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.internal.Constant;
+import io.undercroft.mmap.internal.Draft;
 import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.FileIdentity;
+import io.undercroft.mmap.internal.Hold;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.Mapping;
-import io.undercroft.mmap.internal.OwnedNames;
+import io.undercroft.mmap.internal.SegmentNames;
+import io.undercroft.mmap.internal.SegmentNames.Attached;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 
-/// A named run of bytes that several processes of one host have in common: POSIX shared memory, the file
-/// `/dev/shm/NAME` on Linux. The payload is all there is, without a header, so that PyTorch's
-/// `from_file('/dev/shm/NAME', shared=True)` and numpy's `memmap` see the same bytes.
+/// A run of bytes that several processes of one host have in common: POSIX shared memory, the file `/dev/shm/NAME` on
+/// Linux, or memory without a name that is handed over by its descriptor. The payload is all there is, without a
+/// header, so that PyTorch's `from_file('/dev/shm/NAME', shared=True)` and numpy's `memmap` see the same bytes.
 ///
-/// A segment and its name are two things. [#close] takes the mapping of this process away; [#unlink] removes the
-/// name, so that nobody new can attach, and the bytes go once the last process has closed. What is made by [#create]
-/// is unlinked by the caller of `unlink` and nobody else: forgotten, it stays until the host restarts. Names that
-/// belong to a storage, of the [#allocator] or of [FileStorage#openSharedMemory(String, long)], go with the storage.
+/// **Names.** A segment and its name are two things. The bytes go when the last process has unmapped them. Until when
+/// the name is there for others to attach, its creator says: [Lifespan]. Who holds a segment stands in a registry
+/// beside the segments (`/dev/shm/undercroft-UID`), where a process that was killed is noticed, so that a name goes
+/// with its last holder however that ends; [#list] shows it, and [#gc] removes what the dead left. What other programs
+/// make in `/dev/shm` can be attached as well: it is not registered, and nobody's to remove but by [#unlink].
 ///
 /// **Lifetime.** The creator is the first holder. [#retain] adds one, and so does every [#allocation] until it is
-/// freed; [#close] lets one go, and the last one unmaps. From then on the segment throws [IllegalStateException].
+/// freed; [#close] lets one go, and the last one unmaps and lets go of the name. From then on the segment throws
+/// [IllegalStateException]. What nobody closes is given back when the garbage collector finds it or the JVM ends in
+/// order.
 ///
-/// **Threads and processes.** Writes are seen by all processes at once but in no promised order; use the access modes
-/// of [java.lang.invoke.VarHandle] to order them. The name can be found before [#create] has returned, so tell it to
-/// others afterwards.
+/// **What is in it** is up to those who share it. A whole state, tensors with their names and the storages that they share,
+/// is put into one segment, found again and replaced by `Published` of the serializer.
+///
+/// **Threads and processes.** All methods are safe for any thread. Writes are seen by all processes at once but in no
+/// promised order; use the access modes of [java.lang.invoke.VarHandle] to order them.
 public final class SharedMemory implements AutoCloseable {
-    private static final Path HOME = Path.of("/dev/shm");
-    /// Read and write for the owner, nothing for others.
-    private static final int OWNER_ONLY = 0600;
-    private static final int SHOWN_NAME = 80;
     /// Ten digits to the base 36: more would make the name too long for macOS.
     private static final long FRESH_NAMES = 3_656_158_440_062_976L;
     private static final long ALL = -1;
-    private static final boolean LINUX = System.getProperty("os.name").equals("Linux");
 
-    private final String name;
+    private final Source source;
     private final Lifetime lifetime;
     private final MemorySegment segment;
 
-    private SharedMemory(String name, Lifetime lifetime, MemorySegment segment) {
-        this.name = name;
+    /// Where shared memory comes from.
+    ///
+    /// @param name its name, without a slash; empty if it has none
+    /// @param filename by what others find it, or null
+    /// @param descriptor that which it keeps open, if it does
+    /// @param identity which memory it is
+    record Source(String name, @Nullable String filename, OptionalInt descriptor, FileIdentity identity) {
+        /// {@return that of a named segment}
+        ///
+        /// @param name its name, without a slash
+        /// @param identity which memory it is
+        static Source named(String name, FileIdentity identity) {
+            return new Source(name, "/" + name, OptionalInt.empty(), identity);
+        }
+
+        /// {@return what a named segment is called in messages}
+        ///
+        /// @param name its name, without a slash
+        static String shown(String name) {
+            return "shared memory /" + name;
+        }
+
+        /// {@return what it is called in messages}
+        String what() {
+            return filename == null ? "shared memory without a name" : "shared memory " + filename;
+        }
+    }
+
+    private SharedMemory(Source source, Lifetime lifetime, MemorySegment segment) {
+        this.source = source;
         this.lifetime = lifetime;
         this.segment = segment;
     }
 
-    /// Creates a segment of zeros that only this user may attach. All of its memory is there when this returns.
+    /// Creates a segment of zeros that only this user may attach, and whose name lasts until somebody calls [#unlink].
     ///
     /// @param name its name, with or without a slash in front
     /// @param nbytes its size in bytes, 0 or more
     /// @return the segment, readable and writable
+    /// @throws SharedMemoryException as [#create(String, long, Lifespan)]
+    /// @throws IllegalArgumentException if the size is negative
+    public static SharedMemory create(String name, long nbytes) throws SharedMemoryException {
+        return create(name, nbytes, Lifespan.UNTIL_UNLINKED);
+    }
+
+    /// Creates a segment of zeros that only this user may attach. All of its memory is there when this returns, and
+    /// nobody finds the name before.
+    ///
+    /// A name that lasts no longer than its holders, all of whom are dead, is taken over.
+    ///
+    /// @param name its name, with or without a slash in front
+    /// @param nbytes its size in bytes, 0 or more
+    /// @param lifespan how long the name lasts; the segment that is returned is its creator's
+    /// @return the segment, readable and writable
     /// @throws SharedMemoryException if the name is not valid or in use, or there is not that much memory; nothing is
     ///     left behind
     /// @throws IllegalArgumentException if the size is negative
-    public static SharedMemory create(String name, long nbytes) throws SharedMemoryException {
-        if (nbytes < 0) {
-            throw new IllegalArgumentException("shared memory cannot have " + nbytes + " bytes");
-        }
-        String plain = plainName(name);
-        Libc libc = libc(plain);
-        try {
-            int fd = libc.shmOpen("/" + plain, Constant.flags(O_CREAT, O_EXCL, O_RDWR), OWNER_ONLY);
-            try {
-                if (nbytes > 0) {
-                    libc.allocate(fd, 0, nbytes);
-                }
-                return map(libc, plain, fd, nbytes, Access.READ_WRITE);
-            } catch (ErrnoException | RuntimeException | Error e) {
-                discard(libc, plain, e);
-                throw e;
-            } finally {
-                libc.close(fd);
+    public static SharedMemory create(String name, long nbytes, Lifespan lifespan) throws SharedMemoryException {
+        checkSize(nbytes);
+        String plain = SharedMemoryNames.plain(name);
+        Libc libc = libc("/" + plain);
+        try (Draft draft = SegmentNames.ofThisProcess().draft(plain)) {
+            if (nbytes > 0) {
+                libc.allocate(draft.descriptor(), 0, nbytes);
             }
-        } catch (ErrnoException e) {
-            throw described(plain, nbytes, e);
+            return named(libc, plain, draft, nbytes, () -> draft.create(plain, lifespan));
+        } catch (IOException e) {
+            throw SharedMemoryFailure.of(Source.shown(plain), nbytes, e);
         }
     }
 
@@ -96,30 +132,84 @@ public final class SharedMemory implements AutoCloseable {
     ///
     /// @param name its name, with or without a slash in front
     /// @return the segment, of the size it was created with
-    /// @throws SharedMemoryException if the name is not valid or there is no such segment
+    /// @throws SharedMemoryException if the name is not valid or there is no such segment, also because all for whom
+    ///     its name was to last are dead
     public static SharedMemory attach(String name) throws SharedMemoryException {
-        return attach(name, Access.READ_WRITE);
+        return attach(name, Access.READ_WRITE, ALL);
     }
 
     /// Attaches a segment that is there, for reading only.
     ///
     /// @param name its name, with or without a slash in front
     /// @return the segment, of the size it was created with
-    /// @throws SharedMemoryException if the name is not valid or there is no such segment
+    /// @throws SharedMemoryException if the name is not valid or there is no such segment, also because all for whom
+    ///     its name was to last are dead
     public static SharedMemory attachReadOnly(String name) throws SharedMemoryException {
-        return attach(name, Access.READ_ONLY);
+        return attach(name, Access.READ_ONLY, ALL);
     }
 
-    /// The allocator of fresh segments, each with a name of its own (`/undercroft_PID_RANDOM`), which [Allocation#filename]
-    /// tells and which other processes may [#attach] or give to [FileStorage#openSharedMemory(String)]. The name is
-    /// removed when its storage is freed, or when this JVM ends in order; processes that are attached keep the bytes.
+    /// Creates memory of zeros that has no name. Other processes of this user get it by [#attachDescriptor(long, int)]
+    /// with the number of this process and the [#descriptor], or open `/proc/PID/fd/FD` as a file. Children do not inherit
+    /// the descriptor. Nothing is left of the memory when the last of them is gone, whatever happens to them.
+    ///
+    /// Its descriptor stays open until the last holder in this process lets go.
+    ///
+    /// @param nbytes its size in bytes, 0 or more
+    /// @return the memory, readable and writable
+    /// @throws SharedMemoryException if there is not that much memory, or no descriptor left
+    /// @throws IllegalArgumentException if the size is negative
+    public static SharedMemory anonymous(long nbytes) throws SharedMemoryException {
+        checkSize(nbytes);
+        return Descriptors.create(libc("anonymous"), nbytes);
+    }
+
+    /// Attaches memory that another process has open: without a name ([#anonymous]) or with one.
+    ///
+    /// @param pid the number of that process
+    /// @param fd the number of its descriptor
+    /// @return all of the memory, readable and writable
+    /// @throws SharedMemoryException if the process is gone, does not have the descriptor, belongs to somebody else, or
+    ///     the descriptor is of something else than memory or a regular file; where there is no `/proc` (macOS)
+    public static SharedMemory attachDescriptor(long pid, int fd) throws SharedMemoryException {
+        return attachDescriptor(pid, fd, Access.READ_WRITE);
+    }
+
+    static SharedMemory attachDescriptor(long pid, int fd, Access access) throws SharedMemoryException {
+        return Descriptors.attach(libc("the descriptor of another process"), pid, fd, access);
+    }
+
+    /// Attaches memory that this process has open: a descriptor that it inherited (bash `9<>FILE`, Python
+    /// `pass_fds`).
+    ///
+    /// @param fd the number of the descriptor, which stays the caller's to close
+    /// @return all of the memory, readable and writable
+    /// @throws SharedMemoryException if the descriptor is not open for reading and writing, or of something else than
+    ///     memory or a regular file
+    public static SharedMemory attachDescriptor(int fd) throws SharedMemoryException {
+        return Descriptors.attach(libc("a descriptor"), fd);
+    }
+
+    /// The allocator of fresh segments, each with a name of its own (`/undercroft_PID_RANDOM`), which
+    /// [Allocation#filename] tells and which other processes may [#attach] or give to
+    /// [FileStorage#openSharedMemory(String)]. The name lasts as long as somebody holds the segment
+    /// ([Lifespan#WITH_LAST_HOLDER]): this storage, or another process.
     ///
     /// Where there is not that much shared memory it throws [OutOfMemoryError], where there is none at all
     /// [UncheckedIOException]; the message is that of [#create].
     ///
     /// @return the allocator, safe for any thread
     public static Allocator allocator() {
-        return SharedMemory::allocate;
+        return nbytes -> allocate(nbytes, SharedMemory::fresh);
+    }
+
+    /// The allocator of memory without a name, as of [#anonymous]. Its [Allocation#filename] is the path of its
+    /// descriptor (`/proc/PID/fd/FD`), which processes of this user may open as long as the allocation is there.
+    ///
+    /// It fails as that of [#allocator].
+    ///
+    /// @return the allocator, safe for any thread
+    public static Allocator anonymousAllocator() {
+        return nbytes -> allocate(nbytes, SharedMemory::anonymous);
     }
 
     /// Creates a segment whose name goes with its storage, or attaches one that is there and makes it larger if it is
@@ -139,8 +229,8 @@ public final class SharedMemory implements AutoCloseable {
                     throw e;
                 }
             }
-            try {
-                return create(name, nbytes).owned();
+            try (SharedMemory memory = create(name, nbytes, Lifespan.WITH_CREATOR)) {
+                return memory.allocation();
             } catch (SharedMemoryException e) {
                 if (e.reason() != Reason.EXISTS) {
                     throw e;
@@ -155,23 +245,38 @@ public final class SharedMemory implements AutoCloseable {
     /// @return whether there was such a name
     /// @throws SharedMemoryException if the name is not valid or belongs to somebody else
     public static boolean unlink(String name) throws SharedMemoryException {
-        String plain = plainName(name);
-        Libc libc = libc(plain);
-        OwnedNames.ofThisProcess().forget(plain);
+        String plain = SharedMemoryNames.plain(name);
+        libc("/" + plain);
         try {
-            libc.shmUnlink("/" + plain);
-            return true;
-        } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.ENOENT) {
-                return false;
-            }
-            throw described(plain, e);
+            return SegmentNames.ofThisProcess().unlink(plain);
+        } catch (IOException e) {
+            throw SharedMemoryFailure.of(Source.shown(plain), e);
         }
     }
 
-    /// {@return the name, without a slash}
+    /// The named segments that this library made for this user and that are still there, with their holders. None where
+    /// there is no shared memory.
+    ///
+    /// @return the segments, by name
+    /// @throws SharedMemoryException if the registry cannot be read
+    public static List<SharedSegment> list() throws SharedMemoryException {
+        return known(SegmentNames::list);
+    }
+
+    /// Removes what processes that were killed left behind: names that last no longer than their holders, segments that
+    /// never got their name, and records. Nothing of a process that lives is touched, nor what is not of this library.
+    ///
+    /// There is no need to call this regularly: every process does so when it holds something for the first time.
+    ///
+    /// @return the segments whose names were removed, as they were
+    /// @throws SharedMemoryException if the registry cannot be read or written
+    public static List<SharedSegment> gc() throws SharedMemoryException {
+        return known(SegmentNames::gc);
+    }
+
+    /// {@return the name, without a slash; empty if the memory has none}
     public String name() {
-        return name;
+        return source.name();
     }
 
     /// {@return the size in bytes}
@@ -184,13 +289,28 @@ public final class SharedMemory implements AutoCloseable {
         return segment;
     }
 
+    /// {@return the descriptor of [#anonymous] memory, open until the last holder lets go; else nothing}
+    public OptionalInt descriptor() {
+        return source.descriptor();
+    }
+
+    /// Tells which memory this is: two that have the same number have their bytes in common, however they were
+    /// attached, and a name that is created or published anew has another one.
+    ///
+    /// @return a number that no other memory of this host has at the same time; nothing where the system has none
+    public OptionalLong identity() {
+        return source.identity().inode() == 0 ? OptionalLong.empty() : OptionalLong.of(source.identity().number());
+    }
+
     /// The bytes as an allocation that holds the mapping until it is freed.
     ///
-    /// @return the allocation; shared, its file name the name with a slash in front (as PyTorch's `filename`)
+    /// @return the allocation; shared, its file name the name with a slash in front (as PyTorch's `filename`), or the
+    ///     path of the descriptor it was created with or attached by
     /// @throws IllegalStateException if the last holder has let go
     public Allocation allocation() {
         lifetime.retain();
-        return new Allocation(segment, Allocation.Sharing.SHARED, "/" + name, lifetime::release);
+        SharedStorageHandle origin = SharedStorageHandle.ofMemory(source, segment);
+        return new Allocation(segment, Allocation.Sharing.SHARED, source.filename(), origin, lifetime::release);
     }
 
     /// Adds a holder, who has to [#close] too.
@@ -202,8 +322,8 @@ public final class SharedMemory implements AutoCloseable {
         return this;
     }
 
-    /// Lets one holder go, and with the last one the mapping of this process; the name stays. Does nothing when there
-    /// is no holder left.
+    /// Lets one holder go, and with the last one the mapping of this process, and its hold on the name. Does nothing
+    /// when there is no holder left.
     @Override
     public void close() {
         lifetime.release();
@@ -212,43 +332,140 @@ public final class SharedMemory implements AutoCloseable {
     /// {@return the name and the size, for messages}
     @Override
     public String toString() {
-        return "shared memory /" + name + " of " + nbytes() + " bytes";
+        return source.what() + " of " + nbytes() + " bytes";
     }
 
-    private enum Access {
-        READ_ONLY, READ_WRITE
+    /// Gives a draft its name, and attaches it.
+    ///
+    /// @param libc the library
+    /// @param name the name, without a slash
+    /// @param draft the draft, all of whose memory is there
+    /// @param nbytes its size in bytes
+    /// @param naming gives it the name
+    /// @return the segment, the creator's hold
+    /// @throws IOException if it cannot be mapped or named; nothing stays mapped then
+    static SharedMemory named(Libc libc, String name, Draft draft, long nbytes, Naming naming) throws IOException {
+        Source source = Source.named(name, libc.identity(draft.descriptor()));
+        SharedMemory memory = map(libc, source, draft.descriptor(), nbytes, Access.READ_WRITE);
+        try {
+            Hold hold = naming.hold();
+            memory.lifetime.whenGoneLetGo(hold);
+            return memory;
+        } catch (IOException e) {
+            memory.close();
+            throw e;
+        }
     }
 
-    private static SharedMemory attach(String name, Access access) throws SharedMemoryException {
-        return attach(name, access, ALL);
+    /// Maps memory.
+    ///
+    /// @param libc the library
+    /// @param source where it comes from
+    /// @param fd a descriptor of it
+    /// @param nbytes how many bytes of it
+    /// @param access what is allowed
+    /// @return the memory, with one holder
+    /// @throws ErrnoException if it cannot be mapped
+    static SharedMemory map(Libc libc, Source source, int fd, long nbytes, Access access) throws ErrnoException {
+        Lifetime lifetime = new Lifetime(source.what(), () -> {});
+        if (nbytes == 0) {
+            return new SharedMemory(source, lifetime, access.limit(lifetime.arena().allocate(0)));
+        }
+        long address = libc.mmap(0, nbytes, access.protection, MAP_SHARED.value(), fd, 0);
+        MemorySegment segment = Mapping.segment(libc, address, nbytes, lifetime.arena());
+        return new SharedMemory(source, lifetime, access.limit(segment));
+    }
+
+    /// Has something done when the memory is unmapped.
+    ///
+    /// @param action must not throw, nor reach this segment
+    void whenGone(Runnable action) {
+        lifetime.whenGone(action);
+    }
+
+    /// What gives a draft its name.
+    @FunctionalInterface
+    interface Naming {
+        /// {@return the creator's hold}
+        ///
+        /// @throws IOException if the name is not to be had
+        Hold hold() throws IOException;
+    }
+
+    /// What is asked of the registry.
+    @FunctionalInterface
+    private interface Question {
+        List<SharedSegment> ask(SegmentNames names) throws IOException;
+    }
+
+    /// What a mapping allows.
+    enum Access {
+        READ_ONLY(O_RDONLY.value(), PROT_READ.value()), READ_WRITE(O_RDWR.value(),
+                Constant.flags(PROT_READ, PROT_WRITE));
+
+        final int flag;
+        private final int protection;
+
+        Access(int flag, int protection) {
+            this.flag = flag;
+            this.protection = protection;
+        }
+
+        private MemorySegment limit(MemorySegment segment) {
+            return this == READ_ONLY ? segment.asReadOnly() : segment;
+        }
     }
 
     /// @param nbytes how many bytes to map, or [#ALL]; a smaller segment grows
     private static SharedMemory attach(String name, Access access, long nbytes) throws SharedMemoryException {
-        String plain = plainName(name);
-        Libc libc = libc(plain);
+        String plain = SharedMemoryNames.plain(name);
+        Libc libc = libc("/" + plain);
         try {
-            int flags = (access == Access.READ_ONLY ? O_RDONLY : O_RDWR).value();
-            int fd = libc.shmOpen("/" + plain, flags, 0);
+            Attached attached = SegmentNames.ofThisProcess().attach(plain, access.flag);
             try {
-                long size = libc.size(fd);
-                if (size < nbytes) {
-                    libc.allocate(fd, 0, nbytes);
-                }
-                return map(libc, plain, fd, nbytes == ALL ? size : nbytes, access);
+                return attached(libc, plain, attached, access, nbytes);
             } finally {
-                libc.close(fd);
+                libc.close(attached.fd());
             }
-        } catch (ErrnoException e) {
-            throw nbytes == ALL ? described(plain, e) : described(plain, nbytes, e);
+        } catch (IOException e) {
+            String what = Source.shown(plain);
+            throw nbytes == ALL ? SharedMemoryFailure.of(what, e) : SharedMemoryFailure.of(what, nbytes, e);
         }
     }
 
-    private static Allocation allocate(long nbytes) {
-        long random = ThreadLocalRandom.current().nextLong(FRESH_NAMES);
-        String fresh = "undercroft_" + ProcessHandle.current().pid() + "_" + Long.toString(random, Character.MAX_RADIX);
+    private static SharedMemory attached(Libc libc, String name, Attached attached, Access access, long nbytes)
+            throws ErrnoException {
+        int fd = attached.fd();
         try {
-            return create(fresh, nbytes).owned();
+            long size = libc.size(fd);
+            if (size < nbytes) {
+                libc.allocate(fd, 0, nbytes);
+            }
+            Source source = Source.named(name, libc.identity(fd));
+            SharedMemory memory = map(libc, source, fd, nbytes == ALL ? size : nbytes, access);
+            attached.hold().ifPresent(memory.lifetime::whenGoneLetGo);
+            return memory;
+        } catch (ErrnoException e) {
+            attached.hold().ifPresent(Hold::release);
+            throw e;
+        }
+    }
+
+    private static SharedMemory fresh(long nbytes) throws SharedMemoryException {
+        long random = ThreadLocalRandom.current().nextLong(FRESH_NAMES);
+        String name = "undercroft_" + ProcessHandle.current().pid() + "_" + Long.toString(random, Character.MAX_RADIX);
+        return create(name, nbytes, Lifespan.WITH_LAST_HOLDER);
+    }
+
+    /// How an allocator makes its memory.
+    @FunctionalInterface
+    private interface Maker {
+        SharedMemory make(long nbytes) throws SharedMemoryException;
+    }
+
+    private static Allocation allocate(long nbytes, Maker maker) {
+        try (SharedMemory memory = maker.make(nbytes)) {
+            return memory.allocation();
         } catch (SharedMemoryException e) {
             if (e.reason() != Reason.FULL) {
                 throw new UncheckedIOException(e);
@@ -259,109 +476,30 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    /// The creator's hold as an allocation that takes the name with it.
-    private Allocation owned() {
-        OwnedNames names = OwnedNames.ofThisProcess();
-        names.add(name, lifetime);
-        return new Allocation(segment, Allocation.Sharing.SHARED, "/" + name, () -> {
-            names.remove(name, lifetime);
-            lifetime.release();
-        });
+    private static List<SharedSegment> known(Question question) throws SharedMemoryException {
+        if (Libc.find().isEmpty()) {
+            return List.of();
+        }
+        try {
+            return question.ask(SegmentNames.ofThisProcess());
+        } catch (IOException e) {
+            throw SharedMemoryFailure.of("the registry of shared memory", e);
+        }
     }
 
-    private static SharedMemory map(Libc libc, String name, int fd, long nbytes, Access access) throws ErrnoException {
-        Lifetime lifetime = new Lifetime("shared memory /" + name, () -> {});
-        MemorySegment segment = nbytes == 0 ? lifetime.arena().allocate(0) : mapped(libc, fd, nbytes, access, lifetime);
-        return new SharedMemory(name, lifetime, access == Access.READ_ONLY ? segment.asReadOnly() : segment);
-    }
-
-    private static MemorySegment mapped(Libc libc, int fd, long nbytes, Access access, Lifetime lifetime)
-            throws ErrnoException {
-        int protection = access == Access.READ_ONLY ? PROT_READ.value() : PROT_READ.value() | PROT_WRITE.value();
-        long address = libc.mmap(0, nbytes, protection, MAP_SHARED.value(), fd, 0);
-        return Mapping.segment(libc, address, nbytes, lifetime.arena());
-    }
-
-    private static Libc libc(String name) throws SharedMemoryException {
-        return Libc.find().orElseThrow(() -> new SharedMemoryException(Reason.UNSUPPORTED, "/" + name
+    /// {@return the library}
+    ///
+    /// @param what what it is wanted for, for the message
+    /// @throws SharedMemoryException if it cannot be called
+    static Libc libc(String what) throws SharedMemoryException {
+        return Libc.find().orElseThrow(() -> new SharedMemoryException(Reason.UNSUPPORTED, what
                 + ": shared memory is not supported here: it needs Linux or macOS and --enable-native-access=ALL-UNNAMED",
                 Libc.failure().orElse(null)));
     }
 
-    private static String plainName(String name) throws SharedMemoryException {
-        String plain = name.startsWith("/") ? name.substring(1) : name;
-        int length = plain.getBytes(StandardCharsets.UTF_8).length;
-        int limit = Constant.SHM_NAME_MAX.value();
-        if (plain.isEmpty() || plain.equals(".") || plain.equals("..")) {
-            throw badName(name, "it has to name something; use a word such as weights");
-        }
-        if (plain.indexOf('/') >= 0 || plain.chars().anyMatch(Character::isISOControl)) {
-            throw badName(name, "it may have one slash, in front, and no NUL or other control character");
-        }
-        if (length > limit) {
-            throw badName(name, "it has " + length + " bytes and may have " + limit);
-        }
-        return plain;
-    }
-
-    private static void discard(Libc libc, String name, Throwable failure) {
-        try {
-            libc.shmUnlink("/" + name);
-        } catch (ErrnoException e) {
-            failure.addSuppressed(e);
-        }
-    }
-
-    private static SharedMemoryException badName(String name, String rule) {
-        String shown = name.substring(0, Math.min(name.length(), SHOWN_NAME)).replaceAll("\\p{Cntrl}", "?");
-        return new SharedMemoryException(Reason.BAD_NAME, "'" + shown + "' is no name for shared memory: " + rule,
-                null);
-    }
-
-    private static SharedMemoryException described(String name, long nbytes, ErrnoException e) {
-        return switch (e.errno()) {
-            case ErrnoException.EEXIST -> new SharedMemoryException(Reason.EXISTS,
-                    "shared memory /" + name + " exists already: attach to it, unlink it first, or choose another name",
-                    e);
-            case ErrnoException.ENOSPC, ErrnoException.ENOMEM, ErrnoException.EFBIG -> new SharedMemoryException(
-                    Reason.FULL, "shared memory /" + name + " wants " + nbytes + " bytes, but " + free()
-                            + ": unlink what is no longer used, or enlarge it (docker run --shm-size=SIZE; in Kubernetes an "
-                            + "emptyDir of medium Memory at /dev/shm; on a host mount -o remount,size=SIZE /dev/shm)",
-                    e);
-            default -> described(name, e);
-        };
-    }
-
-    private static SharedMemoryException described(String name, ErrnoException e) {
-        String what = "shared memory /" + name;
-        return switch (e.errno()) {
-            case ErrnoException.ENOENT -> missing(what, e);
-            case ErrnoException.EACCES, ErrnoException.EPERM -> new SharedMemoryException(Reason.NOT_PERMITTED,
-                    what + " may not be used: it, or " + HOME + ", belongs to another user; run as that user", e);
-            case ErrnoException.EMFILE, ErrnoException.ENFILE -> new SharedMemoryException(Reason.SYSTEM,
-                    what + " cannot be opened: too many files are open; close some, or raise the limit (ulimit -n)", e);
-            case ErrnoException.ENOMEM -> new SharedMemoryException(Reason.SYSTEM,
-                    what + " cannot be mapped: unmap others, or raise the limits (sysctl vm.max_map_count, ulimit -v)",
-                    e);
-            default -> new SharedMemoryException(Reason.SYSTEM, what + ": " + e.getMessage(), e);
-        };
-    }
-
-    private static SharedMemoryException missing(String what, ErrnoException e) {
-        if (LINUX && !Files.isDirectory(HOME)) {
-            return new SharedMemoryException(Reason.UNSUPPORTED,
-                    what + ": this system has no " + HOME + "; mount a tmpfs there", e);
-        }
-        return new SharedMemoryException(Reason.NOT_FOUND, what
-                + " is not there: it was never created, or it was unlinked; create it, or ask its owner for the name",
-                e);
-    }
-
-    private static String free() {
-        try {
-            return Files.getFileStore(HOME).getUsableSpace() + " are free in " + HOME;
-        } catch (IOException e) {
-            return "there is not so much free";
+    private static void checkSize(long nbytes) {
+        if (nbytes < 0) {
+            throw new IllegalArgumentException("shared memory cannot have " + nbytes + " bytes");
         }
     }
 }

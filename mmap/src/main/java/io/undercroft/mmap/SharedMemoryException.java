@@ -22,6 +22,10 @@ public final class SharedMemoryException extends IOException {
         NOT_PERMITTED,
         /// There is not that much shared memory left.
         FULL,
+        /// A name or a descriptor stands for neither memory nor a regular file.
+        NOT_MEMORY,
+        /// What is written down beside the segments, who holds them, cannot be used; the message names the directory.
+        REGISTRY,
         /// This system has no POSIX shared memory, or it is not to be reached from this JVM.
         UNSUPPORTED,
         /// The system refused for another reason; the cause says which.
@@ -33,7 +37,7 @@ public final class SharedMemoryException extends IOException {
     /// @param reason why, for programs
     /// @param message why, for people: what, and what to do
     /// @param cause what the system said, or null
-    SharedMemoryException(Reason reason, String message, @Nullable Throwable cause) {
+    public SharedMemoryException(Reason reason, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.reason = Objects.requireNonNull(reason, "reason");
     }

@@ -14,6 +14,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.AccessDeniedException;
@@ -23,10 +24,15 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -146,6 +152,76 @@ class FileStorageTest {
         assertThat(path).hasContent("abcdefghij");
     }
 
+    @ParameterizedTest
+    @MethodSource("libraries")
+    void aReadOnlyStorageShowsTheFileAndTakesNoWrites(Optional<Libc> libc) throws IOException {
+        Path path = write("f", "abcdefghij");
+        Storage storage = FileStorage.open(path, MapMode.READ_ONLY, ByteRange.whole(), libc);
+
+        assertThat(text(storage)).isEqualTo("abcdefghij");
+        assertThat(storage.isReadOnly()).isTrue();
+        assertThat(storage.isShared()).isFalse();
+        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> storage.set(0, (byte) 1));
+        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> storage.fill((byte) 1));
+        storage.release();
+        assertThat(path).hasContent("abcdefghij");
+    }
+
+    @ParameterizedTest
+    @MethodSource("libraries")
+    void aRangeMayStartAtAnyByte(Optional<Libc> libc) throws IOException {
+        byte[] bytes = new byte[20_000];
+        new Random(1).nextBytes(bytes);
+        Path path = Files.write(folder.resolve("f"), bytes);
+        for (MapMode mode : MapMode.values()) {
+            for (int start : new int[]{0, 1, 4095, 4096, 4097, 19_999, 20_000}) {
+                Storage rest = FileStorage.open(path, mode, ByteRange.whole().from(start), libc);
+                Storage half = FileStorage.open(path, mode, ByteRange.bytes((20_000 - start) / 2).from(start), libc);
+                assertThat(rest.segment().toArray(JAVA_BYTE)).isEqualTo(Arrays.copyOfRange(bytes, start, 20_000));
+                assertThat(half.segment().toArray(JAVA_BYTE))
+                        .isEqualTo(Arrays.copyOfRange(bytes, start, start + (20_000 - start) / 2));
+                rest.release();
+                half.release();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("libraries")
+    void aSharedRangeGrowsTheFileToItsEnd(Optional<Libc> libc) throws IOException {
+        Path path = write("g", "ABCDEFGH");
+        Storage storage = FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(10).from(5), libc);
+        assertThat(text(storage)).isEqualTo("FGH\0\0\0\0\0\0\0");
+        storage.set(9, (byte) '!');
+        storage.release();
+
+        assertThat(path).hasContent("ABCDEFGH\0\0\0\0\0\0!");
+        FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(0).from(15), libc).release();
+        assertThat(path).hasSize(15);
+    }
+
+    @Test
+    void elementsAreCountedInTheirType() throws IOException {
+        Path path = write("f", "abcdefghij");
+        TypedStorage typed = FileStorage.openTyped(path, MapMode.PRIVATE, DType.INT32, 2);
+        Tensor tensor = FileStorage.openTensor(path, MapMode.SHARED, DType.INT16, 2, 3);
+
+        assertThat(typed.size()).isEqualTo(2);
+        assertThat(typed.nbytes()).isEqualTo(8);
+        assertThat(tensor.shape()).isEqualTo(Shape.of(2, 3));
+        assertThat(tensor.getLong(0, 1)).isEqualTo('c' | 'd' << 8);
+        assertThat(path).as("it grew").hasSize(12);
+        tensor.fill(0);
+        assertThat(path).hasContent("\0".repeat(12));
+        assertThat(FileStorage.openTensor(path, MapMode.READ_ONLY, DType.FLOAT64).shape()).isEqualTo(Shape.SCALAR);
+        assertThat(FileStorage.openTensor(path, MapMode.READ_ONLY, DType.FLOAT64, 0, 5).numel()).isZero();
+        assertThatExceptionOfType(MappingException.class)
+                .isThrownBy(() -> FileStorage.openTensor(path, MapMode.PRIVATE, DType.FLOAT64, 2))
+                .withMessageContaining("16 bytes");
+        typed.untyped().release();
+        tensor.storage().release();
+    }
+
     @Test
     void anEmptyFileMakesAnEmptyStorage() throws IOException {
         Path path = write("e", "");
@@ -160,7 +236,7 @@ class FileStorageTest {
     @MethodSource("libraries")
     void aSharedStorageCreatesItsFileForTheOwnerOnly(Optional<Libc> libc) throws IOException {
         Path path = folder.resolve("new.bin");
-        Storage storage = FileStorage.openShared(path, 16, libc);
+        Storage storage = FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(16), libc);
         assertThat(storage.contentEquals(Storage.allocate(16))).isTrue();
         assertThat(path).hasSize(16);
         if (path.getFileSystem().supportedFileAttributeViews().contains("posix")) {
@@ -177,7 +253,7 @@ class FileStorageTest {
     @MethodSource("libraries")
     void aSharedStorageMakesItsFileLongerAndKeepsEveryByte(Optional<Libc> libc) throws IOException {
         Path path = write("g", "ABCDEFGH");
-        Storage storage = FileStorage.openShared(path, 12, libc);
+        Storage storage = FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(12), libc);
 
         assertThat(text(storage)).as("Torch7 and PyTorch clear the first").isEqualTo("ABCDEFGH\0\0\0\0");
         assertThat(path).hasContent("ABCDEFGH\0\0\0\0");
@@ -298,13 +374,13 @@ class FileStorageTest {
     void aSizeThatNoFileCanHaveLeavesNothingBehind(Optional<Libc> libc) throws IOException {
         Path created = folder.resolve("ov.bin");
         assertThatExceptionOfType(FileSystemException.class)
-                .isThrownBy(() -> FileStorage.openShared(created, 1L << 61, libc))
+                .isThrownBy(() -> FileStorage.open(created, MapMode.SHARED, ByteRange.bytes(1L << 61), libc))
                 .withMessageContaining(String.valueOf(1L << 61)).withMessageContaining("make room");
         assertThat(created).doesNotExist();
 
         Path there = write("there", "abc");
         assertThatExceptionOfType(FileSystemException.class)
-                .isThrownBy(() -> FileStorage.openShared(there, Long.MAX_VALUE, libc));
+                .isThrownBy(() -> FileStorage.open(there, MapMode.SHARED, ByteRange.bytes(Long.MAX_VALUE), libc));
         assertThat(there).hasContent("abc");
     }
 
@@ -344,6 +420,46 @@ class FileStorageTest {
             System.gc();
             return Proc.mappings(path.toString()) == 0;
         })).isTrue();
+    }
+
+    @Test
+    void releasingWhileOthersReadEndsThemWithAnException() throws Exception {
+        Path path = Files.write(folder.resolve("g"), new byte[1 << 20]);
+        for (MapMode mode : MapMode.values()) {
+            for (int round = 0; round < 10; round++) {
+                Storage storage = FileStorage.open(path, mode, ByteRange.whole());
+                CountDownLatch reading = new CountDownLatch(3);
+                CompletableFuture<?> elements = readUntilReleased(storage, reading, FileStorageTest::sum);
+                CompletableFuture<?> copies = readUntilReleased(storage, reading, Storage::copy);
+                CompletableFuture<?> probes = readUntilReleased(storage, reading, s -> Pages.probe(s.segment()));
+                reading.await();
+                storage.release();
+
+                for (CompletableFuture<?> reader : List.of(elements, copies, probes)) {
+                    assertThatThrownBy(() -> reader.get(30, TimeUnit.SECONDS))
+                            .hasCauseInstanceOf(IllegalStateException.class);
+                }
+            }
+        }
+    }
+
+    private static CompletableFuture<?> readUntilReleased(Storage storage, CountDownLatch reading,
+            Consumer<Storage> read) {
+        return CompletableFuture.runAsync(() -> {
+            read.accept(storage);
+            reading.countDown();
+            while (true) {
+                read.accept(storage);
+            }
+        }, task -> Thread.ofPlatform().daemon().start(task));
+    }
+
+    private static void sum(Storage storage) {
+        long sum = 0;
+        for (long i = 0; i < storage.nbytes(); i += 64) {
+            sum += storage.get(i);
+        }
+        assertThat(sum).isZero();
     }
 
     @Test

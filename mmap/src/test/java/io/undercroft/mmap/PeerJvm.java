@@ -15,7 +15,12 @@ final class PeerJvm implements AutoCloseable {
     private final BufferedReader answers;
 
     PeerJvm(Class<?> main, List<String> options, String... arguments) throws IOException {
-        List<String> command = new ArrayList<>();
+        this(List.of(), main, options, arguments);
+    }
+
+    /// Started by another command, such as `unshare`.
+    PeerJvm(List<String> starter, Class<?> main, List<String> options, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>(starter);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
@@ -26,6 +31,40 @@ final class PeerJvm implements AutoCloseable {
 
     String answer() throws IOException {
         return String.valueOf(answers.readLine());
+    }
+
+    String answerOrError() {
+        try {
+            return answer();
+        } catch (IOException e) {
+            return e.toString();
+        }
+    }
+
+    String ask(String line) throws IOException {
+        say(line);
+        return answer();
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    void endInput() throws IOException {
+        process.outputWriter().close();
+    }
+
+    /// Kills the process, and waits until it is gone.
+    void kill() throws InterruptedException {
+        process.destroyForcibly().waitFor();
+    }
+
+    /// Kills what the starter started, and waits until all are gone.
+    void killAll() throws InterruptedException {
+        List<ProcessHandle> children = process.descendants().toList();
+        children.forEach(ProcessHandle::destroyForcibly);
+        children.forEach(child -> child.onExit().join());
+        kill();
     }
 
     void say(String line) throws IOException {

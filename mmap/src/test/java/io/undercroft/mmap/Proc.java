@@ -8,6 +8,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
@@ -19,6 +20,13 @@ public final class Proc {
     static long mappings(String text) throws IOException {
         try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
             return lines.filter(line -> line.contains(text)).count();
+        }
+    }
+
+    /// What the mappings that mention the text allow, as `rw-s`.
+    static List<String> permissions(String text) throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.filter(line -> line.contains(text)).map(line -> line.split(" ", 3)[1]).toList();
         }
     }
 

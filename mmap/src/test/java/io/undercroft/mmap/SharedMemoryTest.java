@@ -136,11 +136,13 @@ class SharedMemoryTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "/", "a/b", "//a", "/a/", ".", "..", "/..", "nul\0nul", "two\nlines"})
+    @ValueSource(strings = {"", "/", "a/b", "//a", "/a/", ".", "..", "/..", "nul\0nul", "two\nlines",
+            "undercroft-0", "/undercroft-1000"})
     void namesThatSharedMemoryCannotHaveAreRefused(String bad) {
         failsWith(Reason.BAD_NAME, () -> SharedMemory.create(bad, 10), "is no name");
         failsWith(Reason.BAD_NAME, () -> SharedMemory.attach(bad), "is no name");
         failsWith(Reason.BAD_NAME, () -> SharedMemory.unlink(bad), "is no name");
+        failsWith(Reason.BAD_NAME, () -> MappedFile.attach(bad, MapMode.PRIVATE, new MapBudget()), "is no name");
     }
 
     @Test

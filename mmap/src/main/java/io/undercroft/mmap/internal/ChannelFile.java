@@ -11,14 +11,19 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /// A file behind a channel of the JDK: what is left where libc cannot be called. Advice does nothing, and where the JDK
 /// cannot map, bytes are copied: stitched ranges, and copy-on-write maps, for which it would need the file open for
@@ -31,30 +36,40 @@ public final class ChannelFile implements HostFile {
 
     private final FileChannel channel;
     private final MapMode mode;
+    /// Which file it is; null where the system has no such thing.
+    private final @Nullable Object key;
 
-    private ChannelFile(FileChannel channel, MapMode mode) {
+    private ChannelFile(FileChannel channel, MapMode mode, @Nullable Object key) {
         this.channel = channel;
         this.mode = mode;
+        this.key = key;
     }
 
     static ChannelFile open(Path path, MapMode mode) throws IOException {
         FileChannel channel = mode == MapMode.SHARED
                 ? FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)
                 : FileChannel.open(path, StandardOpenOption.READ);
-        return new ChannelFile(channel, mode);
+        return new ChannelFile(channel, mode, key(path));
     }
 
-    static ChannelFile openOrCreate(Path path) throws IOException {
+    static ChannelFile create(Path path) throws IOException {
         Set<StandardOpenOption> options = EnumSet.of(StandardOpenOption.READ, StandardOpenOption.WRITE,
-                StandardOpenOption.CREATE);
+                StandardOpenOption.CREATE_NEW);
         boolean posix = path.getFileSystem().supportedFileAttributeViews().contains("posix");
         FileAttribute<?>[] ownerOnly = posix ? new FileAttribute<?>[]{OWNER_ONLY} : new FileAttribute<?>[0];
-        return new ChannelFile(FileChannel.open(path, options, ownerOnly), MapMode.SHARED);
+        FileChannel channel = FileChannel.open(path, options, ownerOnly);
+        return new ChannelFile(channel, MapMode.SHARED, key(path));
     }
 
     @Override
     public long size() throws IOException {
         return uninterrupted(channel::size);
+    }
+
+    /// The JDK tells the number of a path, which may be another file by now.
+    @Override
+    public OptionalLong identity() {
+        return OptionalLong.empty();
     }
 
     /// Writes the last byte, which is past the end of the file: what the file has stays.
@@ -117,6 +132,12 @@ public final class ChannelFile implements HostFile {
         }
     }
 
+    /// Where files have no keys, whatever stands at the path is taken for this file.
+    @Override
+    public boolean isAt(Path path) throws IOException {
+        return Files.exists(path) && Objects.equals(key(path), key);
+    }
+
     @Override
     public void close() {
         try {
@@ -124,6 +145,10 @@ public final class ChannelFile implements HostFile {
         } catch (IOException e) {
             LOG.log(Level.WARNING, "closing a mapped file failed", e);
         }
+    }
+
+    private static @Nullable Object key(Path path) throws IOException {
+        return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
     }
 
     @FunctionalInterface

@@ -16,6 +16,8 @@ public enum Constant {
     O_EXCL(                   0x80,     0x800),
     /// Not handed on to child processes.
     O_CLOEXEC(                0x80000,  0x1000000),
+    /// Does not wait until somebody opens the other end of a pipe; means nothing to files.
+    O_NONBLOCK(               0x800,    0x4),
 
     /// Pages may be read.
     PROT_READ(                0x1,      0x1),
@@ -56,6 +58,30 @@ public enum Constant {
     /// Since Linux 5.14; unknown to macOS.
     MADV_POPULATE_WRITE(      23,       -1),
 
+    /// Fails if something has the name; unknown to macOS.
+    RENAME_NOREPLACE(         1,        -1),
+    /// Locks for all who want to look.
+    LOCK_SH(                  1,        1),
+    /// Locks for one.
+    LOCK_EX(                  2,        2),
+    /// With the two: does not wait.
+    LOCK_NB(                  4,        4),
+    /// Locks no longer.
+    LOCK_UN(                  8,        8),
+    /// A file system in memory; unknown to macOS.
+    TMPFS_MAGIC(              0x1021994, -1),
+    /// A file system in memory; unknown to macOS.
+    RAMFS_MAGIC(              0x858458F6, -1),
+    /// Not handed on to child processes, for `memfd_create`; unknown to macOS.
+    MFD_CLOEXEC(              1,        -1),
+
+    /// An error number: somebody else has it locked.
+    EWOULDBLOCK(              11,       35),
+    /// An error number: the directory has something in it.
+    ENOTEMPTY(                39,       66),
+
+    /// Where `struct stat` has the number of the file, a 64-bit number: the same on all 64-bit processors.
+    STAT_INODE_OFFSET(        8,        8),
     /// Where `struct stat` has the size of the file, a 64-bit number: the same on all 64-bit processors.
     STAT_SIZE_OFFSET(         48,       96),
 
@@ -63,7 +89,7 @@ public enum Constant {
     SHM_NAME_MAX(             255,      30);
     // @formatter:on
 
-    private static final boolean MAC = System.getProperty("os.name").toLowerCase(Locale.ROOT).startsWith("mac");
+    static final boolean IS_MAC = System.getProperty("os.name").toLowerCase(Locale.ROOT).startsWith("mac");
 
     private final int linux;
     private final int mac;
@@ -75,7 +101,12 @@ public enum Constant {
 
     /// {@return the number on this system, or -1 where the system does not have it}
     public int value() {
-        return MAC ? mac : linux;
+        return IS_MAC ? mac : linux;
+    }
+
+    /// {@return whether the names of shared memory are files that may be linked and renamed: Linux}
+    static boolean namesAreFiles() {
+        return !IS_MAC;
     }
 
     /// {@return several flags in one number}

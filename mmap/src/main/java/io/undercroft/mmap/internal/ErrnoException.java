@@ -14,12 +14,20 @@ public final class ErrnoException extends IOException {
     public static final int ENOENT = 2;
     /// Interrupted by a signal.
     public static final int EINTR = 4;
-    /// No memory, or too many mappings.
+    /// No memory, or too many mappings, or more locked memory than allowed.
     public static final int ENOMEM = 12;
     /// No permission.
     public static final int EACCES = 13;
+    /// An address behind which there is nothing.
+    public static final int EFAULT = 14;
     /// There already.
     public static final int EEXIST = 17;
+    /// What cannot be mapped.
+    public static final int ENODEV = 19;
+    /// Not a directory.
+    public static final int ENOTDIR = 20;
+    /// A directory.
+    public static final int EISDIR = 21;
     /// An argument makes no sense.
     public static final int EINVAL = 22;
     /// Too many open files in the system.
@@ -30,16 +38,20 @@ public final class ErrnoException extends IOException {
     public static final int EFBIG = 27;
     /// No space left.
     public static final int ENOSPC = 28;
+    /// The file system may not be written.
+    public static final int EROFS = 30;
 
     private static final Map<Integer, String> NAMES = Map.ofEntries(Map.entry(EPERM, "EPERM, operation not permitted"),
             Map.entry(ENOENT, "ENOENT, no such file"), Map.entry(EINTR, "EINTR, interrupted"),
             Map.entry(5, "EIO, the device failed"), Map.entry(ENOMEM, "ENOMEM, out of memory or of mappings"),
-            Map.entry(EACCES, "EACCES, permission denied"), Map.entry(EEXIST, "EEXIST, exists already"),
-            Map.entry(19, "ENODEV, cannot be mapped"), Map.entry(EINVAL, "EINVAL, invalid argument"),
+            Map.entry(11, "EAGAIN, not now"), Map.entry(EACCES, "EACCES, permission denied"),
+            Map.entry(EFAULT, "EFAULT, nothing at that address"), Map.entry(EEXIST, "EEXIST, exists already"),
+            Map.entry(ENODEV, "ENODEV, cannot be mapped"), Map.entry(EINVAL, "EINVAL, invalid argument"),
             Map.entry(ENFILE, "ENFILE, too many open files in the system"),
             Map.entry(EMFILE, "EMFILE, too many open files in this process"),
             Map.entry(EFBIG, "EFBIG, larger than a file may be"), Map.entry(ENOSPC, "ENOSPC, no space left"),
-            Map.entry(30, "EROFS, read-only file system"));
+            Map.entry(ENOTDIR, "ENOTDIR, not a directory"), Map.entry(EISDIR, "EISDIR, a directory"),
+            Map.entry(EROFS, "EROFS, read-only file system"));
 
     private final int errno;
 

@@ -10,6 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /// An open file that can be mapped: through libc where it can be called, else through the JDK's channels.
 ///
@@ -27,20 +28,35 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
         return libc.isPresent() ? PosixFile.open(libc.get(), path, mode) : ChannelFile.open(path, mode);
     }
 
-    /// Opens a regular file for reading and writing. One that is not there is created empty, for its owner only.
+    /// {@return the file behind a descriptor, which is closed with it}
+    ///
+    /// @param libc the library
+    /// @param fd the descriptor, open for writing only where the mode is [MapMode#SHARED]
+    /// @param mode how it is going to be mapped
+    static HostFile of(Libc libc, int fd, MapMode mode) {
+        return PosixFile.of(libc, fd, mode);
+    }
+
+    /// Creates an empty file for reading and writing, for its owner only.
     ///
     /// @param libc the library, if there is one
     /// @param path which file
     /// @return the file, to be mapped [MapMode#SHARED]
-    /// @throws IOException if it cannot be opened
-    static HostFile openOrCreate(Optional<Libc> libc, Path path) throws IOException {
-        return libc.isPresent() ? PosixFile.openOrCreate(libc.get(), path) : ChannelFile.openOrCreate(path);
+    /// @throws java.nio.file.FileAlreadyExistsException if it is there already
+    /// @throws IOException if it cannot be created
+    static HostFile create(Optional<Libc> libc, Path path) throws IOException {
+        return libc.isPresent() ? PosixFile.create(libc.get(), path) : ChannelFile.create(path);
     }
 
     /// {@return its size now, in bytes}
     ///
     /// @throws IOException if the system does not say
     long size() throws IOException;
+
+    /// {@return the number of the file in its file system, as far as the system tells that of an open one}
+    ///
+    /// @throws IOException if the system does not say
+    OptionalLong identity() throws IOException;
 
     /// Fails if the file is shorter now than it should be.
     ///
@@ -102,6 +118,12 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @param segment the part
     /// @throws IOException if writing failed
     void force(MemorySegment segment) throws IOException;
+
+    /// {@return whether a path still means this file: not when another one was renamed over it, or when it was removed}
+    ///
+    /// @param path which path
+    /// @throws IOException if the system does not say
+    boolean isAt(Path path) throws IOException;
 
     /// Closes the file; mappings stay. Does nothing the second time.
     void close();

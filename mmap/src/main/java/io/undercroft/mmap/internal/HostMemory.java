@@ -1,11 +1,14 @@
 package io.undercroft.mmap.internal;
 
+import io.undercroft.mmap.MappingException;
+import io.undercroft.mmap.Pages;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.spi.MemoryProvider;
+import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// Shared memory for [io.undercroft.storage.Storage#shareMemory], wherever there is any.
+/// Shared memory for [io.undercroft.storage.Storage#shareMemory], wherever there is any, and what became of mapped bytes.
 public final class HostMemory implements MemoryProvider {
     /// For [java.util.ServiceLoader].
     public HostMemory() {}
@@ -13,5 +16,15 @@ public final class HostMemory implements MemoryProvider {
     @Override
     public Optional<Allocator> shared() {
         return Libc.find().map(_ -> SharedMemory.allocator());
+    }
+
+    @Override
+    public Optional<RuntimeException> lost(MemorySegment segment) {
+        try {
+            Pages.probe(segment);
+            return Optional.empty();
+        } catch (MappingException e) {
+            return Optional.of(e);
+        }
     }
 }

@@ -1,28 +1,27 @@
 package io.undercroft.mmap.internal;
 
+import static io.undercroft.mmap.internal.Constant.STAT_INODE_OFFSET;
 import static io.undercroft.mmap.internal.Constant.STAT_SIZE_OFFSET;
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /// The calls of the C library that this room makes.
 ///
 /// Every call captures `errno` in an arena of its own, is made again when a signal interrupted it, and throws
-/// [ErrnoException] when it failed. Addresses are plain numbers, since they are rounded to pages; buffers are
-/// segments, so that they stay alive during the call.
+/// [ErrnoException] when it failed. Addresses are plain numbers, since they are rounded to pages, and so are those of
+/// texts, which live in an arena of the call. Buffers of others are segments, so that they stay alive during the call.
 ///
 /// Where the library cannot be bound (Windows, or a JVM that denies native access) [#find] is empty and [#failure] says
 /// why.
@@ -31,36 +30,51 @@ public final class Libc {
     private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
     /// More than any system's `struct stat`.
     private static final long STAT_BYTES = 512;
+    /// More than any system's `struct statfs`.
+    private static final long STATFS_BYTES = 4096;
+
+    /// Takes some 100 µs.
+    private static final long SMALLEST_ALLOCATION = 1 << 20;
+
+    /// In the place of a descriptor of a folder, where paths are absolute.
+    private static final int NO_FOLDER = -1;
 
     private static final Binding BINDING = bind();
 
-    private final NativeFunction open = NativeFunction.variadic("open",
-            FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), 2);
-    private final NativeFunction close = NativeFunction.of("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
-    private final NativeFunction fstat = fstat(FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
-    private final NativeFunction pread = NativeFunction.of("pread",
-            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG));
-    private final NativeFunction mmap = NativeFunction.of("mmap",
-            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
-    private final NativeFunction munmap = NativeFunction.of("munmap",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
-    private final NativeFunction madvise = NativeFunction.of("madvise",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
-    private final NativeFunction msync = NativeFunction.of("msync",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
-    private final NativeFunction shmOpen = NativeFunction.variadic("shm_open",
-            FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), 2);
-    private final NativeFunction shmUnlink = NativeFunction.of("shm_unlink", FunctionDescriptor.of(JAVA_INT, ADDRESS));
-    private final NativeFunction ftruncate = NativeFunction.of("ftruncate",
-            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
-    private final Optional<NativeFunction> fallocate = NativeFunction.find("posix_fallocate",
-            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private final NativeFunction open = NativeFunction.variadic("open", 2);
+    private final NativeFunction close = NativeFunction.of("close");
+    private final NativeFunction fstat = stat("fstat");
+    private final NativeFunction lstat = stat("lstat");
+    private final NativeFunction statfs = stat("statfs");
+    private final NativeFunction mmap = NativeFunction.ofLong("mmap");
+    private final NativeFunction munmap = NativeFunction.of("munmap");
+    private final NativeFunction madvise = NativeFunction.of("madvise");
+    private final NativeFunction msync = NativeFunction.of("msync");
+    private final NativeFunction mlock = NativeFunction.of("mlock");
+    private final NativeFunction munlock = NativeFunction.of("munlock");
+    private final NativeFunction mincore = NativeFunction.of("mincore");
+    private final NativeFunction shmOpen = NativeFunction.variadic("shm_open", 2);
+    private final NativeFunction shmUnlink = NativeFunction.of("shm_unlink");
+    private final NativeFunction ftruncate = NativeFunction.of("ftruncate");
+    private final NativeFunction flock = NativeFunction.of("flock");
+    private final NativeFunction mkdir = NativeFunction.of("mkdir");
+    private final NativeFunction rmdir = NativeFunction.of("rmdir");
+    private final NativeFunction unlink = NativeFunction.of("unlink");
+    private final NativeFunction link = NativeFunction.of("link");
+    private final NativeFunction rename = NativeFunction.of("rename");
+    private final Optional<NativeFunction> renameat2 = NativeFunction.find("renameat2");
+    private final Optional<NativeFunction> memfdCreate = NativeFunction.find("memfd_create");
+    private final Optional<NativeFunction> fallocate = NativeFunction.find("posix_fallocate");
+    private final BufferFunction pread = new BufferFunction("pread");
+    private final BufferFunction pwrite = new BufferFunction("pwrite");
     private final long pageSize;
+    private final long userId;
 
     /// Asks for the size of a page, and so finds out whether native access is allowed.
     private Libc() throws ErrnoException {
-        NativeFunction getpagesize = NativeFunction.of("getpagesize", FunctionDescriptor.of(JAVA_INT));
-        pageSize = once("getpagesize", state -> (int) getpagesize.handle().invokeExact(state));
+        pageSize = once("getpagesize", NativeFunction.of("getpagesize")::call);
+        NativeFunction geteuid = NativeFunction.of("geteuid");
+        userId = once("geteuid", state -> Integer.toUnsignedLong((int) geteuid.call(state)));
     }
 
     private record Binding(@Nullable Libc libc, @Nullable Throwable failure) {}
@@ -68,6 +82,11 @@ public final class Libc {
     @FunctionalInterface
     private interface Call {
         long apply(MemorySegment state) throws Throwable;
+    }
+
+    @FunctionalInterface
+    private interface CallWithText {
+        long apply(MemorySegment state, long text) throws Throwable;
     }
 
     /// {@return the library, or nothing where it cannot be called}
@@ -90,8 +109,148 @@ public final class Libc {
     public int open(byte[] path, int flags, int mode) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(JAVA_BYTE, path);
-            return (int) call("open", state -> (int) open.handle().invokeExact(state, name, flags, mode));
+            return (int) call("open", state -> open.call(state, name.address(), flags, mode));
         }
+    }
+
+    /// Opens a file (`open`).
+    ///
+    /// @param path the path, which is given to the system in UTF-8 whatever the locale says
+    /// @param flags how
+    /// @param mode who may use it, when created
+    /// @return the descriptor
+    /// @throws ErrnoException if it failed
+    public int open(String path, int flags, int mode) throws ErrnoException {
+        return Math.toIntExact(callWithText("open", path,
+                (state, text) -> open.call(state, text, flags, mode)));
+    }
+
+    /// Makes a directory (`mkdir`).
+    ///
+    /// @param path the path
+    /// @param mode who may use it
+    /// @throws ErrnoException if it failed
+    public void mkdir(String path, int mode) throws ErrnoException {
+        callWithText("mkdir", path, (state, text) -> mkdir.call(state, text, mode));
+    }
+
+    /// Removes an empty directory (`rmdir`).
+    ///
+    /// @param path the path
+    /// @throws ErrnoException if it failed
+    public void rmdir(String path) throws ErrnoException {
+        callWithText("rmdir", path, (state, text) -> rmdir.call(state, text));
+    }
+
+    /// Removes the name of a file (`unlink`).
+    ///
+    /// @param path the path
+    /// @throws ErrnoException if it failed
+    public void unlink(String path) throws ErrnoException {
+        callWithText("unlink", path, (state, text) -> unlink.call(state, text));
+    }
+
+    /// Gives a file one more name, which nothing may have yet (`link`).
+    ///
+    /// @param path its path
+    /// @param name the other path
+    /// @throws ErrnoException if it failed, with [ErrnoException#EEXIST] if something has the name
+    public void link(String path, String name) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment from = arena.allocateFrom(path);
+            MemorySegment to = arena.allocateFrom(name);
+            call("link", state -> link.call(state, from.address(), to.address()));
+        }
+    }
+
+    /// Gives a file another name, which is taken from what had it (`rename`).
+    ///
+    /// @param path its path
+    /// @param name the other path
+    /// @throws ErrnoException if it failed
+    public void rename(String path, String name) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment from = arena.allocateFrom(path);
+            MemorySegment to = arena.allocateFrom(name);
+            call("rename", state -> rename.call(state, from.address(), to.address()));
+        }
+    }
+
+    /// Gives a file another name, which nothing may have yet, in one step (`renameat2`).
+    ///
+    /// @param path its path, which is absolute
+    /// @param name the other path, which is absolute
+    /// @return whether it was done; not where the system has no such call
+    /// @throws ErrnoException if it failed, with [ErrnoException#EEXIST] if something has the name
+    public boolean renameIfFree(String path, String name) throws ErrnoException {
+        if (renameat2.isEmpty()) {
+            return false;
+        }
+        NativeFunction function = renameat2.get();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment from = arena.allocateFrom(path);
+            MemorySegment to = arena.allocateFrom(name);
+            int how = Constant.RENAME_NOREPLACE.value();
+            call("renameat2",
+                    state -> function.call(state, NO_FOLDER, from.address(), NO_FOLDER, to.address(), how, 0));
+            return true;
+        } catch (ErrnoException e) {
+            if (e.errno() == ErrnoException.EINVAL) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /// Locks a file against those who open it on their own, or says that somebody has it locked (`flock`). The kernel
+    /// takes the lock back when the descriptor is closed, and when the process is killed.
+    ///
+    /// @param fd the descriptor
+    /// @param how with [Constant#LOCK_NB], as this does not wait
+    /// @return whether it is locked now
+    /// @throws ErrnoException if it failed for another reason than that it is locked
+    public boolean tryLock(int fd, int how) throws ErrnoException {
+        try {
+            call("flock", state -> flock.call(state, fd, how));
+            return true;
+        } catch (ErrnoException e) {
+            if (e.errno() == Constant.EWOULDBLOCK.value()) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /// Unlocks a file (`flock`), also for processes that were forked while it was locked: they have the descriptor too, and
+    /// to close it here would leave the file locked. Nothing is to be done when it fails.
+    ///
+    /// @param fd the descriptor
+    public void unlock(int fd) {
+        try {
+            call("flock", state -> flock.call(state, fd, Constant.LOCK_UN.value()));
+        } catch (ErrnoException ignored) {
+            // It is not locked, or is unlocked when it is closed.
+        }
+    }
+
+    /// Makes memory that has no name, behind a descriptor (`memfd_create`).
+    ///
+    /// @param label what `/proc/PID/maps` calls it
+    /// @param flags how
+    /// @return the descriptor, or nothing where the system has no such call
+    /// @throws ErrnoException if it failed
+    public OptionalInt memfdCreate(String label, int flags) throws ErrnoException {
+        if (memfdCreate.isEmpty()) {
+            return OptionalInt.empty();
+        }
+        NativeFunction function = memfdCreate.get();
+        return OptionalInt.of(Math.toIntExact(callWithText("memfd_create", label,
+                (state, text) -> function.call(state, text, flags))));
+    }
+
+    /// {@return the number of the user whose rights this process has, and whose are the files that it makes (`geteuid`)}
+    public long userId() {
+        return userId;
     }
 
     /// Closes a descriptor (`close`). Nothing is to be done when it fails, least of all again.
@@ -99,7 +258,7 @@ public final class Libc {
     /// @param fd the descriptor
     public void close(int fd) {
         try {
-            once("close", state -> (int) close.handle().invokeExact(state, fd));
+            once("close", state -> close.call(state, fd));
         } catch (ErrnoException ignored) {
             // The descriptor is gone whatever close says; it was opened for reading or its data was forced before.
         }
@@ -112,9 +271,66 @@ public final class Libc {
     public long size(int fd) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
-            call("fstat", state -> (int) fstat.handle().invokeExact(state, fd, stat));
+            call("fstat", state -> fstat.call(state, fd, stat.address()));
             return stat.get(JAVA_LONG, STAT_SIZE_OFFSET.value());
         }
+    }
+
+    /// {@return which file a descriptor is open on (`fstat`)}
+    ///
+    /// @param fd the descriptor
+    /// @throws ErrnoException if it failed
+    public FileIdentity identity(int fd) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
+            call("fstat", state -> fstat.call(state, fd, stat.address()));
+            return identity(stat);
+        }
+    }
+
+    /// {@return which file a path means, or nothing if there is none (`lstat`)}
+    ///
+    /// @param path the path; a symbolic link stands for itself
+    /// @throws ErrnoException if it failed
+    public Optional<FileIdentity> identity(String path) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment name = arena.allocateFrom(path);
+            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
+            call("lstat", state -> lstat.call(state, name.address(), stat.address()));
+            return Optional.of(identity(stat));
+        } catch (ErrnoException e) {
+            if (e.errno() == ErrnoException.ENOENT) {
+                return Optional.empty();
+            }
+            throw e;
+        }
+    }
+
+    /// {@return what kind of file system has a file (`statfs`): on Linux one of its magic numbers}
+    ///
+    /// @param path the path of the file
+    /// @throws ErrnoException if it failed
+    public int fileSystemType(String path) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment stat = arena.allocate(STATFS_BYTES, Long.BYTES);
+            callWithText("statfs", path, (state, text) -> statfs.call(state, text, stat.address()));
+            return (int) stat.get(JAVA_LONG, 0);
+        }
+    }
+
+    private static FileIdentity identity(MemorySegment stat) {
+        return new FileIdentity(stat.get(JAVA_INT, 0), stat.get(JAVA_LONG, STAT_INODE_OFFSET.value()));
+    }
+
+    /// Writes bytes at a position (`pwrite`).
+    ///
+    /// @param fd the descriptor
+    /// @param from which bytes; off the heap
+    /// @param offset to which byte of the file
+    /// @return how many bytes were written
+    /// @throws ErrnoException if it failed
+    public long pwrite(int fd, MemorySegment from, long offset) throws ErrnoException {
+        return call("pwrite", state -> pwrite.call(state, fd, from, offset));
     }
 
     /// Reads bytes at a position (`pread`).
@@ -125,7 +341,7 @@ public final class Libc {
     /// @return how many bytes were read; 0 at the end of the file
     /// @throws ErrnoException if it failed
     public long pread(int fd, MemorySegment into, long offset) throws ErrnoException {
-        return call("pread", state -> (long) pread.handle().invokeExact(state, fd, into, into.byteSize(), offset));
+        return call("pread", state -> pread.call(state, fd, into, offset));
     }
 
     /// Maps a file or anonymous memory (`mmap`).
@@ -140,7 +356,7 @@ public final class Libc {
     /// @throws ErrnoException if it failed
     public long mmap(long address, long length, int protection, int flags, int fd, long offset) throws ErrnoException {
         return call("mmap",
-                state -> (long) mmap.handle().invokeExact(state, address, length, protection, flags, fd, offset));
+                state -> mmap.call(state, address, length, protection, flags, fd, offset));
     }
 
     /// The same for those who map many thousand times in a row: the place for `errno` is theirs, and a signal is no
@@ -158,7 +374,7 @@ public final class Libc {
     long mmap(MemorySegment state, long address, long length, int protection, int flags, int fd, long offset)
             throws ErrnoException {
         return once("mmap", state,
-                errno -> (long) mmap.handle().invokeExact(errno, address, length, protection, flags, fd, offset));
+                errno -> mmap.call(errno, address, length, protection, flags, fd, offset));
     }
 
     /// {@return a place for `errno`}
@@ -174,7 +390,7 @@ public final class Libc {
     /// @param length how many bytes
     /// @throws ErrnoException if it failed
     public void munmap(long address, long length) throws ErrnoException {
-        call("munmap", state -> (int) munmap.handle().invokeExact(state, address, length));
+        call("munmap", state -> munmap.call(state, address, length));
     }
 
     /// Gives advice (`madvise`).
@@ -184,7 +400,7 @@ public final class Libc {
     /// @param advice which
     /// @throws ErrnoException if it failed
     public void madvise(long address, long length, int advice) throws ErrnoException {
-        call("madvise", state -> (int) madvise.handle().invokeExact(state, address, length, advice));
+        call("madvise", state -> madvise.call(state, address, length, advice));
     }
 
     /// Writes a shared mapping back (`msync`).
@@ -194,7 +410,35 @@ public final class Libc {
     /// @param flags how
     /// @throws ErrnoException if it failed
     public void msync(long address, long length, int flags) throws ErrnoException {
-        call("msync", state -> (int) msync.handle().invokeExact(state, address, length, flags));
+        call("msync", state -> msync.call(state, address, length, flags));
+    }
+
+    /// Keeps pages in memory (`mlock`).
+    ///
+    /// @param address where, on a page boundary
+    /// @param length how many bytes
+    /// @throws ErrnoException if it failed
+    public void mlock(long address, long length) throws ErrnoException {
+        call("mlock", state -> mlock.call(state, address, length));
+    }
+
+    /// Lets pages go that were kept in memory (`munlock`).
+    ///
+    /// @param address where, on a page boundary
+    /// @param length how many bytes
+    /// @throws ErrnoException if it failed
+    public void munlock(long address, long length) throws ErrnoException {
+        call("munlock", state -> munlock.call(state, address, length));
+    }
+
+    /// Tells which pages are in memory (`mincore`).
+    ///
+    /// @param address where, on a page boundary
+    /// @param length how many bytes
+    /// @param pages a byte for each page, whose lowest bit says so; of the caller alone, who keeps it meanwhile
+    /// @throws ErrnoException if it failed
+    public void mincore(long address, long length, MemorySegment pages) throws ErrnoException {
+        call("mincore", state -> mincore.call(state, address, length, pages.address()));
     }
 
     /// Opens or creates shared memory (`shm_open`).
@@ -205,10 +449,8 @@ public final class Libc {
     /// @return the descriptor
     /// @throws ErrnoException if it failed
     public int shmOpen(String name, int flags, int mode) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment text = arena.allocateFrom(name);
-            return (int) call("shm_open", state -> (int) shmOpen.handle().invokeExact(state, text, flags, mode));
-        }
+        return Math.toIntExact(callWithText("shm_open", name,
+                (state, text) -> shmOpen.call(state, text, flags, mode)));
     }
 
     /// Removes the name of shared memory (`shm_unlink`).
@@ -216,10 +458,7 @@ public final class Libc {
     /// @param name with its slash
     /// @throws ErrnoException if it failed
     public void shmUnlink(String name) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment text = arena.allocateFrom(name);
-            call("shm_unlink", state -> (int) shmUnlink.handle().invokeExact(state, text));
-        }
+        callWithText("shm_unlink", name, (state, text) -> shmUnlink.call(state, text));
     }
 
     /// Makes a file at least as long as a range of it and, where the system can, has space for that range set aside:
@@ -234,19 +473,38 @@ public final class Libc {
     public void allocate(int fd, long offset, long length) throws ErrnoException {
         if (fallocate.isEmpty()) {
             if (size(fd) < offset + length) {
-                call("ftruncate", state -> (int) ftruncate.handle().invokeExact(state, fd, offset + length));
+                truncate(fd, offset + length);
             }
             return;
         }
-        MethodHandle handle = fallocate.get().handle();
-        int errno;
-        do {
-            // The one call that returns the error number instead of setting it.
-            errno = (int) once("posix_fallocate", state -> (int) handle.invokeExact(state, fd, offset, length));
-        } while (errno == ErrnoException.EINTR);
-        if (errno != 0) {
-            throw new ErrnoException("posix_fallocate", errno);
+        long step = length;
+        long done = 0;
+        while (done < length) {
+            long count = Math.min(step, length - done);
+            int errno = fallocate(fallocate.get(), fd, offset + done, count);
+            if (errno == 0) {
+                done += count;
+            } else if (errno == ErrnoException.EINTR) {
+                // What is interrupted starts anew, and where signals come often would never reach the end.
+                step = Math.max(count / 2, SMALLEST_ALLOCATION);
+            } else {
+                throw new ErrnoException("posix_fallocate", errno);
+            }
         }
+    }
+
+    /// The one call that returns the error number instead of setting it.
+    private static int fallocate(NativeFunction function, int fd, long offset, long length) throws ErrnoException {
+        return (int) once("posix_fallocate", state -> function.call(state, fd, offset, length));
+    }
+
+    /// Cuts a file that nobody else writes, or fills it up with zeros (`ftruncate`).
+    ///
+    /// @param fd the descriptor
+    /// @param nbytes how long it is afterwards
+    /// @throws ErrnoException if it failed
+    public void truncate(int fd, long nbytes) throws ErrnoException {
+        call("ftruncate", state -> ftruncate.call(state, fd, nbytes));
     }
 
     /// {@return the size of a page in bytes}
@@ -266,6 +524,13 @@ public final class Libc {
     /// @param bytes an address, offset or size
     public long pageCeil(long bytes) {
         return pageFloor(Math.addExact(bytes, pageSize - 1));
+    }
+
+    private static long callWithText(String name, String argument, CallWithText call) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocateFrom(argument);
+            return call(name, state -> call.apply(state, text.address()));
+        }
     }
 
     private static long call(String name, Call call) throws ErrnoException {
@@ -315,8 +580,8 @@ public final class Libc {
         }
     }
 
-    /// macOS on Intel keeps the 64-bit one under another name.
-    private static NativeFunction fstat(FunctionDescriptor type) {
-        return NativeFunction.find("fstat$INODE64", type).orElseGet(() -> NativeFunction.of("fstat", type));
+    /// macOS on Intel keeps the 64-bit ones under other names.
+    private static NativeFunction stat(String name) {
+        return NativeFunction.find(name + "$INODE64").orElseGet(() -> NativeFunction.of(name));
     }
 }

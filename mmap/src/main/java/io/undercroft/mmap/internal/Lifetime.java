@@ -1,6 +1,8 @@
 package io.undercroft.mmap.internal;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Cleaner;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -12,6 +14,17 @@ import java.util.concurrent.locks.LockSupport;
 /// they get [IllegalStateException], never freed memory.
 public final class Lifetime {
     private static final long RETRY_NANOS = Duration.ofMillis(1).toNanos();
+
+    /// The thread that lets go of what was collected.
+    private static final Cleaner RELEASER = Cleaner.create();
+
+    private static final class Token {
+        private final Cleaner.Cleanable done;
+
+        Token(Cleaner cleaner, Runnable action) {
+            done = cleaner.register(this, action);
+        }
+    }
 
     private final Arena arena = Arena.ofShared();
     private final AtomicInteger holders = new AtomicInteger(1);
@@ -30,6 +43,29 @@ public final class Lifetime {
     /// {@return the arena, which lives as long as there is a holder}
     public Arena arena() {
         return arena;
+    }
+
+    /// Has something done when the mappings are gone: closed, or collected because nobody can reach them any more. What
+    /// was asked for last is done first, so that what is asked for before a mapping is made is done after it is gone.
+    ///
+    /// @param action run once, by any thread; must not throw, nor reach the arena
+    public void whenGone(Runnable action) {
+        whenGone(Mapping.CLEANER, action);
+    }
+
+    @SuppressWarnings("restricted")
+    private void whenGone(Cleaner cleaner, Runnable action) {
+        // Known to nobody but the arena, so that it becomes unreachable together with it.
+        Token token = new Token(cleaner, action);
+        MemorySegment.NULL.reinterpret(arena, _ -> token.done.clean());
+    }
+
+    /// Lets go of a hold when the mappings are gone, as [#whenGone] does something. Others may have to be waited for then:
+    /// the garbage collector leaves that to a thread of its own, so that no mapping has to wait for it.
+    ///
+    /// @param hold the hold
+    public void whenGoneLetGo(Hold hold) {
+        whenGone(RELEASER, hold::release);
     }
 
     /// Adds a holder.

@@ -4,6 +4,7 @@ import static io.undercroft.mmap.internal.Constant.MAP_ANONYMOUS;
 import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
 import static io.undercroft.mmap.internal.Constant.PROT_READ;
 import static io.undercroft.mmap.internal.Constant.PROT_WRITE;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import io.undercroft.mmap.ReadAdvice;
 import java.lang.System.Logger.Level;
@@ -16,7 +17,10 @@ import java.lang.ref.Cleaner;
 public final class Mapping {
     static final int READ_WRITE = Constant.flags(PROT_READ, PROT_WRITE);
 
-    /// The one thread of this room.
+    /// How many pages the system is asked about at once.
+    private static final long RESIDENCE_PAGES = 1 << 16;
+
+    /// The thread that unmaps what was collected, and closes its descriptors.
     static final Cleaner CLEANER = Cleaner.create();
 
     private static final System.Logger LOG = System.getLogger(Mapping.class.getName());
@@ -108,6 +112,64 @@ public final class Mapping {
             }
             segment.fill((byte) 0);
         }
+    }
+
+    /// Faults all pages of a segment in for reading.
+    ///
+    /// @param libc the library
+    /// @param segment which bytes, of a mapping that stays alive during the call
+    /// @return whether that was done; false where the system has no call for it
+    /// @throws ErrnoException if a page could not be read
+    public static boolean populateForReading(Libc libc, MemorySegment segment) throws ErrnoException {
+        int advice = Constant.MADV_POPULATE_READ.value();
+        if (advice < 0 || segment.byteSize() == 0) {
+            return segment.byteSize() == 0;
+        }
+        try {
+            long start = libc.pageFloor(segment.address());
+            libc.madvise(start, segment.address() + segment.byteSize() - start, advice);
+            return true;
+        } catch (ErrnoException e) {
+            if (e.errno() == ErrnoException.EINVAL) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /// Counts the pages of a segment that are in memory.
+    ///
+    /// @param libc the library
+    /// @param segment which bytes, of a mapping that stays alive during the call
+    /// @return their size in bytes
+    /// @throws ErrnoException if the system does not say
+    public static long residentBytes(Libc libc, MemorySegment segment) throws ErrnoException {
+        if (segment.byteSize() == 0) {
+            return 0;
+        }
+        long end = libc.pageCeil(segment.address() + segment.byteSize());
+        long chunk = RESIDENCE_PAGES * libc.pageSize();
+        long resident = 0;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment pages = arena.allocate(RESIDENCE_PAGES);
+            for (long at = libc.pageFloor(segment.address()); at < end; at += chunk) {
+                long length = Math.min(chunk, end - at);
+                libc.mincore(at, length, pages);
+                resident += pages.asSlice(0, length / libc.pageSize()).elements(JAVA_BYTE)
+                        .filter(page -> (page.get(JAVA_BYTE, 0) & 1) != 0).count();
+            }
+        }
+        return resident * libc.pageSize();
+    }
+
+    /// Writes shared pages to the disk and waits until they are there.
+    ///
+    /// @param libc the library
+    /// @param segment which bytes, of a mapping that stays alive during the call
+    /// @throws ErrnoException if that failed
+    public static void force(Libc libc, MemorySegment segment) throws ErrnoException {
+        long start = libc.pageFloor(segment.address());
+        libc.msync(start, segment.address() + segment.byteSize() - start, Constant.MS_SYNC.value());
     }
 
     static void unmap(Libc libc, long address, long length) {

@@ -1,5 +1,7 @@
 package io.undercroft.mmap.internal;
 
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -9,63 +11,133 @@ import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// A function of the C library that sets `errno`. It is looked up at once, but bound when it is first called: binding
-/// one takes some 8 ms, and most programs call few of them.
+/// A function of the C library that sets `errno`, and takes numbers and addresses.
+///
+/// All are bound with one type, six numbers of 64 bits and one back: to bind the first function of a type takes some 8
+/// ms, a further one 0.1. The calling conventions of all supported systems pass up to six numbers and addresses in
+/// registers of 64 bits, of which a function looks at as many, and at as many bits, as it has been declared with. (Only the
+/// variable arguments of macOS on ARM lie elsewhere.) It is looked up at once, but bound when it is first called.
 final class NativeFunction {
+    private static final FunctionDescriptor NUMBERS = FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG,
+            JAVA_LONG, JAVA_LONG, JAVA_LONG);
     private static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
 
     private final MemorySegment address;
-    private final FunctionDescriptor type;
+    private final Result result;
     private final Linker.Option[] options;
     /// Threads may bind it at the same time; one handle is as good as the other.
     private volatile @Nullable MethodHandle handle;
 
-    private NativeFunction(MemorySegment address, FunctionDescriptor type, Linker.Option... options) {
+    /// What a function returns: of an `int`, the upper half of the register is anything.
+    private enum Result {
+        INT, LONG
+    }
+
+    private NativeFunction(MemorySegment address, Result result, Linker.Option... options) {
         this.address = address;
-        this.type = type;
+        this.result = result;
         this.options = options;
     }
 
-    /// {@return a function}
+    /// {@return a function that returns an `int`}
     ///
     /// @param name its name
-    /// @param type its type
     /// @throws UnsatisfiedLinkError if the library does not have it
-    static NativeFunction of(String name, FunctionDescriptor type) {
-        return find(name, type).orElseThrow(() -> missing(name));
+    static NativeFunction of(String name) {
+        return new NativeFunction(required(name), Result.INT, CAPTURE);
     }
 
-    /// {@return a function with a variable number of arguments, which matters to the calling convention of macOS on ARM
-    /// and to no other}
+    /// {@return a function that returns 64 bits}
     ///
     /// @param name its name
-    /// @param type its type, with the arguments that are given
+    /// @throws UnsatisfiedLinkError if the library does not have it
+    static NativeFunction ofLong(String name) {
+        return new NativeFunction(required(name), Result.LONG, CAPTURE);
+    }
+
+    /// {@return a function with a variable number of arguments, that returns an `int`}
+    ///
+    /// @param name its name
     /// @param fixed how many arguments it always has
     /// @throws UnsatisfiedLinkError if the library does not have it
-    static NativeFunction variadic(String name, FunctionDescriptor type, int fixed) {
-        MemorySegment address = lookup(name).orElseThrow(() -> missing(name));
-        return new NativeFunction(address, type, CAPTURE, Linker.Option.firstVariadicArg(fixed));
+    static NativeFunction variadic(String name, int fixed) {
+        return Constant.IS_MAC
+                ? new NativeFunction(required(name), Result.INT, CAPTURE, Linker.Option.firstVariadicArg(fixed))
+                : of(name);
     }
 
-    /// {@return a function, or nothing if the library does not have it}
+    /// {@return a function that returns an `int`, or nothing if the library does not have it}
     ///
     /// @param name its name
-    /// @param type its type
-    static Optional<NativeFunction> find(String name, FunctionDescriptor type) {
-        return lookup(name).map(address -> new NativeFunction(address, type, CAPTURE));
+    static Optional<NativeFunction> find(String name) {
+        return lookup(name).map(found -> new NativeFunction(found, Result.INT, CAPTURE));
     }
 
-    /// {@return how to call it: the state that takes `errno`, then the arguments}
+    /// Calls it without arguments.
     ///
+    /// @param state the place for `errno`
+    /// @return what it returns
+    long call(MemorySegment state) throws Throwable {
+        return call(state, 0, 0, 0, 0, 0, 0);
+    }
+
+    /// Calls it.
+    ///
+    /// @param state the place for `errno`
+    /// @param a its argument
+    /// @return what it returns
+    long call(MemorySegment state, long a) throws Throwable {
+        return call(state, a, 0, 0, 0, 0, 0);
+    }
+
+    /// Calls it.
+    ///
+    /// @param state the place for `errno`
+    /// @param a its first argument
+    /// @param b its second
+    /// @return what it returns
+    long call(MemorySegment state, long a, long b) throws Throwable {
+        return call(state, a, b, 0, 0, 0, 0);
+    }
+
+    /// Calls it.
+    ///
+    /// @param state the place for `errno`
+    /// @param a its first argument
+    /// @param b its second
+    /// @param c its third
+    /// @return what it returns
+    long call(MemorySegment state, long a, long b, long c) throws Throwable {
+        return call(state, a, b, c, 0, 0, 0);
+    }
+
+    /// Calls it.
+    ///
+    /// @param state the place for `errno`
+    /// @param a its first argument, and so on; those that it does not have are 0
+    /// @return what it returns
     /// @throws IllegalCallerException if the JVM denies native access
+    long call(MemorySegment state, long a, long b, long c, long d, long e, long f) throws Throwable {
+        long returned = (long) handle().invokeExact(state, a, b, c, d, e, f);
+        return result == Result.INT ? (int) returned : returned;
+    }
+
     @SuppressWarnings("restricted")
-    MethodHandle handle() {
+    private MethodHandle handle() {
         MethodHandle bound = handle;
         if (bound == null) {
-            bound = Linker.nativeLinker().downcallHandle(address, type, options);
+            bound = Linker.nativeLinker().downcallHandle(address, NUMBERS, options);
             handle = bound;
         }
         return bound;
+    }
+
+    /// {@return where a function of the C library is}
+    ///
+    /// @param name its name
+    /// @throws UnsatisfiedLinkError if the library does not have it
+    static MemorySegment required(String name) {
+        return lookup(name).orElseThrow(() -> new UnsatisfiedLinkError("the C library has no " + name));
     }
 
     /// Looks in libc, then in librt, where `shm_open` lived before glibc 2.34.
@@ -76,9 +148,5 @@ final class NativeFunction {
             return symbol;
         }
         return SymbolLookup.libraryLookup("librt.so.1", Arena.global()).find(name);
-    }
-
-    private static UnsatisfiedLinkError missing(String name) {
-        return new UnsatisfiedLinkError("the C library has no " + name);
     }
 }

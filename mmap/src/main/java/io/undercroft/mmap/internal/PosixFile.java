@@ -3,9 +3,9 @@ package io.undercroft.mmap.internal;
 import static io.undercroft.mmap.internal.Constant.MAP_NORESERVE;
 import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
 import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
-import static io.undercroft.mmap.internal.Constant.MS_SYNC;
 import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
 import static io.undercroft.mmap.internal.Constant.O_CREAT;
+import static io.undercroft.mmap.internal.Constant.O_EXCL;
 import static io.undercroft.mmap.internal.Constant.O_RDONLY;
 import static io.undercroft.mmap.internal.Constant.O_RDWR;
 import static io.undercroft.mmap.internal.Constant.PROT_READ;
@@ -13,19 +13,18 @@ import static io.undercroft.mmap.internal.Constant.PROT_READ;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.ReadAdvice;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
-import java.nio.file.FileSystems;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 
 /// A file behind a descriptor of our own, mapped by `mmap`. Unlike the JDK's channels it does not care for interrupts.
 public final class PosixFile implements HostFile {
@@ -45,21 +44,26 @@ public final class PosixFile implements HostFile {
         this.closer = Mapping.CLEANER.register(this, () -> libc.close(fd));
     }
 
+    /// {@return the file behind a descriptor, which is closed with it}
+    ///
+    /// @param libc the library
+    /// @param fd the descriptor
+    /// @param mode how it is going to be mapped
+    static PosixFile of(Libc libc, int fd, MapMode mode) {
+        return new PosixFile(libc, fd, mode);
+    }
+
     static PosixFile open(Libc libc, Path path, MapMode mode) throws IOException {
         return open(libc, path, mode, (mode == MapMode.SHARED ? O_RDWR : O_RDONLY).value());
     }
 
-    static PosixFile openOrCreate(Libc libc, Path path) throws IOException {
-        return open(libc, path, MapMode.SHARED, Constant.flags(O_RDWR, O_CREAT));
+    static PosixFile create(Libc libc, Path path) throws IOException {
+        return open(libc, path, MapMode.SHARED, Constant.flags(O_RDWR, O_CREAT, O_EXCL));
     }
 
     private static PosixFile open(Libc libc, Path path, MapMode mode, int flags) throws IOException {
-        if (!path.getFileSystem().equals(FileSystems.getDefault())) {
-            throw new FileSystemException(path.toString(), null,
-                    "only files of the host can be mapped; copy it out of its archive first");
-        }
         try {
-            int fd = libc.open(hostName(path), flags | O_CLOEXEC.value(), OWNER_ONLY);
+            int fd = libc.open(HostPath.bytes(path), flags | O_CLOEXEC.value(), OWNER_ONLY);
             return new PosixFile(libc, fd, mode);
         } catch (ErrnoException e) {
             throw described(path.toString(), e);
@@ -69,6 +73,11 @@ public final class PosixFile implements HostFile {
     @Override
     public long size() throws IOException {
         return libc.size(fd);
+    }
+
+    @Override
+    public OptionalLong identity() throws IOException {
+        return OptionalLong.of(libc.identity(fd).number());
     }
 
     /// Space is set aside for the last byte only, so that a file may be grown to more than there is room for yet.
@@ -115,13 +124,17 @@ public final class PosixFile implements HostFile {
 
     @Override
     public void force(MemorySegment segment) throws IOException {
-        long start = libc.pageFloor(segment.address());
-        libc.msync(start, segment.address() + segment.byteSize() - start, MS_SYNC.value());
+        Mapping.force(libc, segment);
     }
 
     @Override
     public void close() {
         closer.clean();
+    }
+
+    @Override
+    public boolean isAt(Path path) throws IOException {
+        return FileIdentity.of(path).equals(Optional.of(libc.identity(fd)));
     }
 
     /// {@return the descriptor}
@@ -172,27 +185,12 @@ public final class PosixFile implements HostFile {
         return mode == MapMode.PRIVATE ? Constant.flags(MAP_PRIVATE, MAP_NORESERVE) : MAP_SHARED.value();
     }
 
-    /// The bytes of a path, whatever they are. A `String` loses those that the locale cannot express; the URI does not.
-    private static byte[] hostName(Path path) {
-        byte[] uri = path.toAbsolutePath().toUri().getRawPath().getBytes(StandardCharsets.US_ASCII);
-        ByteArrayOutputStream name = new ByteArrayOutputStream(uri.length + 1);
-        for (int i = 0; i < uri.length; i++) {
-            if (uri[i] == '%') {
-                name.write((HexFormat.fromHexDigit(uri[i + 1]) << 4) | HexFormat.fromHexDigit(uri[i + 2]));
-                i += 2;
-            } else {
-                name.write(uri[i]);
-            }
-        }
-        name.write(0);
-        return name.toByteArray();
-    }
-
     private static FileSystemException described(String path, ErrnoException e) {
         FileSystemException described = switch (e.errno()) {
             case ErrnoException.ENOENT -> new NoSuchFileException(path, null, "there is no such file; check the path");
             case ErrnoException.EACCES, ErrnoException.EPERM -> new AccessDeniedException(path, null,
                     "no permission to open it; see its owner and mode");
+            case ErrnoException.EEXIST -> new FileAlreadyExistsException(path, null, "it is there already");
             case ErrnoException.EMFILE, ErrnoException.ENFILE -> new FileSystemException(path, null,
                     "too many files are open; close some, or raise the limit (ulimit -n)");
             default -> new FileSystemException(path, null, e.getMessage());

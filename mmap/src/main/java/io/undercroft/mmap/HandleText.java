@@ -1,0 +1,109 @@
+package io.undercroft.mmap;
+
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/// The text of a handle while it is read: `undercroft:HOME/NAME?key=value&key=value`. What is asked for is taken out, so
+/// that what nobody knows is left at the end.
+///
+/// Texts come from strangers. They are short, numbers have digits only, and nothing is made of them but strings.
+final class HandleText {
+    static final String SCHEME = "undercroft:";
+
+    private static final int MAX_LENGTH = 1 << 16;
+
+    private final String text;
+    private final String place;
+    private final Map<String, String> values = new HashMap<>();
+
+    private HandleText(String text) {
+        this.text = text;
+        if (text.length() > MAX_LENGTH) {
+            throw wrong("it has " + text.length() + " characters and may have " + MAX_LENGTH);
+        }
+        int question = text.indexOf('?');
+        if (!text.startsWith(SCHEME) || question < 0) {
+            throw wrong("it has to look like " + SCHEME + "shm/NAME?nbytes=4096&id=123");
+        }
+        this.place = text.substring(SCHEME.length(), question);
+        for (String pair : text.substring(question + 1).split("&", -1)) {
+            int equals = pair.indexOf('=');
+            if (equals <= 0 || values.put(pair.substring(0, equals), pair.substring(equals + 1)) != null) {
+                throw wrong("'" + pair + "' is no key=value, or its key stands there twice");
+            }
+        }
+    }
+
+    /// @throws HandleFormatException if it does not look like one
+    static HandleText of(String text) {
+        return new HandleText(text);
+    }
+
+    /// {@return a text with everything percent-encoded that is not for names}
+    static String encoded(String name) {
+        return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    String decoded(String name) {
+        try {
+            return URLDecoder.decode(name.replace("+", "%2B"), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            throw wrong("'" + name + "' is not percent-encoded well");
+        }
+    }
+
+    /// {@return what stands before the slash}
+    String home() {
+        return place.substring(0, Math.max(0, place.indexOf('/')));
+    }
+
+    /// {@return what stands behind the home, from the slash on}
+    String path() {
+        return place.substring(home().length());
+    }
+
+    Optional<String> take(String key) {
+        return Optional.ofNullable(values.remove(key));
+    }
+
+    String need(String key) {
+        return take(key).orElseThrow(() -> wrong("it has no " + key));
+    }
+
+    /// {@return numbers that are separated by commas, none if there is nothing}
+    List<Long> numbers(String key, String list) {
+        return list.isEmpty()
+                ? List.of()
+                : Arrays.stream(list.split(",", -1)).map(each -> number(key, each)).collect(Collectors.toList());
+    }
+
+    /// {@return a number from 0 on}
+    long number(String key, String digits) {
+        try {
+            if (digits.chars().allMatch(c -> c >= '0' && c <= '9')) {
+                return Long.parseLong(digits);
+            }
+        } catch (NumberFormatException _) {
+            // Empty, or too large.
+        }
+        throw wrong("the " + key + " '" + digits + "' is no number from 0 to 2^63-1");
+    }
+
+    /// Looks that everything was taken.
+    void end() {
+        if (!values.isEmpty()) {
+            throw wrong("nobody here knows what " + values.keySet().iterator().next() + " means");
+        }
+    }
+
+    HandleFormatException wrong(String what) {
+        return new HandleFormatException(text, what);
+    }
+}

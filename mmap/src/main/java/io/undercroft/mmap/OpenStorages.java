@@ -1,0 +1,170 @@
+package io.undercroft.mmap;
+
+import io.undercroft.mmap.SharedMemory.Access;
+import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.SharedStorageHandle.Home;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.WeakStorage;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import org.jspecify.annotations.Nullable;
+
+/// The storages of this process that handles were made of or opened to, so that the next handle to one of them finds
+/// it again. There is one table for the process because there is one memory: two mappings of the same bytes would make
+/// two storages of what is one. It keeps no storage alive.
+final class OpenStorages {
+    private static final int FIRST_SWEEP = 64;
+
+    /// Without a lock: opening waits for disks and for other processes, and whoever wants another storage need not.
+    private static final ConcurrentMap<Key, WeakStorage> KNOWN = new ConcurrentHashMap<>();
+    /// At how many entries those of storages that are gone are looked for next.
+    private static volatile int sweepAt = FIRST_SWEEP;
+
+    /// What is the same memory. It may have several names, and a descriptor has another number in each process that has it
+    /// open.
+    private record Key(Home home, String name, long identity, MapMode mode, ByteRange base, ByteRange slice) {
+        static Key of(SharedStorageHandle handle) {
+            return new Key(handle.home(), handle.identity() == 0 ? handle.name() : "", handle.identity(),
+                    handle.mode(), handle.base(), handle.slice());
+        }
+    }
+
+    private OpenStorages() {}
+
+    /// Takes note of a storage that a handle was made of, unless there is another one on the same memory.
+    static void remember(SharedStorageHandle handle, Storage storage) {
+        known(handle, storage.retain()).release();
+    }
+
+    /// {@return the storage of a handle, with one reference for the caller}
+    ///
+    /// @throws IOException if it cannot be opened
+    static Storage open(SharedStorageHandle handle) throws IOException {
+        Optional<Storage> known = usable(KNOWN.get(Key.of(handle)), handle);
+        return known.isPresent() ? known.get() : known(handle, opened(handle));
+    }
+
+    private static Storage opened(SharedStorageHandle handle) throws IOException {
+        return handle.isSlice() ? slice(handle) : Storage.over(mapped(handle));
+    }
+
+    /// Puts a storage into the table, unless somebody was faster.
+    ///
+    /// @param mine the storage, with a reference that is given back if it is not wanted
+    /// @return the one that is in the table now, with a reference
+    private static Storage known(SharedStorageHandle handle, Storage mine) {
+        Key key = Key.of(handle);
+        while (true) {
+            WeakStorage there = KNOWN.get(key);
+            Optional<Storage> known = usable(there, handle);
+            if (known.isPresent()) {
+                mine.release();
+                return known.get();
+            }
+            boolean added = there == null
+                    ? KNOWN.putIfAbsent(key, mine.weak()) == null
+                    : KNOWN.replace(key, there, mine.weak());
+            if (added) {
+                sweep();
+                return mine;
+            }
+        }
+    }
+
+    private static void sweep() {
+        if (KNOWN.size() >= sweepAt) {
+            KNOWN.values().removeIf(WeakStorage::isExpired);
+            sweepAt = Math.max(FIRST_SWEEP, 2 * KNOWN.size());
+        }
+    }
+
+    /// A storage that lives, and was not moved to other memory.
+    private static Optional<Storage> usable(@Nullable WeakStorage there, SharedStorageHandle handle) {
+        Optional<Storage> found = Optional.ofNullable(there).flatMap(WeakStorage::retain);
+        if (found.isPresent() && !standsOn(found.get(), handle)) {
+            found.get().release();
+            return Optional.empty();
+        }
+        return found;
+    }
+
+    private static boolean standsOn(Storage storage, SharedStorageHandle handle) {
+        return storage.origin().orElse(null) instanceof SharedStorageHandle there
+                && Key.of(there.whole()).equals(Key.of(handle.whole())) && haveOnePlace(there, handle);
+    }
+
+    /// Whether two paths of a number mean one file: those of two file systems may have the same number.
+    private static boolean haveOnePlace(SharedStorageHandle one, SharedStorageHandle other) {
+        try {
+            return one.home() != Home.FILE || one.name().equals(other.name())
+                    || Files.isSameFile(one.path(), other.path());
+        } catch (IOException _) {
+            return false;
+        }
+    }
+
+    private static Storage slice(SharedStorageHandle handle) throws IOException {
+        Storage base = open(handle.whole());
+        try {
+            return base.slice(handle.slice().offset(), handle.slice().nbytes());
+        } finally {
+            base.release();
+        }
+    }
+
+    private static Allocation mapped(SharedStorageHandle handle) throws IOException {
+        return handle.home() == Home.FILE ? mappedFile(handle) : mappedMemory(handle);
+    }
+
+    private static Allocation mappedFile(SharedStorageHandle handle) throws IOException {
+        try (MappedFile file = MappedFile.open(handle.path(), handle.mode())) {
+            if (isOther(handle, file.identity())) {
+                throw new FileSystemException(file.path().toString(), null,
+                        "it is another file than the one that the handle was made of; ask for a new handle");
+            }
+            Allocation all = file.onlyAllocation(handle.base().offset(), handle.base().nbytes());
+            return shared(all, all.segment(), handle);
+        }
+    }
+
+    private static Allocation mappedMemory(SharedStorageHandle handle) throws IOException {
+        try (SharedMemory memory = attached(handle)) {
+            if (isOther(handle, memory.identity().orElse(0))) {
+                throw new SharedMemoryException(Reason.NOT_FOUND, memory
+                        + " is other memory than what the handle was made of, which is gone; ask for a new handle",
+                        null);
+            }
+            if (memory.nbytes() < handle.base().nbytes()) {
+                throw new SharedMemoryException(Reason.NOT_FOUND, memory + " is too small for a handle to "
+                        + handle.base().nbytes() + " bytes; ask for a new handle", null);
+            }
+            Allocation all = memory.allocation();
+            return shared(all, all.segment().asSlice(0, handle.base().nbytes()), handle);
+        }
+    }
+
+    /// What others write shows in a mapping that is read only too.
+    private static Allocation shared(Allocation all, MemorySegment bytes, SharedStorageHandle handle) {
+        return new Allocation(bytes, Allocation.Sharing.SHARED, all.filename(), handle.whole(), all::free);
+    }
+
+    private static SharedMemory attached(SharedStorageHandle handle) throws SharedMemoryException {
+        boolean readOnly = handle.mode() == MapMode.READ_ONLY;
+        if (handle.home() == Home.DESCRIPTOR) {
+            long[] descriptor = handle.descriptor();
+            return SharedMemory.attachDescriptor(descriptor[0], Math.toIntExact(descriptor[1]),
+                    readOnly ? Access.READ_ONLY : Access.READ_WRITE);
+        }
+        return readOnly ? SharedMemory.attachReadOnly(handle.name()) : SharedMemory.attach(handle.name());
+    }
+
+    private static boolean isOther(SharedStorageHandle handle, long identity) {
+        return handle.identity() != 0 && identity != 0 && handle.identity() != identity;
+    }
+}

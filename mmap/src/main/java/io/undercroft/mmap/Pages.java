@@ -1,0 +1,245 @@
+package io.undercroft.mmap;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
+import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.Libc;
+import io.undercroft.mmap.internal.MappedRegion;
+import io.undercroft.mmap.internal.Mapping;
+import io.undercroft.storage.spi.Faults;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/// What can be asked of the pages under a native segment: of a mapped file, of shared memory, of a storage
+/// (`storage.segment()`), of anything else off the heap.
+///
+/// The system knows whole pages only: what is asked of a segment is asked of all pages that it touches.
+///
+/// | | where the system cannot be called |
+/// |---|---|
+/// | [#size], [#residentBytes] | nothing is returned |
+/// | [#advise] | does nothing, as advice may |
+/// | [#lock], [#unlock] | [UnsupportedOperationException] |
+/// | [#force] | works for what the JDK mapped |
+/// | [#probe], [#guard] | work, more slowly |
+///
+/// On which NUMA node memory lies is left to the system (which takes the one of the thread that touches a page first), and
+/// to `numactl` for those who know better.
+///
+/// **Lifetime.** A closed segment throws [IllegalStateException], one of the heap [IllegalArgumentException]. Whoever calls
+/// sees to it that the segment is not closed meanwhile: nothing is harmed by that, but the answer is of no use. Safe for
+/// any thread.
+public final class Pages {
+    /// The smallest page there is: a careful read misses none.
+    private static final long SMALLEST_PAGE = 4096;
+
+    private Pages() {}
+
+    /// {@return the size of a page in bytes, or nothing if the system cannot be asked}
+    public static OptionalLong size() {
+        return Libc.find().stream().mapToLong(Libc::pageSize).findFirst();
+    }
+
+    /// Says how a segment is going to be used. A hint: what cannot be had is ignored.
+    ///
+    /// @param segment which bytes
+    /// @param advice how they are going to be used
+    public static void advise(MemorySegment segment, ReadAdvice advice) {
+        checkNative(segment);
+        Libc.find().ifPresent(libc -> Mapping.advise(libc, segment, advice));
+    }
+
+    /// Reads all pages in and keeps them in memory until they are [unlocked][#unlock] or unmapped. (Locks do not add up:
+    /// one unlock undoes all.)
+    ///
+    /// @param segment which bytes
+    /// @throws MemoryLockException if the process may not lock so much; the message says how to raise the limit
+    /// @throws MappingException if a page cannot be read in
+    /// @throws UnsupportedOperationException if the system cannot be called
+    public static void lock(MemorySegment segment) throws MemoryLockException {
+        Libc libc = required(segment);
+        if (segment.byteSize() == 0) {
+            return;
+        }
+        probe(segment);
+        try {
+            long start = libc.pageFloor(segment.address());
+            libc.mlock(start, end(segment) - start);
+        } catch (ErrnoException e) {
+            throw MemoryLockException.of(segment.byteSize(), e);
+        }
+    }
+
+    /// Lets pages go that were locked. Does nothing if they were not.
+    ///
+    /// @param segment which bytes
+    /// @throws UnsupportedOperationException if the system cannot be called
+    public static void unlock(MemorySegment segment) {
+        Libc libc = required(segment);
+        if (segment.byteSize() == 0) {
+            return;
+        }
+        try {
+            long start = libc.pageFloor(segment.address());
+            libc.munlock(start, end(segment) - start);
+        } catch (ErrnoException e) {
+            throw new UncheckedIOException(segment.byteSize() + " bytes cannot be unlocked: " + e.getMessage(), e);
+        }
+    }
+
+    /// Tells how much of a segment is in memory: of a mapped file, in the system's cache, whether this process has
+    /// touched it or not. Shared memory that was set aside and never written is not there yet. (Linux tells everybody who may not write a file that all of it is.)
+    ///
+    /// @param segment which bytes
+    /// @return the size in bytes of the pages that are in memory now, or nothing if the system cannot be asked
+    public static OptionalLong residentBytes(MemorySegment segment) {
+        checkNative(segment);
+        Optional<Libc> libc = Libc.find();
+        try {
+            return libc.isEmpty() ? OptionalLong.empty() : OptionalLong.of(Mapping.residentBytes(libc.get(), segment));
+        } catch (ErrnoException e) {
+            throw new UncheckedIOException("the system does not say what is in memory: " + e.getMessage(), e);
+        }
+    }
+
+    /// Writes what was changed in shared mapped bytes to the disk, and waits until it is there. What is mapped privately
+    /// is left alone.
+    ///
+    /// @param segment which bytes, for instance those of a storage that [FileStorage#openShared(Path)] opened
+    /// @throws IOException if writing failed
+    /// @throws UnsupportedOperationException if the system cannot be called, and the JDK did not map the bytes
+    public static void force(MemorySegment segment) throws IOException {
+        checkNative(segment);
+        Optional<Libc> libc = Libc.find();
+        if (segment.byteSize() == 0) {
+            return;
+        }
+        if (libc.isPresent()) {
+            Mapping.force(libc.get(), segment);
+        } else if (segment.isMapped()) {
+            segment.force();
+        } else {
+            throw unsupported();
+        }
+    }
+
+    /// Finds out whether all bytes of a segment can be read, before something does that cannot bear it if they cannot: a
+    /// native function, a copy to a device. All pages are read in; what is in memory already takes some 30 ns a page.
+    ///
+    /// What goes away after the probe (a file that is cut while it is copied) still kills the JVM. Files that are replaced
+    /// by renaming never do.
+    ///
+    /// @param segment which bytes
+    /// @throws TruncatedMappingException if a file behind it is too short now
+    /// @throws MappingException if they cannot be read for another reason
+    public static void probe(MemorySegment segment) {
+        probe(segment, Libc.find());
+    }
+
+    /// As [#probe(MemorySegment)], with or without the C library.
+    static void probe(MemorySegment segment, Optional<Libc> libc) {
+        checkNative(segment);
+        try {
+            if (libc.isEmpty() || !Mapping.populateForReading(libc.get(), segment)) {
+                readCarefully(segment);
+            }
+        } catch (ErrnoException e) {
+            throw lost(segment, e);
+        } catch (InternalError error) {
+            throw faulted(segment, error);
+        }
+    }
+
+    /// Runs something that reads mapped bytes, and says clearly when they were not there: touching a page that is gone
+    /// throws [InternalError], and in compiled code a little later than where it happened. So this belongs around a loop
+    /// over elements, not into it. It costs nothing.
+    ///
+    /// (A file that was cut within a page shows zeros there, which only [MappedFile#guard] notices.)
+    ///
+    /// @param <T> what comes of it
+    /// @param segment the bytes that are read, for instance of a storage
+    /// @param access reads them
+    /// @return what came of it
+    /// @throws TruncatedMappingException if a file behind the bytes is too short now
+    /// @throws MappingException if they could not be read for another reason
+    public static <T extends @Nullable Object> T guard(MemorySegment segment, Supplier<T> access) {
+        try {
+            T result = access.get();
+            Faults.await();
+            return result;
+        } catch (InternalError error) {
+            throw faulted(segment, error);
+        }
+    }
+
+    private static void readCarefully(MemorySegment segment) {
+        long last = segment.byteSize() - 1;
+        for (long at = 0; at <= last; at += SMALLEST_PAGE) {
+            segment.get(JAVA_BYTE, at);
+        }
+        if (last >= 0) {
+            segment.get(JAVA_BYTE, last);
+        }
+        Faults.await();
+    }
+
+    private static MappingException faulted(MemorySegment segment, InternalError error) {
+        if (!Faults.isFault(error)) {
+            throw error;
+        }
+        return lost(segment, error);
+    }
+
+    /// Which file it was, as far as the system tells.
+    ///
+    /// @throws IllegalStateException if the bytes are gone because somebody closed them meanwhile
+    private static MappingException lost(MemorySegment segment, Throwable cause) {
+        checkAlive(segment);
+        List<MappedRegion> regions = MappedRegion.under(segment);
+        for (MappedRegion region : regions) {
+            long size = region.fileSize();
+            if (size >= 0 && size < region.fileEnd()) {
+                return new TruncatedMappingException(region.file(), region.fileEnd(), size);
+            }
+        }
+        String file = regions.isEmpty() ? "a mapping" : regions.getFirst().file();
+        long offset = regions.isEmpty() ? 0 : regions.getFirst().fileStart();
+        return new MappingException(file, "mapped bytes could not be read", offset, segment.byteSize(),
+                "Check the disk, then open the file again", new IOException(cause));
+    }
+
+    private static long end(MemorySegment segment) {
+        return segment.address() + segment.byteSize();
+    }
+
+    private static Libc required(MemorySegment segment) {
+        checkNative(segment);
+        return Libc.find().orElseThrow(Pages::unsupported);
+    }
+
+    private static UnsupportedOperationException unsupported() {
+        return new UnsupportedOperationException(
+                "pages cannot be managed here: that needs Linux or macOS and --enable-native-access=ALL-UNNAMED",
+                Libc.failure().orElse(null));
+    }
+
+    private static void checkNative(MemorySegment segment) {
+        if (!segment.isNative()) {
+            throw new IllegalArgumentException("the segment lies on the heap, whose pages belong to the JVM");
+        }
+        checkAlive(segment);
+    }
+
+    private static void checkAlive(MemorySegment segment) {
+        if (!segment.scope().isAlive()) {
+            throw new IllegalStateException("the segment is closed");
+        }
+    }
+}

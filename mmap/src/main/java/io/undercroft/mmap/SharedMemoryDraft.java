@@ -1,0 +1,178 @@
+package io.undercroft.mmap;
+
+import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.internal.Draft;
+import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.Libc;
+import io.undercroft.mmap.internal.SegmentNames;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+
+/// A segment of shared memory that is being filled, and that nobody can see yet. [#publish] gives it its name in one
+/// step: who attaches that name sees all of the bytes or, before, what had the name until then.
+///
+/// It grows as it is written, and what is never written between is zeros. All of its memory is there at any time. For
+/// one thread at a time.
+public final class SharedMemoryDraft implements AutoCloseable {
+    private static final String WHAT = "a draft of shared memory";
+    private static final long CHUNK = 1 << 20;
+
+    private final Libc libc;
+    private final Draft draft;
+    private long size;
+    private boolean isOpen = true;
+
+    private SharedMemoryDraft(Libc libc, Draft draft) {
+        this.libc = libc;
+        this.draft = draft;
+    }
+
+    /// Starts a segment of no bytes.
+    ///
+    /// @return the draft, to be published or closed
+    /// @throws SharedMemoryException if there is no shared memory here, or it may not be written
+    public static SharedMemoryDraft create() throws SharedMemoryException {
+        Libc libc = SharedMemory.libc(WHAT);
+        try {
+            return new SharedMemoryDraft(libc, SegmentNames.ofThisProcess().draft());
+        } catch (IOException e) {
+            throw SharedMemoryFailure.of(WHAT, e);
+        }
+    }
+
+    /// Writes bytes, and makes the segment larger where they reach past its end.
+    ///
+    /// @param offset to which byte of the segment
+    /// @param bytes which, on or off the heap
+    /// @throws SharedMemoryException if there is not that much shared memory; the draft has as many bytes as before
+    /// @throws IllegalArgumentException if the offset is negative, or the end more than a `long` holds
+    /// @throws IllegalStateException if it is published or closed
+    public void write(long offset, MemorySegment bytes) throws SharedMemoryException {
+        checkOpen();
+        if (offset < 0 || offset > Long.MAX_VALUE - bytes.byteSize()) {
+            throw new IllegalArgumentException(
+                    "a segment cannot have " + bytes.byteSize() + " bytes at byte " + offset);
+        }
+        long end = Math.max(size, offset + bytes.byteSize());
+        try {
+            fillOrCutBack(offset, bytes);
+            size = end;
+        } catch (ErrnoException e) {
+            throw SharedMemoryFailure.of(WHAT + " (" + size + " bytes so far)", end - size, e);
+        }
+    }
+
+    /// Reads bytes that were written before.
+    ///
+    /// @param offset from which byte of the segment
+    /// @param into where to, on or off the heap; filled completely
+    /// @throws IndexOutOfBoundsException if the segment does not have these bytes
+    /// @throws SharedMemoryException if the system refuses
+    /// @throws IllegalStateException if it is published or closed
+    public void read(long offset, MemorySegment into) throws SharedMemoryException {
+        checkOpen();
+        Objects.checkFromIndexSize(offset, into.byteSize(), size);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment chunk = arena.allocate(Math.min(CHUNK, Math.max(1, into.byteSize())));
+            long done = 0;
+            while (done < into.byteSize()) {
+                long wanted = Math.min(chunk.byteSize(), into.byteSize() - done);
+                long count = libc.pread(draft.descriptor(), chunk.asSlice(0, wanted), offset + done);
+                if (count == 0) {
+                    throw new SharedMemoryException(Reason.SYSTEM,
+                            "the draft was cut by somebody else; start a new one", null);
+                }
+                MemorySegment.copy(chunk, 0, into, done, count);
+                done += count;
+            }
+        } catch (ErrnoException e) {
+            throw SharedMemoryFailure.of(WHAT, e);
+        }
+    }
+
+    /// {@return how many bytes it has by now}
+    public long size() {
+        return size;
+    }
+
+    /// Gives the segment its name, in one step. A segment that has the name keeps its bytes for those who are attached,
+    /// and has no name from then on. Afterwards the draft is closed; should it fail, the draft is as before.
+    ///
+    /// @param name the name, with or without a slash in front
+    /// @param lifespan how long the name lasts; the segment that is returned is its creator's
+    /// @return the segment, attached
+    /// @throws SharedMemoryException if the name is not valid or belongs to somebody else
+    /// @throws IllegalStateException if it is published or closed
+    public SharedMemory publish(String name, Lifespan lifespan) throws SharedMemoryException {
+        checkOpen();
+        String plain = SharedMemoryNames.plain(name);
+        try {
+            SharedMemory memory = SharedMemory.named(libc, plain, draft, size,
+                    () -> draft.publish(plain, lifespan));
+            isOpen = false;
+            return memory;
+        } catch (IOException e) {
+            throw SharedMemoryFailure.of(SharedMemory.Source.shown(plain), size, e);
+        }
+    }
+
+    /// Drops the segment, unless it was published. Does nothing the second time.
+    @Override
+    public void close() {
+        if (isOpen) {
+            isOpen = false;
+            draft.close();
+        }
+    }
+
+    /// Gives back what it took if it fails, also because the bytes are gone.
+    private void fillOrCutBack(long offset, MemorySegment bytes) throws ErrnoException {
+        boolean done = false;
+        try {
+            fill(offset, bytes);
+            done = true;
+        } finally {
+            if (!done) {
+                libc.truncate(draft.descriptor(), size);
+            }
+        }
+    }
+
+    private void fill(long offset, MemorySegment bytes) throws ErrnoException {
+        if (offset > size) {
+            // Else there would be a hole, whose page may not be there when a reader touches it.
+            libc.allocate(draft.descriptor(), size, offset - size);
+        }
+        if (bytes.isNative()) {
+            writeNative(offset, bytes);
+        } else {
+            writeHeap(offset, bytes);
+        }
+    }
+
+    private void writeNative(long offset, MemorySegment bytes) throws ErrnoException {
+        long done = 0;
+        while (done < bytes.byteSize()) {
+            done += libc.pwrite(draft.descriptor(), bytes.asSlice(done), offset + done);
+        }
+    }
+
+    private void writeHeap(long offset, MemorySegment bytes) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment chunk = arena.allocate(Math.min(CHUNK, Math.max(1, bytes.byteSize())));
+            for (long done = 0; done < bytes.byteSize(); done += chunk.byteSize()) {
+                long count = Math.min(chunk.byteSize(), bytes.byteSize() - done);
+                MemorySegment.copy(bytes, done, chunk, 0, count);
+                writeNative(offset + done, chunk.asSlice(0, count));
+            }
+        }
+    }
+
+    private void checkOpen() {
+        if (!isOpen) {
+            throw new IllegalStateException("the draft is published or closed");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package io.undercroft.mmap;
+
+import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.RegistryException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+
+/// What a failed call means to those who wanted shared memory, and what they can do about it.
+final class SharedMemoryFailure {
+    private static final Path HOME = Path.of("/dev/shm");
+    private static final boolean LINUX = System.getProperty("os.name").toLowerCase(Locale.ROOT).startsWith("linux");
+
+    private SharedMemoryFailure() {}
+
+    /// {@return a failure that has to do with how many bytes were wanted}
+    ///
+    /// @param what what was to be made or made larger
+    /// @param nbytes how many bytes it was to have
+    /// @param e what the system said
+    static SharedMemoryException of(String what, long nbytes, IOException e) {
+        return switch (errno(e)) {
+            case ErrnoException.ENOSPC, ErrnoException.EFBIG -> full(what, nbytes, e);
+            case ErrnoException.ENOMEM -> new SharedMemoryException(Reason.FULL, what + " wants " + nbytes
+                    + " bytes, but there is no memory, or no mapping, to be had: unmap others, or raise the limits (sysctl"
+                    + " vm.max_map_count, ulimit -v)", e);
+            default -> of(what, e);
+        };
+    }
+
+    /// {@return any other failure}
+    ///
+    /// @param what what was to be made, attached or removed
+    /// @param e what the system said
+    static SharedMemoryException of(String what, IOException e) {
+        if (e instanceof RegistryException) {
+            return new SharedMemoryException(Reason.REGISTRY, what + " cannot be used: " + e.getMessage(), e);
+        }
+        return switch (errno(e)) {
+            case ErrnoException.EEXIST -> new SharedMemoryException(Reason.EXISTS,
+                    what + " exists already: attach to it, unlink it first, or choose another name", e);
+            case ErrnoException.ENOENT, ErrnoException.ENOTDIR -> missing(what, e);
+            case ErrnoException.EACCES, ErrnoException.EPERM -> new SharedMemoryException(Reason.NOT_PERMITTED,
+                    what + " may not be used: it, or " + HOME + ", belongs to another user; run as that user", e);
+            case ErrnoException.ENODEV -> new SharedMemoryException(Reason.NOT_MEMORY, what
+                    + " is no memory but something else (a pipe, a directory, a link, a device); remove it, or choose"
+                    + " another name", e);
+            case ErrnoException.EROFS -> new SharedMemoryException(Reason.NOT_PERMITTED, what
+                    + " cannot be changed: " + HOME + " is mounted for reading only; mount -o remount,rw " + HOME, e);
+            case ErrnoException.EMFILE, ErrnoException.ENFILE -> new SharedMemoryException(Reason.SYSTEM,
+                    what + " cannot be opened: too many files are open; close some, or raise the limit (ulimit -n)", e);
+            case ErrnoException.ENOMEM -> new SharedMemoryException(Reason.SYSTEM,
+                    what + " cannot be mapped: unmap others, or raise the limits (sysctl vm.max_map_count, ulimit -v)",
+                    e);
+            case ErrnoException.ENOSPC -> new SharedMemoryException(Reason.FULL, what
+                    + " cannot be registered: " + HOME + " has no files left (df -i " + HOME + "); unlink what is no"
+                    + " longer used", e);
+            default -> new SharedMemoryException(Reason.SYSTEM, what + ": " + e.getMessage(), e);
+        };
+    }
+
+    private static SharedMemoryException full(String what, long nbytes, IOException e) {
+        return new SharedMemoryException(Reason.FULL, what + " wants " + nbytes + " bytes, but " + free()
+                + ": unlink what is no longer used, or enlarge it (docker run --shm-size=SIZE; in Kubernetes an "
+                + "emptyDir of medium Memory at /dev/shm; on a host mount -o remount,size=SIZE /dev/shm)", e);
+    }
+
+    private static SharedMemoryException missing(String what, IOException e) {
+        if (LINUX && !Files.isDirectory(HOME)) {
+            return new SharedMemoryException(Reason.UNSUPPORTED,
+                    what + ": this system has no " + HOME + "; mount a tmpfs there", e);
+        }
+        return new SharedMemoryException(Reason.NOT_FOUND, what
+                + " is not there: it was never created, or it was unlinked; create it, or ask its owner for the name",
+                e);
+    }
+
+    private static String free() {
+        try {
+            return Files.getFileStore(HOME).getUsableSpace() + " are free in " + HOME;
+        } catch (IOException e) {
+            return "there is not so much free";
+        }
+    }
+
+    /// The error number, or 0 if it is something else.
+    private static int errno(IOException e) {
+        return e instanceof ErrnoException errno ? errno.errno() : 0;
+    }
+}

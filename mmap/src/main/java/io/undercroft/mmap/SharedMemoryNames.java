@@ -1,0 +1,43 @@
+package io.undercroft.mmap;
+
+import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.internal.Constant;
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
+
+/// What shared memory may be called.
+final class SharedMemoryNames {
+    private static final int SHOWN_LENGTH = 80;
+    private static final Pattern REGISTRY = Pattern.compile("undercroft-\\d+");
+
+    private SharedMemoryNames() {}
+
+    /// {@return the name without its slash}
+    ///
+    /// @param name a name, with or without a slash in front
+    /// @throws SharedMemoryException if it is not valid
+    static String plain(String name) throws SharedMemoryException {
+        String plain = name.startsWith("/") ? name.substring(1) : name;
+        int length = plain.getBytes(StandardCharsets.UTF_8).length;
+        int limit = Constant.SHM_NAME_MAX.value();
+        if (plain.isEmpty() || plain.equals(".") || plain.equals("..")) {
+            throw bad(name, "it has to name something; use a word such as weights");
+        }
+        if (plain.indexOf('/') >= 0 || plain.chars().anyMatch(Character::isISOControl)) {
+            throw bad(name, "it may have one slash, in front, and no NUL or other control character");
+        }
+        if (length > limit) {
+            throw bad(name, "it has " + length + " bytes and may have " + limit);
+        }
+        if (REGISTRY.matcher(plain).matches()) {
+            throw bad(name, "it is that of the directory where a user's segments are registered; use another");
+        }
+        return plain;
+    }
+
+    private static SharedMemoryException bad(String name, String rule) {
+        String shown = name.substring(0, Math.min(name.length(), SHOWN_LENGTH)).replaceAll("\\p{Cntrl}", "?");
+        return new SharedMemoryException(Reason.BAD_NAME, "'" + shown + "' is no name for shared memory: " + rule,
+                null);
+    }
+}

@@ -1,0 +1,43 @@
+package io.undercroft.mmap;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+
+/// A named segment of shared memory that was made by this library, and who holds it, as [SharedMemory#list] finds them.
+///
+/// Processes that map `/dev/shm/NAME` by other means hold its bytes, but are not known.
+///
+/// @param name the name, without a slash
+/// @param nbytes its size in bytes
+/// @param lifespan how long the name lasts
+/// @param holders who holds it, one entry a hold: a process that attached twice is there twice
+public record SharedSegment(String name, long nbytes, Lifespan lifespan, List<Holder> holders) {
+    /// A segment.
+    public SharedSegment {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(lifespan, "lifespan");
+        holders = List.copyOf(holders);
+    }
+
+    /// One hold on a segment.
+    ///
+    /// @param pid the number of the process; in a container that has numbers of its own, the number there
+    /// @param start when the process started
+    /// @param state whether it lives
+    public record Holder(long pid, Instant start, State state) {
+        /// A hold.
+        public Holder {
+            Objects.requireNonNull(start, "start");
+            Objects.requireNonNull(state, "state");
+        }
+
+        /// Whether a process lives.
+        public enum State {
+            /// It does.
+            ALIVE,
+            /// It does not: what it left is to be collected.
+            DEAD
+        }
+    }
+}

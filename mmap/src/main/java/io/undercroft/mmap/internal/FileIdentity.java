@@ -1,0 +1,37 @@
+package io.undercroft.mmap.internal;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/// Which file it is, whatever its names: no two files of a host have the same one at a time.
+///
+/// @param device which file system
+/// @param inode which file of it
+public record FileIdentity(int device, long inode) {
+    /// Above the inodes of any memory file system, which count from 1.
+    private static final int DEVICE_SHIFT = 40;
+
+    /// {@return which file a path means now, or nothing if there is none}
+    ///
+    /// @param path the path; symbolic links are followed
+    /// @throws IOException if the system does not say
+    static Optional<FileIdentity> of(Path path) throws IOException {
+        try {
+            Map<String, Object> stat = Files.readAttributes(path, "unix:dev,ino");
+            return stat.get("dev") instanceof Long device && stat.get("ino") instanceof Long inode
+                    ? Optional.of(new FileIdentity(device.intValue(), inode))
+                    : Optional.empty();
+        } catch (NoSuchFileException gone) {
+            return Optional.empty();
+        }
+    }
+
+    /// {@return both in one number}
+    public long number() {
+        return inode ^ ((long) device << DEVICE_SHIFT);
+    }
+}

@@ -1,0 +1,80 @@
+package io.undercroft.mmap.internal;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.regex.Pattern;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+
+/// How much memory there is to be had, as Linux tells it: on the host, and in the groups of processes (containers) that
+/// this one is in.
+public final class FreeMemory {
+    private static final Pattern AVAILABLE = Pattern.compile("MemAvailable:\\s+(\\d{1,15}) kB");
+    /// What has no limit says `max`, or a number of 19 digits.
+    private static final Pattern NUMBER = Pattern.compile("^(\\d{1,18})$", Pattern.MULTILINE);
+    private static final Pattern CACHED = Pattern.compile("^(?:in)?active_file (\\d{1,18})$", Pattern.MULTILINE);
+    private static final Pattern TOTAL_CACHED = Pattern.compile("^total_(?:in)?active_file (\\d{1,18})$",
+            Pattern.MULTILINE);
+    private static final int KILO = 1024;
+
+    private final Path root;
+
+    /// @param root in what `proc` and `sys` are
+    FreeMemory(Path root) {
+        this.root = root;
+    }
+
+    /// {@return how many bytes may be taken before the system runs out of memory; nothing if it does not say}
+    public static OptionalLong bytes() {
+        return new FreeMemory(Path.of("/")).least();
+    }
+
+    /// {@return what the tightest of them has left}
+    OptionalLong least() {
+        LongStream host = numbers(AVAILABLE, root.resolve("proc/meminfo")).map(kilos -> kilos * KILO);
+        LongStream groups = text(root.resolve("proc/self/cgroup")).lines().flatMapToLong(this::inGroups);
+        return LongStream.concat(host, groups).min();
+    }
+
+    /// @param line `NUMBER:CONTROLLERS:PATH`; version 2 of the groups names no controllers
+    private LongStream inGroups(String line) {
+        String[] parts = line.split(":", 3);
+        if (parts.length == 3 && parts[1].isEmpty()) {
+            return folders(root.resolve("sys/fs/cgroup"), parts[2])
+                    .flatMapToLong(folder -> free(folder, "memory.max", "memory.current", CACHED));
+        }
+        if (parts.length == 3 && List.of(parts[1].split(",")).contains("memory")) {
+            return folders(root.resolve("sys/fs/cgroup/memory"), parts[2])
+                    .flatMapToLong(folder -> free(folder, "memory.limit_in_bytes", "memory.usage_in_bytes",
+                            TOTAL_CACHED));
+        }
+        return LongStream.empty();
+    }
+
+    /// A group and those that it is in. In a container the path may be that on the host, of which only the top is there.
+    private static Stream<Path> folders(Path top, String path) {
+        return Stream.iterate(top.resolve("." + path).normalize(), folder -> folder.startsWith(top), Path::getParent);
+    }
+
+    /// The files that a group has read count as used until somebody needs the memory.
+    private static LongStream free(Path group, String limit, String usage, Pattern files) {
+        long cached = numbers(files, group.resolve("memory.stat")).sum();
+        return numbers(NUMBER, group.resolve(limit)).flatMap(most -> numbers(NUMBER, group.resolve(usage))
+                .map(used -> Math.max(0, most - Math.max(0, used - cached))));
+    }
+
+    private static LongStream numbers(Pattern pattern, Path file) {
+        return pattern.matcher(text(file)).results().mapToLong(match -> Long.parseLong(match.group(1)));
+    }
+
+    private static String text(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException none) {
+            return "";
+        }
+    }
+}

@@ -1,0 +1,544 @@
+package io.undercroft.mmap.internal;
+
+import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.SharedSegment;
+import io.undercroft.mmap.SharedSegment.Holder;
+import io.undercroft.mmap.SharedSegment.Holder.State;
+import io.undercroft.mmap.internal.HoldRecord.Role;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/// Who holds which segments of shared memory, written down beside them, so that a name goes when it should however its
+/// holders end. There is no daemon: whoever comes by tidies up.
+///
+/// ## What is there
+///
+///     /dev/shm/undercroft-UID/                       locked (flock) by whoever changes something
+///         processes/PID-START-NS                     a process that holds something; it keeps the file locked
+///         drafts/PID-START-NS.N                      a segment that is being filled
+///         segments/NAME/INODE.LIFESPAN               how long NAME lasts, as long as it means that inode
+///         segments/NAME/INODE.ROLE.PID-START-NS.N    one hold on it
+///
+/// All files but the drafts are empty: what they say is in their names. So a step is one call of the system, done or
+/// not done; there is no half-written entry to be read. And a file system that is full, as it is when a segment took
+/// the last page, takes an empty file all the same: attaching works then, and so does letting go.
+///
+/// The directory is there only while there is something in it. The last one out removes it.
+///
+/// ## Two rules
+///
+/// **A record counts only for the inode that the name means now.** So the records of a segment may be there before its
+/// name and after it, and those of a segment whose name was removed by others, or taken by a new segment, mean nothing.
+///
+/// **A process lives as long as its file is locked.** ([Processes] says why that is better than its number.)
+///
+/// ## Killed between two steps
+///
+/// All but filling a draft is done under the lock, which the kernel takes back from the dead. What they leave is tidied
+/// up by *collecting*: asked for ([#gc]), by every process when it holds something for the first time, and by whoever
+/// meets a name that the dead left. Records of an inode that the name does not mean go sooner: who wants the name
+/// removes them.
+///
+/// | killed | leaves |
+/// |---|---|
+/// | after making a directory | it, empty: goes with the next one out, too |
+/// | after making its process file, before locking it | a file that is not locked: a dead process |
+/// | while filling a draft | the draft of a dead process |
+/// | *creating*, after a record, before the name | records of an inode that the name does not mean; the draft |
+/// | *creating*, after the name | a segment whose creator is dead |
+/// | *publishing*, after a record, before the name | the old segment and its records; the new ones; the draft |
+/// | *publishing*, after the name, before the old records are gone | the new segment, whose creator is dead; the old records |
+/// | *attaching*, after the record | the hold of a dead process |
+/// | *letting go*, before the name is gone | the hold of a dead process |
+/// | *letting go*, after the name, before the last record is gone | records of an inode that the name does not mean |
+/// | *leaving*, after its process file, before the directories are gone | directories, empty |
+/// | *collecting*, anywhere | less than before |
+///
+/// In each of these states everybody who lives keeps all that is theirs, since nothing of theirs was touched: a name is
+/// removed only if no process is left for whom it lasts.
+///
+/// That an inode is the one of a record says little where numbers of removed files are used again, at once as on disks:
+/// there (a `/dev/shm` that is a plain directory) a name is removed by those who hold its segment, whose number nobody
+/// else has as long as they do, and never on behalf of the dead.
+///
+/// What is in the directory and makes no sense is left alone, and is never a reason to remove a segment.
+///
+/// ## Threads, and what cannot be done now
+///
+/// The threads of this process wait for each other first, and the one whose turn it is waits for other processes: all of
+/// that for half a minute at most, and at the end of this process for two seconds.
+///
+/// Who lets go must not fail, and may be unable to: others keep the lock, or there is no descriptor left. So what is let
+/// go of is noted first, and whoever has the lock next does it, before anything else.
+final class Registry implements SegmentNames {
+    private static final System.Logger LOG = System.getLogger(Registry.class.getName());
+    private static final Pattern DRAFT = Pattern.compile(ProcessKey.PATTERN + "\\.\\d{1,18}");
+    private static final long NONE = -1;
+
+    private final RegistryFiles files;
+    private final String home;
+    private final String root;
+    private final String draftsFolder;
+    private final SegmentRecords records;
+    private final Processes processes;
+    private final ReentrantLock threads = new ReentrantLock();
+    private final Set<OwnHold> holds = ConcurrentHashMap.newKeySet();
+    private final Set<OwnDraft> drafts = ConcurrentHashMap.newKeySet();
+    /// What was let go of and is to be done.
+    private final Queue<Step> owed = new ConcurrentLinkedQueue<>();
+    private long count;
+    private boolean hasCollected;
+
+    /// A registry beside the segments.
+    ///
+    /// @param files the steps
+    /// @param home the directory that has the segments
+    /// @param user the number of their owner
+    /// @param self which process this is
+    Registry(RegistryFiles files, String home, long user, ProcessKey self) {
+        this.files = files;
+        this.home = home;
+        this.root = home + "/undercroft-" + user;
+        this.draftsFolder = root + "/drafts";
+        this.records = new SegmentRecords(files, root + "/segments");
+        this.processes = new Processes(files, root + "/processes", self);
+    }
+
+    /// {@return that of this user and this process}
+    ///
+    /// @param home the directory that has the segments
+    /// @param libc the library
+    static Registry beside(String home, Libc libc) {
+        return new Registry(new RegistryFiles(libc), home, libc.userId(), ProcessKey.ofThisProcess());
+    }
+
+    /// What is done under the lock.
+    @FunctionalInterface
+    private interface Task<T> {
+        T run() throws IOException;
+    }
+
+    @FunctionalInterface
+    private interface Step {
+        void run() throws IOException;
+    }
+
+    /// How a draft gets a name.
+    @FunctionalInterface
+    private interface Naming {
+        void name(String draft, String path) throws IOException;
+    }
+
+    /// A hold, and what is written down of it.
+    private final class OwnHold implements Hold {
+        private final String name;
+        private final HoldRecord record;
+
+        OwnHold(String name, HoldRecord record) {
+            this.name = name;
+            this.record = record;
+        }
+
+        @Override
+        public void release() {
+            settle("/" + name + " stays held for now", () -> letGo(this));
+        }
+    }
+
+    /// A file of [#draftsFolder].
+    private final class OwnDraft implements Draft {
+        private final String path;
+        private final int fd;
+
+        OwnDraft(String path, int fd) {
+            this.path = path;
+            this.fd = fd;
+        }
+
+        @Override
+        public int descriptor() {
+            return fd;
+        }
+
+        @Override
+        public Hold create(String name, Lifespan lifespan) throws IOException {
+            return locked(() -> {
+                vacate(name);
+                return named(this, name, lifespan, files::renameIfFree);
+            });
+        }
+
+        @Override
+        public Hold publish(String name, Lifespan lifespan) throws IOException {
+            return locked(() -> named(this, name, lifespan, files::rename));
+        }
+
+        @Override
+        public void close() {
+            if (drafts.contains(this)) {
+                settle("a draft stays for now", () -> closeDraft(this));
+            }
+        }
+    }
+
+    @Override
+    public Draft draft() throws IOException {
+        return locked(this::newDraft);
+    }
+
+    @Override
+    public Draft draft(String name) throws IOException {
+        return locked(() -> {
+            vacate(name);
+            return newDraft();
+        });
+    }
+
+    @Override
+    public Attached attach(String name, int flags) throws IOException {
+        if (!files.isOurs(root)) {
+            int fd = opened(name, flags);
+            // What the registry knows it knew before the segment had its name.
+            if (!files.isOurs(root)) {
+                return new Attached(fd, Optional.empty());
+            }
+            files.close(fd);
+        }
+        return locked(() -> attached(name, opened(name, flags)));
+    }
+
+    @Override
+    public boolean unlink(String name) throws IOException {
+        if (!files.isOurs(root)) {
+            return files.remove(path(name));
+        }
+        return locked(() -> {
+            boolean removed = files.remove(path(name));
+            records.forgetOthers(name, NONE);
+            return removed;
+        });
+    }
+
+    @Override
+    public List<SharedSegment> list() throws IOException {
+        return files.inode(root).isEmpty() ? List.of() : locked(this::segments);
+    }
+
+    @Override
+    public List<SharedSegment> gc() throws IOException {
+        return files.inode(root).isEmpty() ? List.of() : locked(this::collect);
+    }
+
+    @Override
+    public void releaseAll() {
+        if (holds.isEmpty() && drafts.isEmpty()) {
+            return;
+        }
+        holds.forEach(hold -> owed.add(() -> letGo(hold)));
+        drafts.forEach(draft -> owed.add(() -> removeDraft(draft)));
+        tidily("shared memory stays until another process collects it",
+                () -> locked(Deadline.in(files.patienceAtTheEnd()), () -> true));
+    }
+
+    private <T> T locked(Task<T> task) throws IOException {
+        return locked(Deadline.in(files.patience()), task);
+    }
+
+    private <T> T locked(Deadline deadline, Task<T> task) throws IOException {
+        awaitTurn(deadline);
+        try (RegistryLock _ = RegistryLock.take(files, root, deadline)) {
+            try {
+                doWhatIsOwed();
+                return task.run();
+            } finally {
+                leaveIfIdle();
+            }
+        } finally {
+            threads.unlock();
+        }
+    }
+
+    private void awaitTurn(Deadline deadline) throws RegistryException {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    if (threads.tryLock(deadline.nanosLeft(), TimeUnit.NANOSECONDS)) {
+                        return;
+                    }
+                    throw new RegistryException("other threads of this process wait for the lock of " + root + " for "
+                            + deadline.patience().toSeconds() + " seconds; see who has it (fuser " + root
+                            + "), and end it if it hangs");
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /// Has something done now if that is possible, else by whoever has the lock next.
+    private void settle(String otherwise, Step step) {
+        owed.add(step);
+        tidily(otherwise, () -> locked(() -> true));
+    }
+
+    private void doWhatIsOwed() {
+        for (Iterator<Step> steps = owed.iterator(); steps.hasNext();) {
+            Step step = steps.next();
+            tidily("shared memory stays held for now", () -> {
+                step.run();
+                steps.remove();
+            });
+        }
+    }
+
+    /// Does what matters less than what it follows, or is done by those who must not throw.
+    private static void tidily(String otherwise, Step step) {
+        try {
+            step.run();
+        } catch (IOException e) {
+            warn(otherwise + ": " + e.getMessage());
+        }
+    }
+
+    /// Writes a warning in a thread of its own: to write it may fail as well, where there is no descriptor left.
+    private static void warn(String message) {
+        Thread.startVirtualThread(() -> LOG.log(Level.WARNING, message));
+    }
+
+    /// Puts this process among those that live. The first time it also collects what the dead left, which is nobody's
+    /// duty else.
+    private void enter() throws IOException {
+        processes.enter();
+        if (hasCollected) {
+            return;
+        }
+        hasCollected = true;
+        tidily("what the dead left stays", this::collect);
+    }
+
+    /// Takes this process away again if it holds nothing, and with the last process everything.
+    private void leaveIfIdle() {
+        if (!holds.isEmpty() || !drafts.isEmpty()) {
+            return;
+        }
+        tidily(root + " stays", () -> {
+            processes.leave();
+            records.removeFolder();
+            files.removeFolder(draftsFolder);
+            files.removeFolder(root);
+        });
+    }
+
+    private OwnDraft newDraft() throws IOException {
+        enter();
+        files.makeFolder(draftsFolder);
+        String path = draftsFolder + "/" + processes.self() + "." + ++count;
+        OwnDraft draft = new OwnDraft(path, files.create(path));
+        drafts.add(draft);
+        return draft;
+    }
+
+    private void closeDraft(OwnDraft draft) throws IOException {
+        if (drafts.contains(draft)) {
+            removeDraft(draft);
+            files.close(draft.fd);
+        }
+    }
+
+    /// Leaves the descriptor open, for a thread that still writes when this process ends: after a close the number may mean
+    /// a file of somebody else.
+    private void removeDraft(OwnDraft draft) throws IOException {
+        files.remove(draft.path);
+        drafts.remove(draft);
+    }
+
+    /// Writes down whose a segment is and how long its name lasts, and then gives it the name.
+    private OwnHold named(OwnDraft draft, String name, Lifespan lifespan, Naming naming) throws IOException {
+        enter();
+        long inode = files.inode(draft.fd);
+        OwnHold hold;
+        try {
+            records.open(name);
+            hold = newHold(name, inode, Role.CREATOR);
+            records.add(name, inode, lifespan);
+            naming.name(draft.path, path(name));
+        } catch (IOException e) {
+            holds.removeIf(each -> each.record.inode() == inode);
+            tidily("records of what was not named stay", () -> records.forget(name, inode));
+            throw e;
+        }
+        // From here on it is there, and nothing may fail.
+        drafts.remove(draft);
+        files.close(draft.fd);
+        tidily("records of what had the name /" + name + " stay", () -> records.forgetOthers(name, inode));
+        return hold;
+    }
+
+    private int opened(String name, int flags) throws IOException {
+        files.checkMemory(path(name));
+        return files.openSegment(name, flags);
+    }
+
+    private Attached attached(String name, int fd) throws IOException {
+        try {
+            return new Attached(fd, held(name, files.inode(fd)));
+        } catch (IOException e) {
+            files.close(fd);
+            throw e;
+        }
+    }
+
+    /// A hold on a segment that was opened, if it is registered; fails if it is there only because nobody came by yet.
+    private Optional<Hold> held(String name, long inode) throws IOException {
+        RegistryEntry entry = records.entry(name, inode);
+        if (entry.lifespan().isEmpty()) {
+            return Optional.empty();
+        }
+        if (entry.isOver(processes)) {
+            collect();
+            if (files.inode(path(name)).equals(Optional.of(inode))) {
+                return Optional.empty();
+            }
+            throw new ErrnoException("shm_open", ErrnoException.ENOENT);
+        }
+        return Optional.of(newHold(name, inode, Role.HOLDER));
+    }
+
+    private OwnHold newHold(String name, long inode, Role role) throws IOException {
+        enter();
+        OwnHold hold = new OwnHold(name, new HoldRecord(inode, role, processes.self(), ++count));
+        records.add(name, hold.record);
+        holds.add(hold);
+        return hold;
+    }
+
+    private void letGo(OwnHold hold) throws IOException {
+        HoldRecord record = hold.record;
+        RegistryEntry entry = records.entry(hold.name, record.inode());
+        // Else it was let go of before, or the name was unlinked or has another segment.
+        if (holds.contains(hold) && entry.holds().contains(record)) {
+            if (entry.without(record).isOver(processes)) {
+                end(hold.name, record.inode());
+            } else {
+                records.remove(hold.name, record);
+            }
+        }
+        holds.remove(hold);
+    }
+
+    /// Makes sure that a name is free. Who finds one that the dead left collects all they left.
+    private void vacate(String name) throws IOException {
+        Optional<Long> inode = files.inode(path(name));
+        if (inode.isPresent() && records.entry(name, inode.get()).isOver(processes)) {
+            collect();
+        }
+        if (files.inode(path(name)).isPresent()) {
+            throw new ErrnoException("link", ErrnoException.EEXIST);
+        }
+        records.forgetOthers(name, NONE);
+    }
+
+    /// Removes a name if it still means that segment, and then its records.
+    private void end(String name, long inode) throws IOException {
+        if (files.inode(path(name)).equals(Optional.of(inode))) {
+            files.remove(path(name));
+        }
+        records.forget(name, inode);
+    }
+
+    /// The same for a segment that nobody holds: the name may mean another file of that number, where numbers are used
+    /// again. Then it stays, as one that is not registered.
+    private boolean endOfTheDead(String name, long inode) throws IOException {
+        if (files.reusesInodes(home)) {
+            warn(path(name) + " stays, as it may be a file of others: " + home + " is not in memory, and numbers files"
+                    + " like those that were removed; remove it if it is not used, and mount a tmpfs there");
+            records.forget(name, inode);
+            return false;
+        }
+        end(name, inode);
+        return true;
+    }
+
+    /// Removes what the dead left, and records that mean nothing.
+    private List<SharedSegment> collect() throws IOException {
+        List<SharedSegment> removed = new ArrayList<>();
+        for (String name : records.names()) {
+            long inode = files.inode(path(name)).orElse(NONE);
+            RegistryEntry entry = records.entry(name, inode);
+            if (entry.isOver(processes)) {
+                SharedSegment segment = segment(name, entry);
+                if (endOfTheDead(name, inode)) {
+                    removed.add(segment);
+                }
+            } else {
+                forgetTheDead(name, entry);
+            }
+            records.forgetOthers(name, inode);
+        }
+        removeDraftsOfTheDead();
+        processes.forgetTheDead();
+        return removed;
+    }
+
+    private void removeDraftsOfTheDead() throws IOException {
+        for (String draft : files.list(draftsFolder)) {
+            Matcher match = DRAFT.matcher(draft);
+            if (match.matches() && !processes.isAlive(ProcessKey.of(match, 1))) {
+                files.remove(draftsFolder + "/" + draft);
+            }
+        }
+    }
+
+    private void forgetTheDead(String name, RegistryEntry entry) throws IOException {
+        for (HoldRecord hold : entry.holds()) {
+            if (!processes.isAlive(hold.process())) {
+                records.remove(name, hold);
+            }
+        }
+    }
+
+    private List<SharedSegment> segments() throws IOException {
+        List<SharedSegment> all = new ArrayList<>();
+        for (String name : records.names()) {
+            Optional<Long> inode = files.inode(path(name));
+            RegistryEntry entry = records.entry(name, inode.orElse(NONE));
+            if (entry.lifespan().isPresent()) {
+                all.add(segment(name, entry));
+            }
+        }
+        all.sort(Comparator.comparing(SharedSegment::name));
+        return all;
+    }
+
+    private SharedSegment segment(String name, RegistryEntry entry) throws IOException {
+        List<Holder> holders = new ArrayList<>();
+        for (HoldRecord hold : entry.holds()) {
+            ProcessKey process = hold.process();
+            holders.add(new Holder(process.pid(), process.start(),
+                    processes.isAlive(process) ? State.ALIVE : State.DEAD));
+        }
+        return new SharedSegment(name, files.size(path(name)), entry.lifespan().orElseThrow(), holders);
+    }
+
+    private String path(String name) {
+        return home + "/" + name;
+    }
+}

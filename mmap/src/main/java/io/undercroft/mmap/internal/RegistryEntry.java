@@ -1,0 +1,100 @@
+package io.undercroft.mmap.internal;
+
+import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.internal.HoldRecord.Role;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/// What the registry has under one name, seen from the segment that has the name now. Each record is the name of an
+/// empty file: `INODE.LIFESPAN` or `INODE.ROLE.PROCESS.NUMBER`.
+///
+/// Records of another inode are about a segment that had the name before, or was to get it and never did: nothing hangs
+/// on them. A name that is no record makes the entry unclear, and what is unclear is never over.
+///
+/// @param lifespan how long the name lasts; nothing if the segment is not registered
+/// @param holds the holds on the segment
+/// @param stale the records of other inodes
+/// @param isClear whether every name is a record, and the segment has one lifespan at most
+record RegistryEntry(Optional<Lifespan> lifespan, List<HoldRecord> holds, List<String> stale, boolean isClear) {
+    private static final Pattern LIFESPAN = Pattern
+            .compile("(\\d{1,18})\\.(UNTIL_UNLINKED|WITH_CREATOR|WITH_LAST_HOLDER)");
+
+    RegistryEntry {
+        holds = List.copyOf(holds);
+        stale = List.copyOf(stale);
+    }
+
+    /// Asks whether a process lives.
+    @FunctionalInterface
+    interface Liveness {
+        /// {@return whether a process lives}
+        ///
+        /// @param process which
+        /// @throws IOException if that cannot be found out
+        boolean isAlive(ProcessKey process) throws IOException;
+    }
+
+    /// Reads the names of files.
+    ///
+    /// @param inode of the segment that has the name now; -1 if there is none
+    /// @param files the names, whatever they are
+    /// @return what they say
+    static RegistryEntry of(long inode, Collection<String> files) {
+        List<Lifespan> lifespans = new ArrayList<>();
+        List<HoldRecord> holds = new ArrayList<>();
+        List<String> stale = new ArrayList<>();
+        boolean isClear = true;
+        for (String file : files) {
+            Optional<HoldRecord> hold = HoldRecord.parse(file);
+            Matcher lifespan = LIFESPAN.matcher(file);
+            boolean isLifespan = lifespan.matches();
+            if (hold.isPresent() && hold.get().inode() == inode) {
+                holds.add(hold.get());
+            } else if (isLifespan && Long.parseLong(lifespan.group(1)) == inode) {
+                lifespans.add(Lifespan.valueOf(lifespan.group(2)));
+            } else if (hold.isPresent() || isLifespan) {
+                stale.add(file);
+            } else {
+                isClear = false;
+            }
+        }
+        return new RegistryEntry(lifespans.stream().findFirst(), holds, stale, isClear && lifespans.size() <= 1);
+    }
+
+    /// {@return the record of a lifespan}
+    ///
+    /// @param inode of which segment
+    /// @param lifespan how long its name lasts
+    static String record(long inode, Lifespan lifespan) {
+        return inode + "." + lifespan.name();
+    }
+
+    /// {@return the same without one hold}
+    ///
+    /// @param hold which
+    RegistryEntry without(HoldRecord hold) {
+        return new RegistryEntry(lifespan, holds.stream().filter(each -> !each.equals(hold)).toList(), stale, isClear);
+    }
+
+    /// {@return whether nobody is left for whom the name lasts}
+    ///
+    /// @param processes tells who lives
+    /// @throws IOException if that cannot be found out
+    boolean isOver(Liveness processes) throws IOException {
+        if (!isClear || lifespan.isEmpty() || lifespan.get() == Lifespan.UNTIL_UNLINKED) {
+            return false;
+        }
+        for (HoldRecord hold : holds) {
+            boolean counts = lifespan.get() == Lifespan.WITH_LAST_HOLDER || hold.role() == Role.CREATOR;
+            if (counts && processes.isAlive(hold.process())) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

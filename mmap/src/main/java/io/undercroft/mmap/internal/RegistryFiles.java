@@ -1,0 +1,244 @@
+package io.undercroft.mmap.internal;
+
+import static io.undercroft.mmap.internal.Constant.LOCK_EX;
+import static io.undercroft.mmap.internal.Constant.LOCK_NB;
+import static io.undercroft.mmap.internal.Constant.LOCK_SH;
+import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
+import static io.undercroft.mmap.internal.Constant.O_CREAT;
+import static io.undercroft.mmap.internal.Constant.O_EXCL;
+import static io.undercroft.mmap.internal.Constant.O_NONBLOCK;
+import static io.undercroft.mmap.internal.Constant.O_RDONLY;
+import static io.undercroft.mmap.internal.Constant.O_RDWR;
+import static io.undercroft.mmap.internal.Constant.RAMFS_MAGIC;
+import static io.undercroft.mmap.internal.Constant.TMPFS_MAGIC;
+
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/// The steps that the registry is made of: each is one call of the system, which is done wholly or not at all, whenever
+/// the process is killed. (Not final, so that tests can end between two steps.)
+class RegistryFiles {
+    private static final int OWNER_ONLY = 0600;
+    private static final int FOLDER_OF_OWNER = 0700;
+    private static final int WRITABLE_BY_OTHERS = 0022;
+
+    private static final long NOBODY = -1;
+
+    private final Libc libc;
+
+    RegistryFiles(Libc libc) {
+        this.libc = libc;
+    }
+
+    /// {@return how long to wait for others. What they do takes some 100 µs.}
+    Duration patience() {
+        return Duration.ofSeconds(30);
+    }
+
+    /// {@return how long to wait for others when this process ends. What it does not do they do, when they find it dead.}
+    Duration patienceAtTheEnd() {
+        return Duration.ofSeconds(2);
+    }
+
+    /// {@return a new file, open for reading and writing}
+    int create(String path) throws ErrnoException {
+        return libc.open(path, Constant.flags(O_CREAT, O_EXCL, O_RDWR, O_CLOEXEC), OWNER_ONLY);
+    }
+
+    /// Makes a new file, empty.
+    void touch(String path) throws ErrnoException {
+        libc.close(create(path));
+    }
+
+    /// {@return a file or directory, open for reading, or nothing if it is not there}
+    OptionalInt open(String path) throws ErrnoException {
+        try {
+            return OptionalInt.of(libc.open(path, Constant.flags(O_RDONLY, O_CLOEXEC, O_NONBLOCK), 0));
+        } catch (ErrnoException e) {
+            if (e.errno() == ErrnoException.ENOENT) {
+                return OptionalInt.empty();
+            }
+            throw e;
+        }
+    }
+
+    /// {@return whether a file of the directory may get the number that a removed one had: on disks it does at once, in
+    /// memory file systems not before all numbers were used}
+    boolean reusesInodes(String folder) throws ErrnoException {
+        int type = libc.fileSystemType(folder);
+        return type != TMPFS_MAGIC.value() && type != RAMFS_MAGIC.value();
+    }
+
+    /// {@return a segment, open as the flags say}
+    int openSegment(String name, int flags) throws ErrnoException {
+        return libc.shmOpen("/" + name, flags | O_NONBLOCK.value(), 0);
+    }
+
+    /// Fails with [ErrnoException#ENODEV] if something has the name of a segment that has no bytes to be mapped: a pipe, a
+    /// directory, a link, a device.
+    void checkMemory(String path) throws IOException {
+        try {
+            BasicFileAttributes attributes = Files.readAttributes(HostPath.of(path), BasicFileAttributes.class,
+                    LinkOption.NOFOLLOW_LINKS);
+            if (!attributes.isRegularFile()) {
+                throw new ErrnoException("shm_open", ErrnoException.ENODEV);
+            }
+        } catch (NoSuchFileException gone) {
+            // To open it says so, too.
+        }
+    }
+
+    void close(int fd) {
+        libc.close(fd);
+    }
+
+    /// {@return whether the file is locked now, by this descriptor alone}
+    boolean tryLock(int fd) throws ErrnoException {
+        return libc.tryLock(fd, Constant.flags(LOCK_EX, LOCK_NB));
+    }
+
+    void unlock(int fd) {
+        libc.unlock(fd);
+    }
+
+    /// {@return whether somebody has locked the file}
+    boolean isLocked(int fd) throws ErrnoException {
+        return !libc.tryLock(fd, Constant.flags(LOCK_SH, LOCK_NB));
+    }
+
+    long inode(int fd) throws ErrnoException {
+        return libc.identity(fd).inode();
+    }
+
+    /// {@return which file has a path, or nothing if there is none}
+    Optional<Long> inode(String path) throws ErrnoException {
+        return libc.identity(path).map(FileIdentity::inode);
+    }
+
+    /// {@return the size of a file in bytes; 0 if it is not there}
+    long size(String path) throws IOException {
+        try {
+            return Files.size(HostPath.of(path));
+        } catch (NoSuchFileException gone) {
+            return 0;
+        }
+    }
+
+    /// Makes a directory for its owner only, unless something is there already.
+    void makeFolder(String path) throws ErrnoException {
+        try {
+            libc.mkdir(path, FOLDER_OF_OWNER);
+        } catch (ErrnoException e) {
+            if (e.errno() != ErrnoException.EEXIST) {
+                throw e;
+            }
+        }
+    }
+
+    /// Removes a directory, unless there is something in it, or it is gone, or no directory.
+    void removeFolder(String path) throws ErrnoException {
+        try {
+            libc.rmdir(path);
+        } catch (ErrnoException e) {
+            boolean isOccupied = e.errno() == Constant.ENOTEMPTY.value();
+            if (!isOccupied && e.errno() != ErrnoException.ENOENT && e.errno() != ErrnoException.ENOTDIR) {
+                throw e;
+            }
+        }
+    }
+
+    /// Removes a file.
+    ///
+    /// @return whether there was one
+    boolean remove(String path) throws ErrnoException {
+        try {
+            libc.unlink(path);
+            return true;
+        } catch (ErrnoException e) {
+            if (e.errno() == ErrnoException.ENOENT) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /// Gives a file another name, which nothing may have yet. This is the one step that may be two, on older systems:
+    /// then the file has both names between them.
+    void renameIfFree(String path, String name) throws ErrnoException {
+        if (!libc.renameIfFree(path, name)) {
+            libc.link(path, name);
+            libc.unlink(path);
+        }
+    }
+
+    void rename(String path, String name) throws ErrnoException {
+        libc.rename(path, name);
+    }
+
+    /// {@return the names in a directory; none if it is not there}
+    List<String> list(String path) throws IOException {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(HostPath.of(path))) {
+            List<String> names = new ArrayList<>();
+            files.forEach(file -> names.add(HostPath.name(file)));
+            return names;
+        } catch (NoSuchFileException | NotDirectoryException gone) {
+            return List.of();
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+    }
+
+    /// {@return whether it is a directory of this user}
+    boolean isOurs(String path) throws IOException {
+        try {
+            Map<String, Object> stat = stat(path);
+            return Boolean.TRUE.equals(stat.get("isDirectory")) && owner(stat) == libc.userId();
+        } catch (NoSuchFileException gone) {
+            return false;
+        }
+    }
+
+    /// Fails if the directory could have been made, or be changed, by somebody else.
+    void checkOwned(String path) throws IOException {
+        Map<String, Object> stat;
+        try {
+            stat = stat(path);
+        } catch (NoSuchFileException gone) {
+            return;
+        }
+        if (!Boolean.TRUE.equals(stat.get("isDirectory"))) {
+            throw new RegistryException(
+                    path + " is no directory, but has the name of the one that keeps who holds shared"
+                            + " memory; remove it");
+        }
+        if (owner(stat) != libc.userId()) {
+            throw new RegistryException(path + ", which keeps who holds shared memory, belongs to user " + owner(stat)
+                    + ", and this is user " + libc.userId() + "; have it removed");
+        }
+        if (stat.get("mode") instanceof Integer mode && (mode & WRITABLE_BY_OTHERS) != 0) {
+            throw new RegistryException(path + ", which keeps who holds shared memory, may be written by others; say"
+                    + " chmod 700 " + path);
+        }
+    }
+
+    private static Map<String, Object> stat(String path) throws IOException {
+        return Files.readAttributes(HostPath.of(path), "unix:uid,mode,isDirectory", LinkOption.NOFOLLOW_LINKS);
+    }
+
+    private static long owner(Map<String, Object> stat) {
+        return stat.get("uid") instanceof Integer owner ? Integer.toUnsignedLong(owner) : NOBODY;
+    }
+}

@@ -1,0 +1,104 @@
+package io.undercroft.mmap.internal;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.locks.LockSupport;
+
+/// The lock of the registry, which one process has at a time: `flock` on the directory itself, which the kernel takes
+/// back from a process that is killed.
+///
+/// The last one out removes the directory, so that one who waited may get the lock of a directory that is no longer
+/// there: it looks again, and then waits for the one that is.
+final class RegistryLock implements AutoCloseable {
+    private static final long FIRST_PAUSE = Duration.ofNanos(20_000).toNanos();
+    private static final long LONGEST_PAUSE = Duration.ofMillis(1).toNanos();
+
+    private final RegistryFiles files;
+    private final int fd;
+
+    private RegistryLock(RegistryFiles files, int fd) {
+        this.files = files;
+        this.fd = fd;
+    }
+
+    /// Waits for the lock of a directory, which is made if it is not there.
+    ///
+    /// @param files the steps
+    /// @param folder the directory
+    /// @param deadline until when
+    /// @return the lock
+    /// @throws RegistryException if the directory belongs to somebody else, or its lock is not to be had
+    /// @throws ErrnoException if the directory cannot be made or opened
+    static RegistryLock take(RegistryFiles files, String folder, Deadline deadline) throws IOException {
+        while (true) {
+            Optional<RegistryLock> lock = takeIfThere(files, folder, deadline);
+            if (lock.isPresent()) {
+                return lock.get();
+            }
+            files.makeFolder(folder);
+        }
+    }
+
+    private static Optional<RegistryLock> takeIfThere(RegistryFiles files, String folder, Deadline deadline)
+            throws IOException {
+        while (true) {
+            files.checkOwned(folder);
+            OptionalInt fd = files.open(folder);
+            if (fd.isEmpty()) {
+                return Optional.empty();
+            }
+            if (isTaken(files, folder, fd.getAsInt(), deadline)) {
+                return Optional.of(new RegistryLock(files, fd.getAsInt()));
+            }
+        }
+    }
+
+    /// Gives the lock back.
+    @Override
+    public void close() {
+        files.unlock(fd);
+        files.close(fd);
+    }
+
+    private static boolean isTaken(RegistryFiles files, String folder, int fd, Deadline deadline) throws IOException {
+        boolean taken = false;
+        try {
+            await(files, folder, fd, deadline);
+            // Again, as something else may have had the name before it was opened. Nobody else can put something in the
+            // place of a directory that is ours.
+            files.checkOwned(folder);
+            taken = files.inode(folder).equals(Optional.of(files.inode(fd)));
+        } finally {
+            if (!taken) {
+                files.unlock(fd);
+                files.close(fd);
+            }
+        }
+        return taken;
+    }
+
+    /// Asks again and again, as a call that waits could not be given up.
+    private static void await(RegistryFiles files, String folder, int fd, Deadline deadline) throws IOException {
+        long pause = FIRST_PAUSE;
+        boolean interrupted = false;
+        try {
+            while (!files.tryLock(fd)) {
+                if (deadline.nanosLeft() <= 0) {
+                    throw new RegistryException(
+                            folder + " is locked by another process for " + deadline.patience().toSeconds()
+                                    + " seconds; see who (fuser " + folder + "), and end it if it hangs");
+                }
+                LockSupport.parkNanos(pause);
+                pause = Math.min(2 * pause, LONGEST_PAUSE);
+                // An interrupt would let each pause end at once. It has to wait.
+                interrupted |= Thread.interrupted();
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package io.undercroft.mmap.internal;
+
+import io.undercroft.mmap.SharedSegment;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/// The names of shared memory, as this process makes, attaches and removes them. Safe for any thread.
+public sealed interface SegmentNames permits Registry, PlainNames {
+    /// {@return those of this process; only where the library can be called}
+    static SegmentNames ofThisProcess() {
+        return OfThisProcess.NAMES;
+    }
+
+    /// A segment that was opened.
+    ///
+    /// @param fd its descriptor
+    /// @param hold the hold on it; nothing if there is nothing to let go of
+    record Attached(int fd, Optional<Hold> hold) {}
+
+    /// Starts a segment without a name in mind.
+    ///
+    /// @return the draft
+    /// @throws IOException if there cannot be one
+    Draft draft() throws IOException;
+
+    /// Starts a segment whose name must be free, or be held by the dead only: then it is freed now.
+    ///
+    /// @param name the name, without a slash
+    /// @return the draft
+    /// @throws IOException if there cannot be one; [ErrnoException#EEXIST] if the name is in use
+    Draft draft(String name) throws IOException;
+
+    /// Opens a segment, and holds it.
+    ///
+    /// @param name the name, without a slash
+    /// @param flags how to open it
+    /// @return the segment
+    /// @throws IOException if it cannot be done; [ErrnoException#ENOENT] if there is none
+    Attached attach(String name, int flags) throws IOException;
+
+    /// Removes a name.
+    ///
+    /// @param name the name, without a slash
+    /// @return whether there was such a name
+    /// @throws IOException if it cannot be done
+    boolean unlink(String name) throws IOException;
+
+    /// {@return the segments that are known, by name}
+    ///
+    /// @throws IOException if that cannot be found out
+    List<SharedSegment> list() throws IOException;
+
+    /// Removes what the dead left: names that lasted no longer than they did, drafts, records.
+    ///
+    /// @return the segments whose names were removed
+    /// @throws IOException if that cannot be done
+    List<SharedSegment> gc() throws IOException;
+
+    /// Lets go of everything, at the end of this process.
+    void releaseAll();
+}
+
+/// Made when they are first asked for.
+final class OfThisProcess {
+    static final SegmentNames NAMES = make(Libc.find().orElseThrow());
+
+    private OfThisProcess() {}
+
+    private static SegmentNames make(Libc libc) {
+        SegmentNames names = Constant.namesAreFiles() ? Registry.beside("/dev/shm", libc) : new PlainNames(libc);
+        try {
+            Runtime.getRuntime().addShutdownHook(new Thread(names::releaseAll, "undercroft-shared-memory"));
+        } catch (IllegalStateException ending) {
+            // What is made while the JVM ends is left for others to collect.
+        }
+        return names;
+    }
+}
