@@ -49,15 +49,13 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Checkpoint implements AutoCloseable {
-    private final Path path;
     private final String format;
     private final MappedFile file;
     private final Contents contents;
     private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private Checkpoint(Path path, String format, MappedFile file, Contents contents) {
-        this.path = path;
+    private Checkpoint(String format, MappedFile file, Contents contents) {
         this.format = format;
         this.file = file;
         this.contents = contents;
@@ -82,18 +80,29 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
     /// @throws NoSuchElementException if the options name a snapshot that it has not
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
-        return open(path, options, new MapBudget(), file -> {
-            CheckpointFormat format = Formats.of(file);
-            Contents contents = format.open(file, options);
-            checkSnapshot(path, options, format.name(), contents);
-            return new Checkpoint(path, format.name(), file, contents);
-        });
+        return open(MappedFile.open(path, options.mapping()), Formats::of, options);
     }
 
     /// Opens a file of a set, with mappings out of a budget that it shares with the others.
     static Checkpoint open(Path path, Shard shard, OpenOptions options, MapBudget budget) throws IOException {
-        return open(path, options, budget, file -> new Checkpoint(path, new CroftFormat().name(), file,
-                CroftFormat.openShard(file, shard, options)));
+        return opened(MappedFile.open(path, options.mapping(), budget), file -> new Checkpoint(
+                new CroftFormat().name(), file, CroftFormat.openShard(file, shard, options)));
+    }
+
+    /// Tells the format of a file.
+    @FunctionalInterface
+    interface Sniffing {
+        CheckpointFormat formatOf(MappedFile file) throws IOException;
+    }
+
+    /// Opens what is mapped already. The file belongs to the checkpoint, and is closed if it cannot be opened.
+    static Checkpoint open(MappedFile mapped, Sniffing sniffing, OpenOptions options) throws IOException {
+        return opened(mapped, file -> {
+            CheckpointFormat format = sniffing.formatOf(file);
+            Contents contents = format.open(file, options);
+            checkSnapshot(file.path(), options, format.name(), contents);
+            return new Checkpoint(format.name(), file, contents);
+        });
     }
 
     @FunctionalInterface
@@ -101,14 +110,12 @@ public final class Checkpoint implements AutoCloseable {
         Checkpoint open(MappedFile file) throws IOException;
     }
 
-    private static Checkpoint open(Path path, OpenOptions options, MapBudget budget, Opening opening)
-            throws IOException {
-        MappedFile file = MappedFile.open(path, options.mapping(), budget);
+    private static Checkpoint opened(MappedFile file, Opening opening) throws IOException {
         try {
             return opening.open(file);
         } catch (FormatException e) {
             file.close();
-            throw e.withFile(path.toString());
+            throw e.withFile(file.path().toString());
         } catch (Throwable e) {
             file.close();
             throw e;
@@ -178,7 +185,12 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the file}
     public Path path() {
-        return path;
+        return file.path();
+    }
+
+    /// {@return whether this is open, and its path, or its name in shared memory, still means the file that was opened}
+    boolean isCurrent() throws IOException {
+        return !closed.get() && file.isCurrent();
     }
 
     /// {@return the state tree, as [io.undercroft.serializer.state] describes it; the same objects at every call}
@@ -211,7 +223,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if what describes it is damaged, or its elements are
     public Tensor tensor(String name) {
         return contents.tensor(name).orElseThrow(() -> new NoSuchElementException(
-                path + " has no tensor '" + FormatException.quote(name) + "' among its " + names().size()));
+                path() + " has no tensor '" + FormatException.quote(name) + "' among its " + names().size()));
     }
 
     /// {@return the storages in the order in which the state first uses them}
@@ -259,11 +271,11 @@ public final class Checkpoint implements AutoCloseable {
     /// @return a way to wait for the end, or to end it before
     /// @throws IllegalStateException if this is closed
     public Scrub scrub(Consumer<Damage> found) {
-        Scrub scrub = Scrub.start(contents, path.toString(), found);
+        Scrub scrub = Scrub.start(contents, path().toString(), found);
         scrubs.add(scrub);
         if (closed.get()) {
             scrub.close();
-            throw new IllegalStateException(path + " is closed");
+            throw new IllegalStateException(path() + " is closed");
         }
         return scrub;
     }
@@ -284,6 +296,6 @@ public final class Checkpoint implements AutoCloseable {
     /// {@return the file and its format}
     @Override
     public String toString() {
-        return path + " (" + format + ")";
+        return path() + " (" + format + ")";
     }
 }

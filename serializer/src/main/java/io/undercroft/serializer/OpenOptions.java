@@ -44,7 +44,7 @@ public final class OpenOptions {
     /// Writing through a shared mapping changes the file under its own checksums: [Checkpoint#verify] then reports what was
     /// written as damage. It is meant for copies in shared memory that nobody archives. A `.croft` storage that is partly
     /// zeros, stands partly in another file, or has bytes in common with another storage, has not all its bytes for its own
-    /// in the file, and cannot be mapped shared.
+    /// in the file, and cannot be mapped shared; [SaveOptions#writableInPlace] makes files without such storages.
     ///
     /// @param mode copy-on-write (the file never changes), read-only, or shared (writes reach the file)
     /// @return the changed options

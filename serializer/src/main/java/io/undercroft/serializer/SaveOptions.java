@@ -36,7 +36,7 @@ public final class SaveOptions {
     }
 
     private enum Extent {
-        REACHED, WHOLE
+        REACHED, WHOLE, WITH_ZEROS
     }
 
     /// What is said about a commit.
@@ -110,7 +110,7 @@ public final class SaveOptions {
 
     /// Chooses which storages may share bytes.
     ///
-    /// @param which [Sharing#IDENTITY] for a file that is to be mapped so that writes reach it
+    /// @param which whether equal bytes stand in the file once
     /// @return the changed options
     public SaveOptions sharing(Sharing which) {
         Objects.requireNonNull(which, "which");
@@ -145,7 +145,16 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions wholeStorages() {
-        return new SaveOptions(metadata, stamp, dedup, Extent.WHOLE, chunkLog2);
+        return new SaveOptions(metadata, stamp, dedup, savesZeros() ? extent : Extent.WHOLE, chunkLog2);
+    }
+
+    /// Gives every storage all of its bytes in the file, zeros too, and shares none of them with another, as a file wants it
+    /// that is to be mapped so that writes reach it: [OpenOptions#mapping]. It is larger, and otherwise like any other. This
+    /// goes before what [#sharing(Sharing)] says.
+    ///
+    /// @return the changed options
+    public SaveOptions writableInPlace() {
+        return new SaveOptions(metadata, stamp, dedup, Extent.WITH_ZEROS, chunkLog2);
     }
 
     /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. A file that is appended to keeps its
@@ -184,7 +193,7 @@ public final class SaveOptions {
 
     /// {@return which storages may share bytes}
     public Sharing sharing() {
-        return dedup.sharing;
+        return savesZeros() ? Sharing.IDENTITY : dedup.sharing;
     }
 
     /// {@return the files whose bytes are referred to}
@@ -199,7 +208,12 @@ public final class SaveOptions {
 
     /// {@return whether all bytes of all storages are saved}
     public boolean savesWholeStorages() {
-        return extent == Extent.WHOLE;
+        return extent != Extent.REACHED;
+    }
+
+    /// {@return whether zeros are saved as bytes, and not only their number}
+    public boolean savesZeros() {
+        return extent == Extent.WITH_ZEROS;
     }
 
     /// {@return the size of chunks in a new file, in bytes}

@@ -13,6 +13,9 @@
 /// [Checkpoint.verify][io.undercroft.serializer.Checkpoint#verify]; of a file that is damaged,
 /// [Salvage][io.undercroft.serializer.Salvage] gives what is sound.
 ///
+/// A state in shared memory is one image that all processes map: [Published][io.undercroft.serializer.Published]. Who goes on
+/// with the newest of several versions takes leases from a [Follower][io.undercroft.serializer.Follower].
+///
 /// Parameters and results are never null unless they say so.
 @NullMarked
 package io.undercroft.serializer;

@@ -13,6 +13,7 @@ import io.undercroft.format.Layout;
 import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
 import io.undercroft.format.UnknownSection;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -246,6 +247,27 @@ class UnusualWritesTest {
     void whatNoTensorSpansIsNotSavedByIdentity() throws IOException {
         Tensor part = Tensor.of(noise(1000, 1)).narrow(0, 0, 10);
         assertThat(Checkpoint.save(path, List.of(part), OPTIONS.wholeStorages()).identity()).isZero();
+    }
+
+    @Test
+    void aFileToBeWrittenToInPlaceHasAllBytesOfEveryStorage() throws IOException {
+        Tensor zeros = Tensor.zeros(DType.UINT8, 3 * CHUNK);
+        Map<String, Object> state = Map.of("a", Tensor.of(noise(2 * CHUNK, 1)), "same", Tensor.of(noise(2 * CHUNK, 1)),
+                "zeros", zeros, "part", Tensor.zeros(DType.UINT8, 4 * CHUNK).narrow(0, 0, 10));
+        DedupReport report = Checkpoint.save(path, state, OPTIONS.writableInPlace());
+        assertThat(report.written()).isEqualTo(report.storages()).isEqualTo(11 * CHUNK);
+        OpenOptions shared = OpenOptions.defaults().mapping(MapMode.SHARED);
+        try (Checkpoint checkpoint = Checkpoint.open(path, shared)) {
+            checkpoint.tensor("zeros").setLong(7, 2 * CHUNK);
+            checkpoint.tensor("same").setLong(1, 0);
+            checkpoint.tensor("part").setLong(2, 9);
+        }
+        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+            assertThat(checkpoint.tensor("zeros").getLong(2 * CHUNK)).isEqualTo(7);
+            assertThat(checkpoint.tensor("part").getLong(9)).isEqualTo(2);
+            assertThat(checkpoint.tensor("same").getLong(0)).isEqualTo(1);
+            assertThat(checkpoint.tensor("a").contentEquals((Tensor) state.get("a"))).isTrue();
+        }
     }
 
     @Test

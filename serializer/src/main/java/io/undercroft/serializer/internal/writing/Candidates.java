@@ -6,6 +6,7 @@ import io.undercroft.format.ExtentKind;
 import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.Snapshot;
 import io.undercroft.format.StorageRecord;
+import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -159,7 +160,7 @@ final class Candidates implements AutoCloseable {
 
     private static boolean isSameMapped(MemorySegment bytes, MemorySegment there) throws IOException {
         try {
-            return RawBytes.areSame(bytes, there);
+            return Faults.haveSameBytes(bytes, there);
         } catch (InternalError e) {
             throw new IOException("a file was truncated while its bytes were compared", e);
         }
@@ -169,7 +170,7 @@ final class Candidates implements AutoCloseable {
         for (long done = 0; done < bytes.byteSize(); done += PIECE) {
             MemorySegment there = piece.asSlice(0, Math.min(PIECE, bytes.byteSize() - done));
             file.read(offset + done, there);
-            if (!RawBytes.areSame(bytes.asSlice(done, there.byteSize()), there)) {
+            if (!Faults.haveSameBytes(bytes.asSlice(done, there.byteSize()), there)) {
                 return false;
             }
         }

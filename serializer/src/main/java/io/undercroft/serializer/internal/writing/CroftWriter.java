@@ -1,9 +1,12 @@
 package io.undercroft.serializer.internal.writing;
 
+import io.undercroft.format.ByteSource;
+import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.disk.WriterLock;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
@@ -44,20 +47,24 @@ public final class CroftWriter {
 
     /// Says what an interruption and a fault in mapped memory mean; the exceptions of the system say nothing.
     static <T> T guarded(Path path, Work<T> work) throws IOException {
+        return guarded(path.toString(), work);
+    }
+
+    private static <T> T guarded(String file, Work<T> work) throws IOException {
         try {
             if (Thread.currentThread().isInterrupted()) {
                 throw new ClosedByInterruptException();
             }
             return work.run();
         } catch (ClosedByInterruptException e) {
-            throw unchanged(path, "the thread that saves was interrupted", e);
+            throw unchanged(file, "the thread that saves was interrupted", e);
         } catch (InternalError e) {
-            throw unchanged(path, "a file was truncated while it was mapped", e);
+            throw unchanged(file, "a file was truncated while it was mapped", e);
         }
     }
 
-    private static IOException unchanged(Path path, String what, Throwable cause) {
-        var failure = new FileSystemException(path.toString(), null, what + "; no file was made or changed");
+    private static IOException unchanged(String file, String what, Throwable cause) {
+        var failure = new FileSystemException(file, null, what + "; no file was made or changed");
         failure.initCause(cause);
         return failure;
     }
@@ -74,17 +81,42 @@ public final class CroftWriter {
     }
 
     private DedupReport saveUnlocked(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        int chunkLog2 = Long.numberOfTrailingZeros(options.chunkSize());
-        try (NamedBases bases = NamedBases.open(options, AtomicFile.target(path), chunkLog2);
+        try (NamedBases bases = NamedBases.open(options, AtomicFile.target(path), chunkLog2(options));
                 AtomicFile file = AtomicFile.create(path, disk)) {
-            StateWriter.Draft draft = StateWriter.write(state, options, bases,
-                    Destination.ofNewFile(file, file.file(), chunkLog2));
-            NewFile pages = new NewFile(file, chunkLog2, options.uuid().orElse(null));
-            pages.add(draft.index(), draft.end(), timeMillis(options), options.message());
-            pages.finish();
+            DedupReport report = write(state, options, bases, file, file.file());
             file.commit();
-            return draft.report();
+            return report;
         }
+    }
+
+    /// Saves a state as a new file in shared memory; see [io.undercroft.serializer.Published#publish].
+    ///
+    /// @param draft where it goes; nobody sees it until the caller gives it a name
+    /// @param name the name that it is to get, for messages
+    /// @param state the root of the tree
+    /// @param options what else to save, and how
+    /// @return what became of the bytes
+    /// @throws IOException if writing fails
+    public static DedupReport draft(SharedMemoryDraft draft, String name, @Nullable Object state, SaveOptions options)
+            throws IOException {
+        return guarded(name, () -> {
+            try (NamedBases bases = NamedBases.open(options, null, chunkLog2(options))) {
+                DraftFile file = new DraftFile(draft);
+                return write(state, options, bases, file, file);
+            }
+        });
+    }
+
+    /// Writes a new file, from its first extent to its header.
+    private static DedupReport write(@Nullable Object state, SaveOptions options, NamedBases bases, Sink sink,
+            ByteSource source) throws IOException {
+        int chunkLog2 = chunkLog2(options);
+        StateWriter.Draft draft = StateWriter.write(state, options, bases,
+                Destination.ofNewFile(sink, source, chunkLog2));
+        NewFile pages = new NewFile(sink, chunkLog2, options.uuid().orElse(null));
+        pages.add(draft.index(), draft.end(), timeMillis(options), options.message());
+        pages.finish();
+        return draft.report();
     }
 
     /// Writes a state as a sealed file; see [io.undercroft.serializer.CroftFile#stream].
@@ -96,7 +128,7 @@ public final class CroftWriter {
     /// @throws IOException if reading or writing fails; what was written is no file then
     public static DedupReport stream(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {
-        int chunkLog2 = Long.numberOfTrailingZeros(options.chunkSize());
+        int chunkLog2 = chunkLog2(options);
         try (NamedBases bases = NamedBases.open(options, null, chunkLog2)) {
             SealedFile file = new SealedFile(channel, options.uuid().orElseGet(UUID::randomUUID), chunkLog2);
             StateWriter.Draft draft = StateWriter.write(state, options, bases,
@@ -104,6 +136,10 @@ public final class CroftWriter {
             file.finish(draft.index(), draft.end(), timeMillis(options), options.message());
             return draft.report();
         }
+    }
+
+    private static int chunkLog2(SaveOptions options) {
+        return Long.numberOfTrailingZeros(options.chunkSize());
     }
 
     static long timeMillis(SaveOptions options) {

@@ -87,7 +87,7 @@ final class NamedBases implements AutoCloseable {
     private static Path root(SaveOptions options, @Nullable Path target) {
         return options.root().or(() -> Optional.ofNullable(target).map(Path::getParent))
                 .orElseThrow(() -> new IllegalArgumentException(
-                        "a stream lies in no directory; set SaveOptions.root to one above the bases"));
+                        "a stream and shared memory lie in no directory; set SaveOptions.root to one above the bases"));
     }
 
     private void add(Path path, Path root, @Nullable Path target) throws IOException {

@@ -3,29 +3,12 @@ package io.undercroft.serializer.internal.writing;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Looks at bytes in place, of any segment, mapped ones too.
-///
-/// [MemorySegment#mismatch] would be as fast, but on a mapped file that is truncated meanwhile it takes the JVM down: it is
-/// an intrinsic. The accesses here throw [InternalError] then.
+/// Looks at bytes in place, of any segment, mapped ones too: where a file was cut meanwhile, that throws [InternalError].
 final class RawBytes {
     /// What is looked at before the answer so far counts. A loop without a way out is one that the compiler makes wide.
     private static final int PIECE = 1 << 14;
 
     private RawBytes() {}
-
-    /// {@return whether two segments of the same size hold the same bytes}
-    ///
-    /// @param one a segment
-    /// @param other another one
-    static boolean areSame(MemorySegment one, MemorySegment other) {
-        for (long from = 0; from < one.byteSize(); from += PIECE) {
-            long length = Math.min(PIECE, one.byteSize() - from);
-            if (difference(one.asSlice(from, length), other.asSlice(from, length), (int) length) != 0) {
-                return false;
-            }
-        }
-        return true;
-    }
 
     /// {@return whether all bytes of a segment are zero}
     ///
@@ -38,18 +21,6 @@ final class RawBytes {
             }
         }
         return true;
-    }
-
-    private static long difference(MemorySegment one, MemorySegment other, int length) {
-        long bits = 0;
-        int words = length & -Long.BYTES;
-        for (int at = 0; at < words; at += Long.BYTES) {
-            bits |= one.get(ValueLayout.JAVA_LONG_UNALIGNED, at) ^ other.get(ValueLayout.JAVA_LONG_UNALIGNED, at);
-        }
-        for (int at = words; at < length; at++) {
-            bits |= one.get(ValueLayout.JAVA_BYTE, at) ^ other.get(ValueLayout.JAVA_BYTE, at);
-        }
-        return bits;
     }
 
     private static long union(MemorySegment bytes, int length) {

@@ -71,7 +71,7 @@ final class StateWriter {
         destination.unknownSections().forEach(index::addUnknownSection);
         Reach reach = options.savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
         try (Candidates candidates = candidates(options);
-                StorageWriter writer = new StorageWriter(destination, reach, candidates, options.sharing())) {
+                StorageWriter writer = new StorageWriter(destination, reach, candidates, options)) {
             addStorages(extents(writer));
             addTensors();
             MemorySegment bytes = index.build(destination.sequence());

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.ExtentDigester;
 import io.undercroft.format.ExtentSums;
 import io.undercroft.format.Layout;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -22,7 +23,7 @@ final class StorageWriter implements AutoCloseable {
     private final Destination destination;
     private final Reach reach;
     private final Candidates candidates;
-    private final Sharing sharing;
+    private final SaveOptions options;
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment buffer;
     private final ExtentDigester digester;
@@ -34,12 +35,12 @@ final class StorageWriter implements AutoCloseable {
     /// @param destination the file
     /// @param reach which bytes are worth saving
     /// @param candidates where bytes stand already
-    /// @param sharing whether chunks may share bytes
-    StorageWriter(Destination destination, Reach reach, Candidates candidates, Sharing sharing) {
+    /// @param options whether chunks may share bytes, and whether zeros are written
+    StorageWriter(Destination destination, Reach reach, Candidates candidates, SaveOptions options) {
         this.destination = destination;
         this.reach = reach;
         this.candidates = candidates;
-        this.sharing = sharing;
+        this.options = options;
         this.buffer = arena.allocate(1L << destination.chunkLog2(), Storage.ALIGNMENT);
         this.digester = new ExtentDigester(destination.chunkLog2());
         this.position = destination.start();
@@ -65,7 +66,8 @@ final class StorageWriter implements AutoCloseable {
         if (storage.isMeta()) {
             return storage.nbytes() == 0 ? List.of() : List.of(new Extent.Zero(storage.nbytes()));
         }
-        Predecessor before = new Predecessor(sharing == Sharing.CONTENT ? destination.parent() : null, number);
+        Predecessor before = new Predecessor(options.sharing() == Sharing.CONTENT ? destination.parent() : null,
+                number);
         List<Extent> extents = new ArrayList<>();
         long written = tally.written();
         for (long done = 0; done < storage.nbytes(); done += buffer.byteSize()) {
@@ -100,7 +102,7 @@ final class StorageWriter implements AutoCloseable {
             return;
         }
         ExtentSums sums = sum(chunk);
-        Place place = sharing == Sharing.CONTENT
+        Place place = options.sharing() == Sharing.CONTENT
                 ? candidates.find(chunk, sums.digest(), alignment, end(extents), null)
                 : null;
         extents.add(new Extent.Stored(place == null ? append(storage, chunk, sums) : place, sums));
@@ -114,9 +116,9 @@ final class StorageWriter implements AutoCloseable {
         }
     }
 
-    private static boolean isLeftOut(Storage storage, MemorySegment chunk) throws IOException {
+    private boolean isLeftOut(Storage storage, MemorySegment chunk) throws IOException {
         try {
-            return storage.nbytes() >= Layout.MAPPING_ALIGNMENT && RawBytes.areZero(chunk);
+            return !options.savesZeros() && storage.nbytes() >= Layout.MAPPING_ALIGNMENT && RawBytes.areZero(chunk);
         } catch (InternalError e) {
             throw truncated(storage, e);
         }

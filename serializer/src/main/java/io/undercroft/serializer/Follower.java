@@ -1,0 +1,133 @@
+package io.undercroft.serializer;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.SharedMemoryException;
+import io.undercroft.mmap.SharedMemoryException.Reason;
+import java.io.IOException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+
+/// A published name that is followed: gives the newest version of the state to each piece of work. Made by
+/// [Published#follow].
+///
+/// ```java
+/// try (Follower weights = Published.follow("weights")) {
+///     while (true) {
+///         Request request = requests.take();
+///         try (Follower.Lease lease = weights.lease()) {
+///             answer(request, lease.checkpoint());            // one version from beginning to end
+///         }
+///     }
+/// }
+/// ```
+///
+/// A lease that is taken after a version was published has that version or a later one. Whether there is a newer one costs a
+/// look at the name, a few microseconds; each version is opened once, and closed with the last lease on it when it is no
+/// longer the newest. While nothing has the name, the last version stays.
+///
+/// **Threads.** All methods may be called from several threads at once.
+public final class Follower implements AutoCloseable {
+    private final String name;
+    private final OpenOptions options;
+    private Version newest;
+    private boolean closed;
+
+    /// A version that is open, and how many hold it: the leases on it, and the follower while it is the newest.
+    private static final class Version {
+        private final Checkpoint checkpoint;
+        private final AtomicLong holders = new AtomicLong(1);
+
+        Version(Checkpoint checkpoint) {
+            this.checkpoint = checkpoint;
+        }
+
+        /// Called by those who know that it is held.
+        Version retain() {
+            holders.incrementAndGet();
+            return this;
+        }
+
+        void release() {
+            if (holders.decrementAndGet() == 0) {
+                checkpoint.close();
+            }
+        }
+    }
+
+    /// A hold on one version of the state, in whatever thread.
+    public static final class Lease implements AutoCloseable {
+        private final Version version;
+        private final AtomicBoolean closed = new AtomicBoolean();
+
+        private Lease(Version version) {
+            this.version = version;
+        }
+
+        /// {@return the state, open until the lease is closed} Nobody else should close it: that takes it from all who have
+        /// it. A storage that was retained stays usable longer.
+        ///
+        /// @throws IllegalStateException if the lease is closed
+        public Checkpoint checkpoint() {
+            if (closed.get()) {
+                throw new IllegalStateException("the lease is closed; take a new one");
+            }
+            return version.checkpoint;
+        }
+
+        /// Gives the version back. The second and later calls do nothing.
+        @Override
+        public void close() {
+            if (closed.compareAndSet(false, true)) {
+                version.release();
+            }
+        }
+    }
+
+    Follower(String name, OpenOptions options) throws IOException {
+        this.name = name;
+        this.options = options;
+        this.newest = new Version(Published.attach(name, options));
+    }
+
+    /// Takes the newest version.
+    ///
+    /// @return a hold on it, to be closed when the work is done
+    /// @throws FormatException if what has the name now is no published state
+    /// @throws IOException if the newest version cannot be opened. The one before stays open, and the next call tries again
+    /// @throws IllegalStateException if this is closed
+    public synchronized Lease lease() throws IOException {
+        if (closed) {
+            throw new IllegalStateException("the follower of " + name + " is closed");
+        }
+        if (!newest.checkpoint.isCurrent()) {
+            renew();
+        }
+        return new Lease(newest.retain());
+    }
+
+    private void renew() throws IOException {
+        try {
+            Version before = newest;
+            newest = new Version(Published.attach(name, options));
+            before.release();
+        } catch (SharedMemoryException e) {
+            if (e.reason() != Reason.NOT_FOUND) {
+                throw e;
+            }
+        }
+    }
+
+    /// {@return the name that is followed}
+    public String name() {
+        return name;
+    }
+
+    /// Lets go of the newest version. Leases stay good. The second and later calls do nothing.
+    @Override
+    public synchronized void close() {
+        if (!closed) {
+            closed = true;
+            newest.release();
+        }
+    }
+}

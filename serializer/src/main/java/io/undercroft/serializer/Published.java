@@ -1,0 +1,218 @@
+package io.undercroft.serializer;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.MapBudget;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.SharedMemory;
+import io.undercroft.mmap.SharedMemoryDraft;
+import io.undercroft.mmap.SharedMemoryException;
+import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.serializer.internal.CroftFormat;
+import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Storage;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+
+/// A state in shared memory, for all processes of this user on this host: its storages, each once, and the index, in one
+/// segment, which is a `.croft` file like any other.
+///
+/// ```java
+/// Published.publish("weights", state, SaveOptions.defaults());     // one process
+///
+/// try (Checkpoint c = Published.attach("weights")) {               // any other
+///     Tensor embed = c.tensor("transformer.wte.weight");           // the same memory in all of them
+/// }
+/// ```
+///
+/// **Readers** attach without copying: however many they are, the bytes are in memory once. By default their storages are
+/// mapped copy-on-write, so that what one writes no other sees. Tensors that shared a storage when they were published share
+/// one in every process.
+///
+/// **Versions.** Publishing under the name of a state replaces that, in one step: who attaches gets the old state or the new
+/// one, whole. Who is attached keeps the old one until it is closed, and its memory is given back then. So a change
+/// is a new version. [#follow] attaches to the newest for each piece of work.
+///
+/// **Names** are those of [SharedMemory], and go when their [Lifespan] says so. On Linux `/dev/shm/NAME` is the file, for any
+/// program that reads `.croft` files. (Elsewhere nothing can be published: [Reason#UNSUPPORTED].)
+///
+/// **Lifetime.** The object is a hold of the publisher. Closing it matters for names that go with their holders, and to
+/// nobody who is attached. **Threads.** All methods may be called from several threads at once.
+public final class Published implements AutoCloseable {
+    private final SharedMemory memory;
+    private final DedupReport report;
+
+    private Published(SharedMemory memory, DedupReport report) {
+        this.memory = memory;
+        this.report = report;
+    }
+
+    /// Publishes an open checkpoint, with its metadata, until somebody calls [#unpublish].
+    ///
+    /// @param name the name, with or without a slash in front; a state that has it already is replaced
+    /// @param checkpoint what to publish; may be closed afterwards
+    /// @return the publisher's hold
+    /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
+    /// @throws FormatException if shared memory of that name is there that is no published state
+    /// @throws IOException if reading or writing fails; what had the name has it still
+    public static Published publish(String name, Checkpoint checkpoint) throws IOException {
+        return publish(name, checkpoint.state(), SaveOptions.defaults().metadata(checkpoint.metadata()));
+    }
+
+    /// Publishes a state until somebody calls [#unpublish].
+    ///
+    /// @param name the name, with or without a slash in front; a state that has it already is replaced
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to publish, and how; [SaveOptions#writableInPlace] for readers that are to see what others
+    ///     write
+    /// @return the publisher's hold
+    /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
+    /// @throws FormatException if shared memory of that name is there that is no published state
+    /// @throws IOException if reading or writing fails; what had the name has it still
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public static Published publish(String name, @Nullable Object state, SaveOptions options) throws IOException {
+        return publish(name, state, options, Lifespan.UNTIL_UNLINKED);
+    }
+
+    /// Publishes a state. All of its memory is set aside before anybody sees it.
+    ///
+    /// @param name the name, with or without a slash in front; a state that has it already is replaced
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to publish, and how
+    /// @param lifespan when the name goes
+    /// @return the publisher's hold
+    /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
+    /// @throws FormatException if shared memory of that name is there that is no published state
+    /// @throws IOException if reading or writing fails; what had the name has it still
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public static Published publish(String name, @Nullable Object state, SaveOptions options, Lifespan lifespan)
+            throws IOException {
+        checkName(name);
+        try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
+            DedupReport report = CroftWriter.draft(draft, name, state, options);
+            return new Published(draft.publish(name, lifespan), report);
+        } catch (SharedMemoryException e) {
+            throw e.reason() == Reason.FULL ? full(name, state, e) : e;
+        }
+    }
+
+    /// Says how much was wanted in all: writing knows only the piece that had no room.
+    private static SharedMemoryException full(String name, @Nullable Object state, SharedMemoryException cause) {
+        long nbytes = StateIndex.of(state).storages().stream().filter(storage -> !storage.isMeta())
+                .mapToLong(Storage::nbytes).sum();
+        return new SharedMemoryException(Reason.FULL,
+                name + ": there is no room for this state, whose storages have " + nbytes + " bytes: "
+                        + cause.getMessage(),
+                cause);
+    }
+
+    /// Fails, before anything is written, if the name is not valid or something else has it.
+    private static void checkName(String name) throws IOException {
+        try (MappedFile before = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget())) {
+            format(before);
+        } catch (FormatException e) {
+            throw e.withFile(name);
+        } catch (SharedMemoryException e) {
+            if (e.reason() != Reason.NOT_FOUND) {
+                throw e;
+            }
+        }
+    }
+
+    /// Opens what is published, copy-on-write.
+    ///
+    /// @param name the name, with or without a slash in front
+    /// @return the newest version; it stays this one until it is closed
+    /// @throws SharedMemoryException if the name is not valid, or nothing has it
+    /// @throws FormatException if the shared memory of that name is no published state
+    /// @throws IOException if it cannot be read
+    public static Checkpoint attach(String name) throws IOException {
+        return attach(name, OpenOptions.defaults());
+    }
+
+    /// Opens what is published.
+    ///
+    /// @param name the name, with or without a slash in front
+    /// @param options how; where it is mapped shared, processes see what others write
+    /// @return the newest version; it stays this one until it is closed
+    /// @throws SharedMemoryException if the name is not valid, or nothing has it
+    /// @throws FormatException if the shared memory of that name is no published state
+    /// @throws IOException if it cannot be read
+    public static Checkpoint attach(String name, OpenOptions options) throws IOException {
+        return Checkpoint.open(MappedFile.attach(name, options.mapping(), new MapBudget()), Published::format, options);
+    }
+
+    /// Starts to follow a name, for a program that works on with whatever is the newest version.
+    ///
+    /// @param name the name, with or without a slash in front
+    /// @return what gives the newest version, copy-on-write
+    /// @throws SharedMemoryException if the name is not valid, or nothing has it yet
+    /// @throws FormatException if the shared memory of that name is no published state
+    /// @throws IOException if it cannot be read
+    public static Follower follow(String name) throws IOException {
+        return follow(name, OpenOptions.defaults());
+    }
+
+    /// Starts to follow a name, for a program that works on with whatever is the newest version.
+    ///
+    /// @param name the name, with or without a slash in front
+    /// @param options how each version is opened
+    /// @return what gives the newest version
+    /// @throws SharedMemoryException if the name is not valid, or nothing has it yet
+    /// @throws FormatException if the shared memory of that name is no published state
+    /// @throws IOException if it cannot be read
+    public static Follower follow(String name, OpenOptions options) throws IOException {
+        return new Follower(name, options);
+    }
+
+    /// Takes a name away. Who is attached keeps what he has.
+    ///
+    /// @param name the name, with or without a slash in front
+    /// @return whether there was such a name
+    /// @throws SharedMemoryException if the name is not valid or belongs to somebody else
+    /// @throws FormatException if shared memory of that name is there that is no published state; it stays
+    /// @throws IOException if it cannot be read
+    public static boolean unpublish(String name) throws IOException {
+        checkName(name);
+        return SharedMemory.unlink(name);
+    }
+
+    private static CheckpointFormat format(MappedFile file) throws IOException {
+        CroftFormat croft = new CroftFormat();
+        if (!croft.matches(file)) {
+            throw new FormatException("CROFT-PUBLISHED", "this shared memory is no published state", 0,
+                    "Ask who made it what it holds, or take another name");
+        }
+        return croft;
+    }
+
+    /// {@return the name, without a slash}
+    public String name() {
+        return memory.name();
+    }
+
+    /// {@return how much shared memory it takes, in bytes}
+    public long nbytes() {
+        return memory.nbytes();
+    }
+
+    /// {@return what became of the bytes of the state}
+    public DedupReport report() {
+        return report;
+    }
+
+    /// Lets go. The second and later calls do nothing.
+    @Override
+    public void close() {
+        memory.close();
+    }
+
+    /// {@return the name and the size, for messages}
+    @Override
+    public String toString() {
+        return "published as " + memory;
+    }
+}

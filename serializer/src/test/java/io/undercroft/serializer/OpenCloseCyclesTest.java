@@ -1,0 +1,76 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Opening and closing a checkpoint leaves nothing in this process.
+@EnabledOnOs(OS.LINUX)
+class OpenCloseCyclesTest {
+    private static final int CYCLES = 10_000;
+    /// What the JVM may map meanwhile for itself, of the thousands that would be there if one was left each time.
+    private static final long NOISE = 50;
+
+    @TempDir
+    Path folder;
+
+    @FunctionalInterface
+    private interface Opening {
+        Checkpoint open() throws IOException;
+    }
+
+    @Test
+    void tenThousandCyclesLeaveAsManyMapsAndDescriptorsAsBefore() throws IOException {
+        Map<String, Object> state = Map.of("weight", Tensor.arange(DType.FLOAT32, 100_000));
+        Path file = folder.resolve("cycles.croft");
+        String name = "croft-cycles-" + UUID.randomUUID();
+        Checkpoint.save(file, state);
+        Published.publish(name, state, SaveOptions.defaults()).close();
+        try {
+            assertNothingStays(() -> Checkpoint.open(file));
+            assertNothingStays(() -> Published.attach(name));
+        } finally {
+            Published.unpublish(name);
+        }
+    }
+
+    private static void assertNothingStays(Opening opening) throws IOException {
+        cycle(opening, CYCLES / 10);
+        long maps = maps();
+        long descriptors = descriptors();
+        cycle(opening, CYCLES);
+        assertThat(descriptors()).isEqualTo(descriptors);
+        assertThat(maps()).isBetween(maps - NOISE, maps + NOISE);
+    }
+
+    private static void cycle(Opening opening, int count) throws IOException {
+        for (int i = 0; i < count; i++) {
+            try (Checkpoint c = opening.open()) {
+                assertThat(c.tensor("weight").getDouble(i)).isEqualTo(i);
+            }
+        }
+    }
+
+    private static long maps() throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.count();
+        }
+    }
+
+    private static long descriptors() throws IOException {
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            return open.count();
+        }
+    }
+}
