@@ -23,7 +23,7 @@ final class Arguments {
     private static final String LOCATION = "--map-location";
     private static final String BASE = "--base";
     private static final String WHOLE = "--whole-storages";
-    private static final String SHARING = "--sharing";
+    static final String SHARING = "--sharing";
     private static final String CHUNK = "--chunk";
     private static final String KNOWN_FILE = "A .croft or .pt file.";
 
@@ -53,6 +53,11 @@ final class Arguments {
 
     static ArgSpec knownFile(String label) {
         return file(label, KNOWN_FILE);
+    }
+
+    static ArgSpec sharedName() {
+        return PositionalParamSpec.builder().paramLabel("NAME").type(String.class).required(true)
+                .description("A name of shared memory, such as weights.").build();
     }
 
     static ArgSpec flag(String name, String description) {
@@ -109,6 +114,10 @@ final class Arguments {
 
     Path path(int position) {
         return line.matchedPositionalValue(position, Path.of(""));
+    }
+
+    String word(int position) {
+        return line.matchedPositionalValue(position, "");
     }
 
     List<Path> paths(int first) {

@@ -39,6 +39,7 @@ public final class Croft {
                 _ -> run.of(() -> Quickstart.run(out, err))));
         subcommands.putAll(new ReadingCommands(out, run).all());
         subcommands.putAll(new SavingCommands(out, run).all());
+        subcommands.putAll(new SharingCommands(out, run).all());
         subcommands.putAll(new CopyingCommands(out, run).all());
         subcommands.putAll(new SetCommands(out, run).all());
         // What the launcher script runs after a build, so that the JVM sees what the commands load.

@@ -10,6 +10,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.Published;
 import io.undercroft.serializer.SaveOptions;
 import java.io.Console;
 import java.io.IOException;
@@ -25,6 +26,7 @@ final class SavingCommands {
     private static final String STANDARD_OUTPUT = "-";
     private static final String REPORT = "--report";
     private static final String MESSAGE = "--message";
+    private static final String WRITABLE = "--writable";
 
     private final Output out;
     private final Run run;
@@ -56,6 +58,15 @@ final class SavingCommands {
                         Arguments.root(), Arguments.location(), Arguments.chunk(),
                         flag(REPORT, "Tell what became of the bytes.")),
                 this::adopt));
+        commands.put("publish", new Subcommand(
+                "Puts what a file holds into shared memory, for other processes to attach. What has the name already is "
+                        + "replaced, and stays with those who have it open.",
+                () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.at(), Arguments.root(),
+                        Arguments.location(), Arguments.whole(), Arguments.sharing(),
+                        flag(WRITABLE,
+                                "Give every storage bytes of its own, so that processes may share what they write."),
+                        flag(REPORT, "Tell what became of the bytes.")),
+                this::publish));
         return commands;
     }
 
@@ -185,6 +196,27 @@ final class SavingCommands {
         try (Checkpoint adopting = Checkpoint.open(target)) {
             return adopting.verify().unverifiedBytes();
         }
+    }
+
+    private int publish(Arguments arguments) {
+        String name = arguments.word(1);
+        if (arguments.has(WRITABLE) && arguments.has(Arguments.SHARING)) {
+            return run.complain("with %s every storage has its bytes for itself; leave out %s".formatted(WRITABLE,
+                    Arguments.SHARING));
+        }
+        return save(arguments.path(0), Path.of(name), arguments, checkpoint -> {
+            SaveOptions options = saving(checkpoint, arguments);
+            try (Published published = Published.publish(name, checkpoint.state(),
+                    arguments.has(WRITABLE) ? options.writableInPlace() : options)) {
+                out.line("%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(),
+                        Text.bytes(Files.size(checkpoint.path())), published.name(), Text.bytes(published.nbytes()),
+                        contents(checkpoint)));
+                out.line("Java opens it with Published.attach(\"%1$s\"), and on Linux it is the file /dev/shm/%1$s. "
+                        .formatted(published.name()) + "It stays until: croft unpublish " + published.name());
+                report(published.report(), arguments);
+            }
+            return Run.OK;
+        });
     }
 
     private static SaveOptions saving(Checkpoint checkpoint, Arguments arguments) {

@@ -133,7 +133,8 @@ class BadInputTest {
     @ValueSource(strings = {"", "frobnicate", "inspect", "inspect --no-such-option x", "inspect a b", "convert a",
             "inspect --map-location nowhere:x a", "append a", "compact", "export a", "flatten a", "adopt a",
             "salvage a",
-            "snapshots", "snapshots --at 1 a", "compact --keep some a", "convert a b --base"})
+            "snapshots", "snapshots --at 1 a", "publish a", "unpublish", "shared a", "gc a", "compact --keep some a",
+            "convert a b --base"})
     void aBadCommandLine(String line) {
         assertOneLine(Invocation.of((Object[]) (line.isEmpty() ? new String[0] : line.split(" "))), "--help");
     }

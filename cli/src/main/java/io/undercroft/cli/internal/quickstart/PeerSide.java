@@ -1,39 +1,48 @@
 package io.undercroft.cli.internal.quickstart;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Sha256;
+import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
 import java.io.BufferedReader;
-import java.io.EOFException;
 import java.io.IOException;
 
-/// What the second process of the quickstart does. It has only what stands in the description: names of shared memory, and
-/// which tensors stand on it.
+/// What the second process of the quickstart does. It has only the name of what is published.
 public final class PeerSide {
+    /// When the first process was interrupted, there is nobody left to tell.
+    private static final int FORSAKEN = 1;
+
     private PeerSide() {}
 
-    /// Attaches, checks, writes, and reads what the first process answers. The lines in between also order the writes of the two.
+    /// Attaches, tells what it reads, writes, and reads what the first process answers. The lines in between also order the
+    /// writes of the two.
     ///
     /// @param in what the first process says
     /// @param out what this one answers
     /// @return the exit code, 1 if the first process goes away
     /// @throws IOException if the memory cannot be attached
     public static int run(BufferedReader in, Output out) throws IOException {
-        try (SharedTensors shared = SharedTensors.attach(in)) {
+        String name = in.readLine();
+        if (name == null) {
+            return FORSAKEN;
+        }
+        try (Checkpoint shared = ShareWithSecondProcess.attach(name)) {
             say(out, "attached");
-            say(out, "equal " + shared.countEqual());
-
+            Sha256 sha256 = new Sha256();
+            for (String each : shared.names()) {
+                say(out, each + " " + sha256.of(shared.tensor(each)));
+            }
+            if (!"write".equals(in.readLine())) {
+                return FORSAKEN;
+            }
             Tensor head = shared.tensor(TiedWeights.HEAD);
             head.setDouble(ShareWithSecondProcess.QUESTION, 0, 0);
             say(out, "written");
-
             if (!"answered".equals(in.readLine())) {
-                return 1;
+                return FORSAKEN;
             }
             say(out, "read " + head.getDouble(0, 1));
             return 0;
-        } catch (EOFException e) {
-            // The first process was interrupted, and there is nobody left to tell.
-            return 1;
         }
     }
 

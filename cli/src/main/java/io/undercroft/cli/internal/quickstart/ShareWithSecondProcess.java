@@ -1,14 +1,19 @@
 package io.undercroft.cli.internal.quickstart;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.storage.Storage;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.Published;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 
-/// Puts the storages into shared memory and starts a second JVM ([PeerSide]) that attaches, checks and writes them. What one
-/// process writes through one tied weight, the other reads through the other weight.
+/// Publishes the checkpoint in shared memory and starts a second JVM ([PeerSide]) that attaches, checks and writes it. What
+/// one process writes through one tied weight, the other reads through the other weight.
 final class ShareWithSecondProcess implements Step {
     /// What the second process writes, and what this one answers.
     static final double QUESTION = 42;
@@ -21,21 +26,24 @@ final class ShareWithSecondProcess implements Step {
 
     @Override
     public Shown run(Workspace workspace, Output out) throws IOException, InterruptedException {
-        try (Checkpoint checkpoint = Checkpoint.open(workspace.croftFile());
-                SharedTensors shared = SharedTensors.copyOf(checkpoint, workspace);
+        try (Published published = publish(workspace);
+                Checkpoint shared = attach(published.name());
                 Peer peer = Peer.start()) {
-            long nbytes = shared.storages().stream().mapToLong(Storage::nbytes).sum();
-            out.line("   %s of %s in /dev/shm, one segment each; process %d starts".formatted(
-                    Text.count(shared.storages().size(), "storage"),
-                    Text.bytes(nbytes), peer.pid()));
-
-            peer.send(shared.describe());
+            out.line("   %s in one segment of %s, /dev/shm/%s; process %d starts".formatted(
+                    Text.count(shared.storages().size(), "storage"), Text.bytes(published.nbytes()), published.name(),
+                    peer.pid()));
+            peer.send(published.name() + "\n");
             peer.expect("attached");
             // From here on nothing can stay behind, even if both processes are killed.
-            workspace.unlinkSegments();
-            peer.expect("equal " + shared.size());
-            out.line("   it attached and found %s equal in SHA-256".formatted(Text.count(shared.size(), "tensor")));
+            Published.unpublish(published.name());
+            Sha256 sha256 = new Sha256();
+            for (String name : shared.names()) {
+                peer.expect(name + " " + sha256.of(shared.tensor(name)));
+            }
+            out.line("   it attached and found %s equal in SHA-256".formatted(
+                    Text.count(shared.names().size(), "tensor")));
 
+            peer.send("write\n");
             peer.expect("written");
             Tensor embedding = shared.tensor(TiedWeights.EMBEDDING);
             double question = embedding.getDouble(0, 0);
@@ -48,7 +56,19 @@ final class ShareWithSecondProcess implements Step {
             out.line("   here transformer.wte.weight[0, 1] = %s was written; it read that through lm_head.weight"
                     .formatted(ANSWER));
             Step.check(peer.end() == 0, "the second process ends well");
-            return new Shown("two processes read and write the same storages", nbytes);
+            return new Shown("two processes read and write the same storages", published.nbytes());
         }
+    }
+
+    private static Published publish(Workspace workspace) throws IOException {
+        try (Checkpoint saved = Checkpoint.open(workspace.croftFile())) {
+            return Published.publish(workspace.sharedName(), saved.state(), SaveOptions.defaults().writableInPlace(),
+                    Lifespan.WITH_CREATOR);
+        }
+    }
+
+    /// Attaches so that each process sees what the other writes.
+    static Checkpoint attach(String name) throws IOException {
+        return Published.attach(name, OpenOptions.defaults().mapping(MapMode.SHARED));
     }
 }

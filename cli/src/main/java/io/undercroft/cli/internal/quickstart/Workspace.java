@@ -1,27 +1,21 @@
 package io.undercroft.cli.internal.quickstart;
 
-import io.undercroft.mmap.SharedMemory;
-import io.undercroft.mmap.SharedMemoryException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/// The folder that the quickstart works in, and the shared memory that it makes. Both go away when it is closed, also when the
-/// process is interrupted.
+/// The folder that the quickstart works in. It goes away when it is closed, also when the process is interrupted.
 final class Workspace implements AutoCloseable {
     private static final String CHECKPOINT = "tiny-gpt2-training.pt";
     private static final int ATTEMPTS = 100;
 
     private final Path folder;
-    private final List<String> segments = new ArrayList<>();
     private final Thread onInterrupt = new Thread(this::clear, "quickstart clean-up");
     private boolean closed;
 
@@ -54,22 +48,10 @@ final class Workspace implements AutoCloseable {
         return folder.resolve("tiny-gpt2-training.croft");
     }
 
-    /// Makes a segment of shared memory under a name of its own.
-    synchronized SharedMemory share(long nbytes) throws SharedMemoryException {
-        if (closed) {
-            throw new IllegalStateException("the workspace is closed");
-        }
-        // As random as the folder's name: processes in other containers may have the same number and the same /dev/shm.
-        String name = folder.getFileName() + "-" + segments.size();
-        segments.add(name);
-        return SharedMemory.create(name, nbytes);
-    }
-
-    /// Takes away the names of all segments; who is attached keeps the bytes.
-    synchronized void unlinkSegments() throws SharedMemoryException {
-        for (String name : segments) {
-            SharedMemory.unlink(name);
-        }
+    /// A name for shared memory. As random as the folder's: processes in other containers may have the same number and the
+    /// same /dev/shm.
+    String sharedName() {
+        return folder.getFileName().toString();
     }
 
     /// Whether everything was taken away, which an interrupt does while steps still run.
@@ -93,10 +75,9 @@ final class Workspace implements AutoCloseable {
         }
         closed = true;
         try {
-            unlinkSegments();
             deleteFolder();
         } catch (IOException e) {
-            throw new UncheckedIOException("clean-up of " + folder + " and /dev/shm/croft-quickstart-* failed", e);
+            throw new UncheckedIOException("clean-up of " + folder + " failed", e);
         }
     }
 

@@ -25,12 +25,12 @@ class PeerSideTest {
 
     @Test
     void memoryThatIsNotThereIsNamed() {
-        assertThatThrownBy(() -> run("croft-test-nowhere\n\n", OutputStream.nullOutputStream()))
+        assertThatThrownBy(() -> run("croft-test-nowhere\n", OutputStream.nullOutputStream()))
                 .isInstanceOf(SharedMemoryException.class)
                 .hasMessageContaining("croft-test-nowhere");
     }
 
-    private static int run(String description, OutputStream out) throws IOException {
-        return PeerSide.run(new BufferedReader(new StringReader(description)), new Output(out));
+    private static int run(String said, OutputStream out) throws IOException {
+        return PeerSide.run(new BufferedReader(new StringReader(said)), new Output(out));
     }
 }

@@ -1,0 +1,188 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.EMBEDDING;
+import static io.undercroft.cli.Invocation.HEAD;
+import static io.undercroft.cli.Invocation.TRAINING;
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.SharedMemory;
+import io.undercroft.mmap.SharedMemoryException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.Published;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// Checkpoints that are put into shared memory, and what the commands say of it.
+@EnabledOnOs(OS.LINUX)
+class SharingTest {
+    private final String name = "croft-cli-" + UUID.randomUUID().toString().substring(0, 12);
+    private final Path image = Path.of("/dev/shm", name);
+
+    @TempDir
+    Path folder;
+
+    @AfterEach
+    void removeTheName() throws SharedMemoryException {
+        SharedMemory.unlink(name);
+    }
+
+    @Test
+    void aPublishedCheckpointIsOpenedByNameAndReadAsAFile() throws IOException {
+        Invocation published = Invocation.of("publish", TRAINING, name);
+
+        assertThat(published.err()).isEmpty();
+        assertThat(published.code()).isZero();
+        assertThat(published.out()).hasLineCount(2)
+                .startsWith(TRAINING + " (torch-zip, 1.6 MiB) -> shared memory " + name)
+                .contains("113 tensors on 112 storages", "Published.attach(\"" + name + "\")", image.toString(),
+                        "croft unpublish " + name);
+        try (Checkpoint c = Published.attach(name)) {
+            assertThat(c.tensor(EMBEDDING).storage()).isSameAs(c.tensor(HEAD).storage());
+        }
+        assertThat(Invocation.of("verify", image).out()).contains(": all is well", "113 tensors on 112 storages");
+        assertThat(hashes(image)).isEqualTo(hashes(TRAINING));
+    }
+
+    @Test
+    void theImageIsTheFileThatConvertWrites() throws IOException {
+        Path converted = folder.resolve("converted.croft");
+        Invocation.of("convert", TRAINING, converted);
+
+        Invocation.of("publish", TRAINING, name);
+
+        assertThat(image).hasSameBinaryContentAs(converted);
+    }
+
+    @Test
+    void publishingAgainReplacesItAndReadersKeepWhatTheyHave() throws IOException {
+        Invocation.of("publish", TRAINING, name);
+        try (Checkpoint old = Published.attach(name)) {
+            assertThat(Invocation.of("publish", torch("tied.pt"), name).code()).isZero();
+
+            assertThat(old.verify().isSound()).isTrue();
+            assertThat(hashes(image)).isEqualTo(hashes(torch("tied.pt")));
+        }
+    }
+
+    @Test
+    void storagesMayHaveBytesOfTheirOwnToBeWrittenTo() throws IOException {
+        assertThat(Invocation.of("publish", "--writable", TRAINING, name).code()).isZero();
+
+        OpenOptions shared = OpenOptions.defaults().mapping(MapMode.SHARED);
+        try (Checkpoint one = Published.attach(name, shared); Checkpoint other = Published.attach(name, shared)) {
+            one.names().forEach(each -> assertThat(other.tensor(each).contentEquals(one.tensor(each))).isTrue());
+            one.tensor(EMBEDDING).setDouble(42, 0, 0);
+            assertThat(other.tensor(HEAD).getDouble(0, 0)).isEqualTo(42);
+        }
+    }
+
+    @Test
+    void bytesThatAreToBeWrittenToAreNotShared() {
+        Invocation both = Invocation.of("publish", "--writable", "--sharing", "content", TRAINING, name);
+
+        assertThat(both.code()).isEqualTo(2);
+        assertThat(both.err()).contains("leave out --sharing");
+        assertThat(image).doesNotExist();
+    }
+
+    @Test
+    void whatBecameOfTheBytesIsReportedIfAsked() {
+        assertThat(Invocation.of("publish", "--report", TRAINING, name).out())
+                .contains("saved: tensors that share a storage", "%  written");
+    }
+
+    @Test
+    void unpublishingTakesTheNameAway() throws IOException {
+        Invocation.of("publish", TRAINING, name);
+        try (Checkpoint c = Published.attach(name)) {
+            Invocation unpublished = Invocation.of("unpublish", name);
+
+            assertThat(unpublished.err()).isEmpty();
+            assertThat(unpublished.out()).contains(name);
+            assertThat(image).doesNotExist();
+            assertThat(c.verify().isSound()).isTrue();
+        }
+        assertRefused(Invocation.of("unpublish", name), name, "is not there");
+    }
+
+    @Test
+    void sharedMemoryIsListedWithWhoHoldsIt() throws IOException {
+        try (SharedMemory _ = SharedMemory.create(name, 5000, Lifespan.WITH_LAST_HOLDER)) {
+            String line = Invocation.of("shared").out().lines().filter(each -> each.contains(name)).findFirst()
+                    .orElseThrow();
+            assertThat(line).contains("4.9 KiB", "with its last holder", "" + ProcessHandle.current().pid());
+
+            JsonNode segment = segment(Invocation.of("shared", "--json").json());
+            assertThat(segment.fieldNames()).toIterable().containsExactly("name", "nbytes", "lifespan", "holders");
+            assertThat(segment.get("nbytes").asLong()).isEqualTo(5000);
+            assertThat(segment.get("lifespan").asText()).isEqualTo("with_last_holder");
+            JsonNode holder = segment.get("holders").get(0);
+            assertThat(holder.get("pid").asLong()).isEqualTo(ProcessHandle.current().pid());
+            assertThat(holder.get("state").asText()).isEqualTo("alive");
+            assertThat(Instant.parse(holder.get("start").asText())).isBefore(Instant.now());
+            assertThat(Invocation.of("gc", "--json").json().get("segments").findValuesAsText("name"))
+                    .doesNotContain(name);
+        }
+        assertThat(Invocation.of("shared").out()).doesNotContain(name);
+    }
+
+    private JsonNode segment(JsonNode list) {
+        for (JsonNode segment : list.get("segments")) {
+            if (segment.get("name").asText().equals(name)) {
+                return segment;
+            }
+        }
+        throw new AssertionError(name + " is not listed");
+    }
+
+    @Test
+    void aFileThatIsNotThereIsNamedAndNothingIsPublished() {
+        assertRefused(Invocation.of("publish", folder.resolve("no.pt"), name), "no.pt: there is no such file");
+        assertThat(image).doesNotExist();
+    }
+
+    @Test
+    void aDamagedFileIsNotPublished() throws IOException {
+        Path file = folder.resolve("damaged.croft");
+        Invocation.of("convert", TRAINING, file);
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[bytes.length / 2] ^= 1;
+        Files.write(file, bytes);
+
+        assertRefused(Invocation.of("publish", file, name), file.toString(), "damaged");
+        assertThat(image).doesNotExist();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a/b", "..", ""})
+    void aNameThatCannotBeOneIsRefused(String bad) {
+        assertRefused(Invocation.of("publish", TRAINING, bad), "'" + bad + "' is no name for shared memory");
+        assertRefused(Invocation.of("unpublish", bad), "'" + bad + "' is no name for shared memory");
+    }
+
+    private static void assertRefused(Invocation refused, String... words) {
+        assertThat(refused.code()).as(refused.err()).isEqualTo(2);
+        assertThat(refused.out()).isEmpty();
+        assertThat(refused.err()).startsWith("croft: ").doesNotContain("\tat ", "Exception").hasLineCount(1)
+                .contains(words);
+    }
+
+    private static JsonNode hashes(Path file) throws IOException {
+        return Invocation.of("inspect", "--json", "--hash", file).json().get("tensors");
+    }
+}
