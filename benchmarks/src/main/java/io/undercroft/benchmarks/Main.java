@@ -20,6 +20,7 @@ public final class Main {
               save        save 1 GiB durably, beside torch and safetensors
               delta       save a second snapshot of 1 GiB of which one chunk in a hundred has changed
               stitch      map a storage that lies in 16 384 extents as one range, beside copying it
+              attach      let eight JVMs attach to a published checkpoint of 2 GiB, beside eight Pythons that map it
               storage     copy, fill, convert, read elements and make views in memory, beside MemorySegment and torch
 
               --quick     smaller and shorter: less than a minute
@@ -69,7 +70,7 @@ public final class Main {
                 default -> name = argument;
             }
         }
-        if (!List.of("open", "save", "delta", "stitch", "storage").contains(name)) {
+        if (!List.of("open", "save", "delta", "stitch", "attach", "storage").contains(name)) {
             throw new IllegalArgumentException(
                     name.isEmpty() ? "which benchmark?" : "no benchmark is called '" + name + "'");
         }
@@ -107,6 +108,7 @@ public final class Main {
             case "save" -> new SaveBenchmark(bench(peers, scratch, 5, 3)).run();
             case "delta" -> new DeltaBenchmark(bench(peers, scratch, 10, 5)).run();
             case "stitch" -> new StitchBenchmark(bench(peers, scratch, 30, 10)).run();
+            case "attach" -> new AttachBenchmark(bench(peers, scratch, 50, 20)).run();
             default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
         };
     }

@@ -17,12 +17,14 @@ import java.util.stream.Stream;
 
 /// The Python process in which PyTorch and safetensors run; see `peers.py`. One request at a time.
 final class Peers implements AutoCloseable {
+    private final List<String> command;
     private final Process process;
     private final Writer requests;
     private final BufferedReader replies;
 
-    private Peers(Process process) {
-        this.process = process;
+    private Peers(List<String> command) throws IOException {
+        this.command = command;
+        this.process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
         this.requests = new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8);
         this.replies = process.inputReader(StandardCharsets.UTF_8);
     }
@@ -38,8 +40,19 @@ final class Peers implements AutoCloseable {
         try (InputStream source = Peers.class.getResourceAsStream("peers.py")) {
             Files.copy(source, script, StandardCopyOption.REPLACE_EXISTING);
         }
-        return new Peers(
-                new ProcessBuilder(python, script.toString()).redirectError(ProcessBuilder.Redirect.INHERIT).start());
+        return new Peers(List.of(python, script.toString()));
+    }
+
+    /// {@return one more such process, started now and to be closed on its own}
+    ///
+    /// @throws IOException if it cannot be started
+    Peers another() throws IOException {
+        return new Peers(command);
+    }
+
+    /// {@return its number}
+    long pid() {
+        return process.pid();
     }
 
     /// Sends one request and waits for its reply.

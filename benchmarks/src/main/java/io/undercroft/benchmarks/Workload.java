@@ -39,6 +39,16 @@ record Workload(String what, int count, int rows, int columns) {
         };
     }
 
+    /// {@return 2 GiB in 512 tensors, or a sixteenth of it in as many}
+    ///
+    /// @param effort how much time to take
+    static Workload published(Effort effort) {
+        return switch (effort) {
+            case FULL -> new Workload("2 GiB in 512 tensors", 512, 1024, 1024);
+            case QUICK -> new Workload("128 MiB in 512 tensors", 512, 256, 256);
+        };
+    }
+
     /// {@return the bytes of all tensors}
     long nbytes() {
         return (long) count * rows * columns * Float.BYTES;

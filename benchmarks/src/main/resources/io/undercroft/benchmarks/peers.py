@@ -78,6 +78,25 @@ def safetensors_safe_open(path, name):
     return timed(action)
 
 
+def keep_torch_mmap(path):
+    """Opens all tensors, and reads every byte after that; they stay open."""
+    seconds, opened = timed(lambda: torch.load(path, mmap=True, weights_only=True))
+    return keep(seconds, opened)
+
+
+def keep_safe_open(path):
+    def action():
+        f = safetensors.safe_open(path, framework="pt")
+        return {name: f.get_tensor(name) for name in f.keys()}
+
+    return keep(*timed(action))
+
+
+def keep(seconds, opened):
+    held.update(opened)
+    return seconds, sum(t.sum().item() for t in opened.values())
+
+
 def save(write, path):
     settle(path)
     seconds, _ = timed(lambda: write(path))
@@ -159,7 +178,7 @@ def mean_seconds(action, seconds):
 
 
 REQUESTS = {f.__name__: f for f in (versions, make, forget, settle, torch_load, torch_load_mmap, safetensors_load_file,
-                                    safetensors_safe_open, torch_save, torch_save_durably, safetensors_save_file,
+                                    safetensors_safe_open, keep_torch_mmap, keep_safe_open, torch_save, torch_save_durably, safetensors_save_file,
                                     copy)}
 
 

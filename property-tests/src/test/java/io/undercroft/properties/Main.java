@@ -2,13 +2,14 @@ package io.undercroft.properties;
 
 import io.undercroft.benchmarks.Report;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
-import java.util.Set;
 
 /// Runs a proof by name; `property-tests/run` starts it.
 final class Main {
     private static final String USAGE = """
-            usage: property-tests/run NAME [--quick]
+            usage: property-tests/run NAME [--quick] [--seed N]
 
               laws         saves random states, appends and compacts them, and checks every law
               bitflips     flips every bit of a file, one after the other: each must be reported
@@ -16,8 +17,11 @@ final class Main {
               crashes      cuts the power at every moment of a save, an append and a compaction
               scale        builds an index of 2^24 tensors, opens it, finds names and copies it
               races        lets threads use, free and move storages at once
+              soak         kills processes that share memory, and looks for torn reads and leftovers
+              cycles       opens and closes 10 000 times, and counts mappings and descriptors
 
-              --quick      a part of it: less than a minute""";
+              --quick      a part of it: less than a minute
+              --seed N     the random choices of an earlier run; each run prints its own""";
 
     private Main() {}
 
@@ -25,17 +29,33 @@ final class Main {
     ///
     /// @param arguments as the usage says
     public static void main(String... arguments) throws IOException {
-        List<String> given = List.of(arguments);
-        List<String> names = given.stream().filter(argument -> !argument.startsWith("--")).toList();
-        List<String> options = given.stream().filter(argument -> argument.startsWith("--")).toList();
-        if (names.size() != 1 || !Set.of("--quick").containsAll(options)) {
-            fail();
+        if (List.of(arguments).equals(List.of("peer"))) {
+            SharedPeer.main();
+            return;
         }
-        Report report = run(names.getFirst(), options.isEmpty() ? Effort.FULL : Effort.QUICK);
+        Effort effort = Effort.FULL;
+        List<String> names = new ArrayList<>();
+        for (Iterator<String> left = List.of(arguments).iterator(); left.hasNext();) {
+            String argument = left.next();
+            switch (argument) {
+                case "--quick" -> effort = Effort.QUICK;
+                case "--seed" -> System.setProperty("seed", seed(left));
+                default -> names.add(argument);
+            }
+        }
+        Report report = names.size() == 1 ? run(names.getFirst(), effort) : fail();
         report.print(System.out);
         if (!report.met()) {
             System.exit(1);
         }
+    }
+
+    private static String seed(Iterator<String> left) {
+        String seed = left.hasNext() ? left.next() : "";
+        if (!seed.matches("-?\\d{1,18}")) {
+            fail();
+        }
+        return seed;
     }
 
     private static Report run(String name, Effort effort) throws IOException {
@@ -46,6 +66,8 @@ final class Main {
             case "crashes" -> CrashesProof.run(effort);
             case "scale" -> ScaleProof.run(effort);
             case "races" -> RacesProof.run(effort);
+            case "soak" -> SoakProof.run(effort);
+            case "cycles" -> CyclesProof.run(effort);
             default -> fail();
         };
     }

@@ -7,10 +7,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 class ReadmeTest {
@@ -20,8 +22,26 @@ class ReadmeTest {
     Path directory;
 
     @Test
-    void theExampleInTheReadmeCompilesAndPrintsWhatItSays() throws Exception {
-        Files.writeString(directory.resolve("Example.java"), example());
+    void theFirstExampleCompilesAndPrintsWhatItSays() throws Exception {
+        assertThat(lastLineOf(example(0))).isEqualTo("0.5");
+        assertThat(directory.resolve("model.croft")).isRegularFile();
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void theExampleOfAPublishedStateDoesSoToo() throws Exception {
+        String name = "readme-" + UUID.randomUUID().toString().substring(0, 8);
+        assertThat(lastLineOf(example(1).replace("\"weights\"", '"' + name + '"'))).isEqualTo("3.0");
+    }
+
+    @Test
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    void theExampleOfATensorThatIsHandedOverDoesSoToo() throws Exception {
+        assertThat(lastLineOf(example(2))).isEqualTo("42.0");
+    }
+
+    private String lastLineOf(String example) throws Exception {
+        Files.writeString(directory.resolve("Example.java"), example);
         Process java = new ProcessBuilder(
                 List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
@@ -31,15 +51,12 @@ class ReadmeTest {
                 .start();
         String output = new String(java.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(java.waitFor(60, TimeUnit.SECONDS)).isTrue();
-        assertThat(output.lines()).last().isEqualTo("0.5");
-        assertThat(java.exitValue()).isZero();
-        assertThat(directory.resolve("model.croft")).isRegularFile();
+        assertThat(java.exitValue()).as(output).isZero();
+        return output.lines().reduce("", (_, line) -> line);
     }
 
     /// Tests run in the directory of their module; the README is in the one above.
-    private static String example() throws IOException {
-        Matcher example = EXAMPLE.matcher(Files.readString(Path.of("..", "README.md")));
-        assertThat(example.find()).isTrue();
-        return example.group(1);
+    private static String example(int number) throws IOException {
+        return EXAMPLE.matcher(Files.readString(Path.of("..", "README.md"))).results().toList().get(number).group(1);
     }
 }

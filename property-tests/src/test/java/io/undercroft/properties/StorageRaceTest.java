@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class StorageRaceTest {
     private static final Duration EACH = Duration.ofMillis(Integer.getInteger("race.millis", 300));
     private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PAUSE = Duration.ofMillis(20);
     private static final long SEED = 42;
 
     @ParameterizedTest
@@ -82,7 +84,8 @@ class StorageRaceTest {
         long end = System.nanoTime() + PATIENCE.toNanos();
         while (!done.getAsBoolean() && System.nanoTime() < end) {
             System.gc();
-            Thread.onSpinWait();
+            // A collection stops whoever gives back, so one after the other would leave it no time.
+            LockSupport.parkNanos(PAUSE.toNanos());
         }
     }
 }

@@ -1,0 +1,72 @@
+package io.undercroft.benchmarks;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/// A JVM of its own, told and asked line by line. What it prints as an error comes out as ours.
+final class TalkingProcess implements AutoCloseable {
+    private static final List<String> FLAGS = List.of("-Xmx64m", "-XX:+UseSerialGC",
+            "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
+
+    private static final long PATIENCE_SECONDS = 30;
+
+    private final Process process;
+    private final BufferedReader answers;
+
+    private TalkingProcess(Process process) {
+        this.process = process;
+        this.answers = process.inputReader();
+    }
+
+    /// Starts the same Java with the same class path as this process, and a small heap.
+    ///
+    /// @param main what to run
+    /// @return the running process
+    /// @throws IOException if it cannot be started
+    static TalkingProcess java(Class<?> main) throws IOException {
+        List<String> command = Stream.of(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()),
+                FLAGS, List.of("-cp", System.getProperty("java.class.path"), main.getName()))
+                .flatMap(List::stream).toList();
+        return new TalkingProcess(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
+    }
+
+    /// {@return its number}
+    long pid() {
+        return process.pid();
+    }
+
+    /// Tells it something.
+    ///
+    /// @param line without a line break
+    /// @throws IOException if it has ended
+    void say(String line) throws IOException {
+        process.outputWriter().append(line).append('\n').flush();
+    }
+
+    /// {@return the next line that it says}
+    ///
+    /// @throws IOException if it has ended
+    String answer() throws IOException {
+        String line = answers.readLine();
+        if (line == null) {
+            throw new IOException("process " + pid() + " ended before it answered");
+        }
+        return line;
+    }
+
+    /// Lets it end, as it has nothing more to be told: in order, so that it lets go of what it shares.
+    @Override
+    public void close() {
+        try {
+            process.outputWriter().close();
+            process.onExit().orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
+        } catch (IOException | CompletionException _) {
+            process.destroyForcibly();
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package io.undercroft.properties;
+
+import io.undercroft.benchmarks.Figure;
+import io.undercroft.benchmarks.Goal;
+import io.undercroft.benchmarks.Report;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/// Lets many processes share memory and be killed at it for some minutes ([Soak]). Nobody may see anything half done, and nothing
+/// may be left.
+final class SoakProof {
+    /// What is refused in the ordinary course of things: a name that is taken, and one that is gone.
+    private static final Set<String> ORDINARY = Set.of("refused EXISTS", "refused NOT_FOUND");
+
+    /// Without these it would prove nothing.
+    private static final List<String> NEEDED = List.of(Soak.STARTED, Soak.KILLED, Soak.IN_THE_MIDDLE, "done: attach",
+            "done: publish", "done: swap", "done: take");
+
+    private SoakProof() {}
+
+    static Report run(Effort effort) throws IOException {
+        return RandomProof.report("soak", (seed, scratch) -> figures(new Soak(plan(effort, seed)).run()));
+    }
+
+    private static Soak.Plan plan(Effort effort, long seed) {
+        return effort == Effort.FULL
+                ? new Soak.Plan(32, Duration.ofMinutes(5), 100, Duration.ofSeconds(1), seed)
+                : new Soak.Plan(8, Duration.ofSeconds(20), 10, Duration.ofMillis(500), seed);
+    }
+
+    private static List<Figure> figures(Soak.Outcome outcome) {
+        outcome.troubles().forEach(System.err::println);
+        outcome.leftovers().forEach(path -> System.err.println("left: " + path));
+        outcome.gone().forEach(path -> System.err.println("gone: " + path));
+        List<Figure> figures = new ArrayList<>();
+        NEEDED.forEach(what -> figures.add(Figure.count(what, outcome.count(what)).with(Goal.atLeast(1))));
+        outcome.counts().forEach((what, count) -> {
+            if (!NEEDED.contains(what) && !what.equals("torn") && !what.equals("failed")) {
+                figures.add(Figure.count(what, count));
+            }
+        });
+        long unusual = outcome.countAll("refused ") - ordinaryRefusals(outcome);
+        figures.add(none("refusals for another reason than that a name is taken or gone", unusual));
+        figures.add(none("torn reads, wrong sizes, names lost while held", outcome.count("torn")));
+        figures.add(none("errors without a type, crashes", outcome.count("failed")));
+        figures.add(Figure.count("entries that the dead left in /dev/shm", outcome.collected().size())
+                .with(Goal.atLeast(1)));
+        figures.add(none("entries of them that gc left there", outcome.leftovers().size()));
+        figures.add(none("entries that were there before and are gone or changed", outcome.gone().size()));
+        figures.add(Figure.count("entries that others made meanwhile", outcome.foreign().size()));
+        return figures;
+    }
+
+    /// {@return how often a name was taken, or gone}
+    static long ordinaryRefusals(Soak.Outcome outcome) {
+        return ORDINARY.stream().mapToLong(outcome::count).sum();
+    }
+
+    private static Figure none(String what, long count) {
+        return Figure.count(what, count).with(Goal.atMost(0));
+    }
+}
