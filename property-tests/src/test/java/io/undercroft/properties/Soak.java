@@ -249,7 +249,7 @@ final class Soak {
         switch (words[0]) {
             case "begin" -> killInTheMiddle(child);
             case "end" -> count("done: " + words[1]);
-            case "refused" -> count("refused " + words[2]);
+            case "refused" -> count("refused " + words[1] + " " + words[2]);
             case "offer" -> pass(child, line.substring("offer ".length()));
             case "torn", "failed" -> trouble(words[0], line);
             // A JVM that dies has something to say too.
