@@ -28,6 +28,9 @@ final class HandleText {
         if (text.length() > MAX_LENGTH) {
             throw wrong("it has " + text.length() + " characters and may have " + MAX_LENGTH);
         }
+        if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
+            throw wrong("it has half of a surrogate pair, which is no text");
+        }
         int question = text.indexOf('?');
         if (!text.startsWith(SCHEME) || question < 0) {
             throw wrong("it has to look like " + SCHEME + "shm/NAME?nbytes=4096&id=123");

@@ -26,6 +26,9 @@ final class SharedMemoryNames {
         if (plain.indexOf('/') >= 0 || plain.chars().anyMatch(Character::isISOControl)) {
             throw bad(name, "it may have one slash, in front, and no NUL or other control character");
         }
+        if (!StandardCharsets.UTF_8.newEncoder().canEncode(plain)) {
+            throw bad(name, "it has half of a surrogate pair, which is no text");
+        }
         if (length > limit) {
             throw bad(name, "it has " + length + " bytes and may have " + limit);
         }

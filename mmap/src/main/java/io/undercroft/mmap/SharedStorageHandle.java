@@ -49,7 +49,7 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
     /// A kind of memory that several processes can have in common.
     public enum Home {
         /// Shared memory with a name, as of [SharedMemory#create].
-        SHARED_MEMORY("shm", Pattern.compile("[^/\\p{Cntrl}]{1,255}")),
+        SHARED_MEMORY("shm", Pattern.compile("[^/\\p{Cntrl}\\p{Cs}]{1,255}")),
         /// Shared memory without one, which a living process has open: [SharedMemory#anonymous].
         DESCRIPTOR("fd", Pattern.compile("[0-9]{1,9}/[0-9]{1,9}")),
         /// A file that is mapped shared.

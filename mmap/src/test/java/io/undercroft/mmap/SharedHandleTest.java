@@ -508,7 +508,8 @@ class SharedHandleTest {
             "undercroft:shm/a?nbytes=8&slice=9223372036854775807,1", "undercroft:shm/a?nbytes=8&at=1",
             "undercroft:shm/a?nbytes=8&access=write", "undercroft:shm/a?nbytes=8&id=x",
             "undercroft:shm/a%2Fb?nbytes=8", "undercroft:shm/a%0Ab?nbytes=8", "undercroft:shm/a%?nbytes=8",
-            "undercroft:shm/a%zz?nbytes=8", "undercroft:ram/a?nbytes=8", "undercroft:fd/1?nbytes=8",
+            "undercroft:shm/a%zz?nbytes=8", "undercroft:shm/a\uD800?nbytes=8", "undercroft:ram/a?nbytes=8",
+            "undercroft:fd/1?nbytes=8",
             "undercroft:fd/1/x?nbytes=8", "undercroft:fd/-1/1?nbytes=8", "undercroft:file?nbytes=8",
             "undercroft:file/a b?nbytes=8", "undercroft:file/a%00b?nbytes=8", "undercroft:file/a%?nbytes=8",
             "undercroft:file/a?nbytes=1&at=9223372036854775807"})

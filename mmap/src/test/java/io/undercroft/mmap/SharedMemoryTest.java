@@ -137,7 +137,7 @@ class SharedMemoryTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "/", "a/b", "//a", "/a/", ".", "..", "/..", "nul\0nul", "two\nlines",
-            "undercroft-0", "/undercroft-1000"})
+            "undercroft-0", "/undercroft-1000", "half\uD83D"})
     void namesThatSharedMemoryCannotHaveAreRefused(String bad) {
         failsWith(Reason.BAD_NAME, () -> SharedMemory.create(bad, 10), "is no name");
         failsWith(Reason.BAD_NAME, () -> SharedMemory.attach(bad), "is no name");
