@@ -1,12 +1,12 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.internal.DescriptorBytes;
 import io.undercroft.mmap.internal.Draft;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.SegmentNames;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
@@ -17,7 +17,6 @@ import java.util.Objects;
 /// one thread at a time.
 public final class SharedMemoryDraft implements AutoCloseable {
     private static final String WHAT = "a draft of shared memory";
-    private static final long CHUNK = 1 << 20;
 
     private final Libc libc;
     private final Draft draft;
@@ -74,18 +73,10 @@ public final class SharedMemoryDraft implements AutoCloseable {
     public void read(long offset, MemorySegment into) throws SharedMemoryException {
         checkOpen();
         Objects.checkFromIndexSize(offset, into.byteSize(), size);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment chunk = arena.allocate(Math.min(CHUNK, Math.max(1, into.byteSize())));
-            long done = 0;
-            while (done < into.byteSize()) {
-                long wanted = Math.min(chunk.byteSize(), into.byteSize() - done);
-                long count = libc.pread(draft.descriptor(), chunk.asSlice(0, wanted), offset + done);
-                if (count == 0) {
-                    throw new SharedMemoryException(Reason.SYSTEM,
-                            "the draft was cut by somebody else; start a new one", null);
-                }
-                MemorySegment.copy(chunk, 0, into, done, count);
-                done += count;
+        try {
+            if (DescriptorBytes.read(libc, draft.descriptor(), offset, into) < into.byteSize()) {
+                throw new SharedMemoryException(Reason.SYSTEM, "the draft was cut by somebody else; start a new one",
+                        null);
             }
         } catch (ErrnoException e) {
             throw SharedMemoryFailure.of(WHAT, e);
@@ -145,29 +136,7 @@ public final class SharedMemoryDraft implements AutoCloseable {
             // Else there would be a hole, whose page may not be there when a reader touches it.
             libc.allocate(draft.descriptor(), size, offset - size);
         }
-        if (bytes.isNative()) {
-            writeNative(offset, bytes);
-        } else {
-            writeHeap(offset, bytes);
-        }
-    }
-
-    private void writeNative(long offset, MemorySegment bytes) throws ErrnoException {
-        long done = 0;
-        while (done < bytes.byteSize()) {
-            done += libc.pwrite(draft.descriptor(), bytes.asSlice(done), offset + done);
-        }
-    }
-
-    private void writeHeap(long offset, MemorySegment bytes) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment chunk = arena.allocate(Math.min(CHUNK, Math.max(1, bytes.byteSize())));
-            for (long done = 0; done < bytes.byteSize(); done += chunk.byteSize()) {
-                long count = Math.min(chunk.byteSize(), bytes.byteSize() - done);
-                MemorySegment.copy(bytes, done, chunk, 0, count);
-                writeNative(offset + done, chunk.asSlice(0, count));
-            }
-        }
+        DescriptorBytes.write(libc, draft.descriptor(), offset, bytes);
     }
 
     private void checkOpen() {

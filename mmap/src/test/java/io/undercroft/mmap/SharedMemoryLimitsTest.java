@@ -247,7 +247,7 @@ class SharedMemoryLimitsTest {
 
     /// The `/dev/shm` that the peer sees.
     private static Path shm(PeerJvm peer) {
-        return Path.of("/proc/" + peer.pid() + "/root/dev/shm");
+        return Path.of("/proc", Long.toString(peer.pid()), "root", "dev", "shm");
     }
 
     private static List<String> contents(PeerJvm peer) throws IOException {

@@ -28,7 +28,6 @@ import java.util.OptionalLong;
 
 /// A file behind a descriptor of our own, mapped by `mmap`. Unlike the JDK's channels it does not care for interrupts.
 public final class PosixFile implements HostFile {
-    private static final long COPY_CHUNK = 1 << 20;
     /// Read and write for the owner, nothing for others.
     private static final int OWNER_ONLY = 0600;
 
@@ -90,7 +89,7 @@ public final class PosixFile implements HostFile {
 
     @Override
     public long read(long offset, MemorySegment into) throws IOException {
-        return into.isNative() ? readNative(offset, into) : readHeap(offset, into);
+        return DescriptorBytes.read(libc, fd, offset, into);
     }
 
     @Override
@@ -140,35 +139,6 @@ public final class PosixFile implements HostFile {
     /// {@return the descriptor}
     int descriptor() {
         return fd;
-    }
-
-    private long readNative(long offset, MemorySegment into) throws IOException {
-        long done = 0;
-        while (done < into.byteSize()) {
-            long count = libc.pread(fd, into.asSlice(done), offset + done);
-            if (count == 0) {
-                break;
-            }
-            done += count;
-        }
-        return done;
-    }
-
-    private long readHeap(long offset, MemorySegment into) throws IOException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment chunk = arena.allocate(Math.min(COPY_CHUNK, into.byteSize()));
-            long done = 0;
-            while (done < into.byteSize()) {
-                long wanted = Math.min(chunk.byteSize(), into.byteSize() - done);
-                long count = readNative(offset + done, chunk.asSlice(0, wanted));
-                MemorySegment.copy(chunk, 0, into, done, count);
-                done += count;
-                if (count < wanted) {
-                    break;
-                }
-            }
-            return done;
-        }
     }
 
     private MemorySegment protect(MemorySegment segment) {
