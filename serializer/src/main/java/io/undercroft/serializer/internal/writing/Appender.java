@@ -20,7 +20,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /// Adds a snapshot to a file, as section 10.4 of the format says, step by step: nothing that is in the file is touched, and at
 /// the end one page makes the new snapshot the newest. Holds the lock until it is closed. Belongs to one thread.
@@ -81,16 +80,16 @@ final class Appender implements AutoCloseable {
 
     /// Adds a snapshot.
     ///
-    /// @param state the root of the tree
+    /// @param plan the state
     /// @param options what else to save, and how
     /// @return what became of the bytes
     /// @throws IOException if that fails; the file has the snapshots it had, or else the message says that nobody knows
-    DedupReport append(@Nullable Object state, SaveOptions options) throws IOException {
+    DedupReport append(StatePlan plan, SaveOptions options) throws IOException {
         StateWriter.Draft draft;
         CommitRecord commit;
         try (NamedBases bases = NamedBases.open(options, path, parent.header().chunkLog2())) {
             bases.keep(parent, path, options);
-            draft = StateWriter.write(state, options, bases, destination());
+            draft = StateWriter.write(plan, options, bases, destination());
             commit = writeIndex(draft, options);
             file.force();
             checkName();

@@ -37,7 +37,8 @@ public final class CroftWriter {
     /// @return what became of the bytes
     /// @throws IOException if writing fails; nothing is left behind
     public DedupReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        return guarded(path, () -> replacing(path, () -> saveUnlocked(path, state, options)));
+        StatePlan plan = StatePlan.of(state, options);
+        return guarded(path, () -> replacing(path, () -> saveUnlocked(path, plan, options)));
     }
 
     @FunctionalInterface
@@ -80,10 +81,10 @@ public final class CroftWriter {
         }
     }
 
-    private DedupReport saveUnlocked(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+    private DedupReport saveUnlocked(Path path, StatePlan plan, SaveOptions options) throws IOException {
         try (NamedBases bases = NamedBases.open(options, AtomicFile.target(path), chunkLog2(options));
                 AtomicFile file = AtomicFile.create(path, disk)) {
-            DedupReport report = write(state, options, bases, file, file.file());
+            DedupReport report = write(plan, options, bases, file, file.file());
             file.commit();
             return report;
         }
@@ -99,19 +100,20 @@ public final class CroftWriter {
     /// @throws IOException if writing fails
     public static DedupReport draft(SharedMemoryDraft draft, String name, @Nullable Object state, SaveOptions options)
             throws IOException {
+        StatePlan plan = StatePlan.of(state, options);
         return guarded(name, () -> {
             try (NamedBases bases = NamedBases.open(options, null, chunkLog2(options))) {
                 DraftFile file = new DraftFile(draft);
-                return write(state, options, bases, file, file);
+                return write(plan, options, bases, file, file);
             }
         });
     }
 
     /// Writes a new file, from its first extent to its header.
-    private static DedupReport write(@Nullable Object state, SaveOptions options, NamedBases bases, Sink sink,
+    private static DedupReport write(StatePlan plan, SaveOptions options, NamedBases bases, Sink sink,
             ByteSource source) throws IOException {
         int chunkLog2 = chunkLog2(options);
-        StateWriter.Draft draft = StateWriter.write(state, options, bases,
+        StateWriter.Draft draft = StateWriter.write(plan, options, bases,
                 Destination.ofNewFile(sink, source, chunkLog2));
         NewFile pages = new NewFile(sink, chunkLog2, options.uuid().orElse(null));
         pages.add(draft.index(), draft.end(), timeMillis(options), options.message());
@@ -128,10 +130,11 @@ public final class CroftWriter {
     /// @throws IOException if reading or writing fails; what was written is no file then
     public static DedupReport stream(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {
+        StatePlan plan = StatePlan.of(state, options);
         int chunkLog2 = chunkLog2(options);
         try (NamedBases bases = NamedBases.open(options, null, chunkLog2)) {
             SealedFile file = new SealedFile(channel, options.uuid().orElseGet(UUID::randomUUID), chunkLog2);
-            StateWriter.Draft draft = StateWriter.write(state, options, bases,
+            StateWriter.Draft draft = StateWriter.write(plan, options, bases,
                     Destination.ofNewFile(file, null, chunkLog2));
             file.finish(draft.index(), draft.end(), timeMillis(options), options.message());
             return draft.report();
@@ -154,9 +157,10 @@ public final class CroftWriter {
     /// @return what became of the bytes
     /// @throws IOException if reading or writing fails; the file still has the snapshots it had
     public DedupReport append(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> {
             try (Appender appender = Appender.open(path, disk)) {
-                return appender.append(state, options);
+                return appender.append(plan, options);
             }
         });
     }

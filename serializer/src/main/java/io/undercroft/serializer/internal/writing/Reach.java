@@ -79,24 +79,11 @@ final class Reach {
         return merged;
     }
 
-    /// {@return whether a run of bytes holds one that is reached}
+    /// {@return the runs of bytes of a storage that are reached, in order, apart from each other}
     ///
-    /// @param storage the storage
-    /// @param start the first byte
-    /// @param end the end of the run
-    boolean touches(Storage storage, long start, long end) {
-        List<Span> found = spans.getOrDefault(storage, List.of());
-        int low = 0;
-        int high = found.size();
-        while (low < high) {
-            int middle = (low + high) >>> 1;
-            if (found.get(middle).end() <= start) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        return low < found.size() && found.get(low).touches(start, end);
+    /// @param storage a storage of the state
+    List<Span> spans(Storage storage) {
+        return List.copyOf(spans.getOrDefault(storage, List.of()));
     }
 
     private long total() {

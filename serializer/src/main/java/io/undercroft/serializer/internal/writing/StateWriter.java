@@ -1,17 +1,10 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.DTypeRecord;
 import io.undercroft.format.ExtentSums;
 import io.undercroft.format.IndexBuilder;
 import io.undercroft.format.Layout;
-import io.undercroft.format.TensorRecord;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.internal.TensorFlags;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.storage.DType;
-import io.undercroft.storage.Storage;
-import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -19,19 +12,16 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
-/// Writes the bytes of a state, and makes the index that says what they are.
+/// Writes the bytes of a planned state, and makes the index that says what they are.
 ///
 /// Each storage is written once, however many tensors stand on it. Small storages come first, packed, and large ones after
 /// them, so that only one gap is left for alignment; numbers keep the order of first use.
 final class StateWriter {
-    private final StateIndex names;
+    private final StatePlan plan;
     private final Destination destination;
     private final NamedBases bases;
     private final IndexBuilder index;
-    private final Numbering<Storage> storages;
-    private final Numbering<Tensor> tensors;
 
     /// A snapshot whose bytes are written, and which is not committed yet.
     ///
@@ -40,43 +30,38 @@ final class StateWriter {
     /// @param report what became of the bytes of the state
     record Draft(MemorySegment index, long end, DedupReport report) {}
 
-    private StateWriter(StateIndex names, Destination destination, NamedBases bases) {
-        this.names = names;
+    private StateWriter(StatePlan plan, Destination destination, NamedBases bases) {
+        this.plan = plan;
         this.destination = destination;
         this.bases = bases;
         this.index = new IndexBuilder(destination.chunkLog2());
-        this.storages = new Numbering<>(names.storages());
-        this.tensors = new Numbering<>(names.tensors().values());
     }
 
     /// Writes the bytes of a state.
     ///
-    /// @param state the root of the tree
+    /// @param plan the state
     /// @param options what else to save, and how
     /// @param bases the other files in which bytes may stand already
     /// @param destination the file
     /// @return what has to be committed
     /// @throws IOException if reading or writing fails
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved
-    static Draft write(@Nullable Object state, SaveOptions options, NamedBases bases, Destination destination)
+    static Draft write(StatePlan plan, SaveOptions options, NamedBases bases, Destination destination)
             throws IOException {
-        return new StateWriter(StateIndex.of(state), destination, bases).write(state, options);
+        return new StateWriter(plan, destination, bases).write(options);
     }
 
-    private Draft write(@Nullable Object state, SaveOptions options) throws IOException {
-        // Before any bulk byte is written, so that a state which cannot be saved is refused at once.
-        index.setTree(StateEncoder.encode(state, numbers()));
+    private Draft write(SaveOptions options) throws IOException {
+        plan.addTreeTo(index);
         options.metadata().forEach(index::putMetadata);
         destination.free().forEach(index::addFreeRange);
         destination.unknownSections().forEach(index::addUnknownSection);
-        Reach reach = options.savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
         try (Candidates candidates = candidates(options);
-                StorageWriter writer = new StorageWriter(destination, reach, candidates, options)) {
+                StorageWriter writer = new StorageWriter(destination, candidates, options)) {
             addStorages(extents(writer));
-            addTensors();
+            plan.addTensorsTo(index);
             MemorySegment bytes = index.build(destination.sequence());
             return new Draft(bytes, writer.position(),
-                    writer.tally().report(reach.identity(), bytes.byteSize()));
+                    writer.tally().report(plan.identity(), bytes.byteSize()));
         }
     }
 
@@ -89,42 +74,23 @@ final class StateWriter {
         return candidates;
     }
 
-    private StateEncoder.Numbers numbers() {
-        return new StateEncoder.Numbers() {
-            @Override
-            public int of(Tensor tensor) {
-                return tensors.of(tensor);
-            }
-
-            @Override
-            public int of(Storage storage) {
-                return storages.of(storage);
-            }
-
-            @Override
-            public int of(DType dtype) {
-                return index.addDType(new DTypeRecord(dtype.name(), dtype.bits()));
-            }
-        };
-    }
-
-    /// Writes the storages; returns the extents of each, in the order of numbers.
-    private List<List<Extent>> extents(StorageWriter writer) throws IOException {
-        List<Storage> inFileOrder = new ArrayList<>(storages.inOrder());
+    /// Writes the storages; returns the extents of each by its number.
+    private Map<Integer, List<Extent>> extents(StorageWriter writer) throws IOException {
+        List<PlannedStorage> inFileOrder = new ArrayList<>(plan.storages());
         inFileOrder.sort(Comparator.comparing(storage -> Layout.alignment(storage.nbytes())));
-        Map<Storage, List<Extent>> extents = new HashMap<>();
-        for (Storage storage : inFileOrder) {
-            extents.put(storage, writer.write(storage, storages.of(storage)));
+        Map<Integer, List<Extent>> extents = new HashMap<>();
+        for (PlannedStorage storage : inFileOrder) {
+            extents.put(storage.number(), writer.write(storage));
         }
-        return storages.inOrder().stream().map(storage -> extents.getOrDefault(storage, List.of())).toList();
+        return extents;
     }
 
     /// Bases that no extent names are left out by the builder.
-    private void addStorages(List<List<Extent>> extents) {
+    private void addStorages(Map<Integer, List<Extent>> extents) {
         bases.records().forEach(index::addBase);
-        for (int number = 0; number < extents.size(); number++) {
-            extents.get(number).forEach(this::addExtent);
-            index.addStorage(storages.inOrder().get(number).device().toString());
+        for (PlannedStorage storage : plan.storages()) {
+            extents.getOrDefault(storage.number(), List.of()).forEach(this::addExtent);
+            index.addStorage(storage.device().toString());
         }
     }
 
@@ -136,18 +102,5 @@ final class StateWriter {
             case Extent.Stored(Place place, ExtentSums sums) ->
                 index.addBaseExtent(place.base(), place.offset(), place.length(), sums);
         }
-    }
-
-    private void addTensors() {
-        tensors.inOrder().forEach(tensor -> index.addTensor(record(tensor)));
-        names.tensors().forEach((name, tensor) -> index.addName(name, tensors.of(tensor)));
-    }
-
-    private TensorRecord record(Tensor tensor) {
-        DType dtype = tensor.dtype();
-        long bits = dtype.isByteSized() ? 0 : Math.multiplyExact(tensor.storageOffset(), dtype.bits());
-        long bytes = dtype.isByteSized() ? Math.multiplyExact(tensor.storageOffset(), dtype.itemsize()) : bits / 8;
-        return new TensorRecord(numbers().of(dtype), storages.of(tensor.storage()), bytes, (int) (bits % 8),
-                TensorFlags.toFile(tensor.flags()), tensor.shape().toArray(), tensor.stride());
     }
 }

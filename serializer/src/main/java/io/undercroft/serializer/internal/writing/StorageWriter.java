@@ -21,7 +21,6 @@ import org.jspecify.annotations.Nullable;
 /// one's, where both stand, and is neither copied nor summed up. Belongs to one thread.
 final class StorageWriter implements AutoCloseable {
     private final Destination destination;
-    private final Reach reach;
     private final Candidates candidates;
     private final SaveOptions options;
     private final Arena arena = Arena.ofConfined();
@@ -33,12 +32,10 @@ final class StorageWriter implements AutoCloseable {
     /// A writer that has written nothing.
     ///
     /// @param destination the file
-    /// @param reach which bytes are worth saving
     /// @param candidates where bytes stand already
     /// @param options whether chunks may share bytes, and whether zeros are written
-    StorageWriter(Destination destination, Reach reach, Candidates candidates, SaveOptions options) {
+    StorageWriter(Destination destination, Candidates candidates, SaveOptions options) {
         this.destination = destination;
-        this.reach = reach;
         this.candidates = candidates;
         this.options = options;
         this.buffer = arena.allocate(1L << destination.chunkLog2(), Storage.ALIGNMENT);
@@ -59,20 +56,19 @@ final class StorageWriter implements AutoCloseable {
     /// Writes a storage.
     ///
     /// @param storage the storage
-    /// @param number its number in the snapshot
     /// @return its extents in order
     /// @throws IOException if reading or writing fails
-    List<Extent> write(Storage storage, int number) throws IOException {
-        if (storage.isMeta()) {
+    List<Extent> write(PlannedStorage storage) throws IOException {
+        if (storage.device().isMeta()) {
             return storage.nbytes() == 0 ? List.of() : List.of(new Extent.Zero(storage.nbytes()));
         }
         Predecessor before = new Predecessor(options.sharing() == Sharing.CONTENT ? destination.parent() : null,
-                number);
+                storage.number());
         List<Extent> extents = new ArrayList<>();
         long written = tally.written();
         for (long done = 0; done < storage.nbytes(); done += buffer.byteSize()) {
             MemorySegment chunk = buffer.asSlice(0, Math.min(buffer.byteSize(), storage.nbytes() - done));
-            if (!reach.touches(storage, done, done + chunk.byteSize())) {
+            if (!storage.reaches(done, done + chunk.byteSize())) {
                 tally.addUnreached(chunk.byteSize());
                 addZeros(extents, chunk.byteSize());
             } else {
@@ -83,11 +79,12 @@ final class StorageWriter implements AutoCloseable {
         return extents;
     }
 
-    private void writeChunk(Storage storage, long start, MemorySegment chunk, Predecessor before, List<Extent> extents)
+    private void writeChunk(PlannedStorage storage, long start, MemorySegment chunk, Predecessor before,
+            List<Extent> extents)
             throws IOException {
         long alignment = Layout.alignment(storage.nbytes());
         Extent.Stored same = before.find(start, chunk.byteSize());
-        MemorySegment inPlace = storage.segment().asSlice(start, chunk.byteSize());
+        MemorySegment inPlace = storage.slice(start, chunk.byteSize());
         if (same != null && candidates.isSame(inPlace, same.place())) {
             Place place = candidates.find(inPlace, same.sums().digest(), alignment, end(extents), same.place());
             if (place != null && !isLeftOut(storage, inPlace)) {
@@ -108,15 +105,15 @@ final class StorageWriter implements AutoCloseable {
         extents.add(new Extent.Stored(place == null ? append(storage, chunk, sums) : place, sums));
     }
 
-    private static void copy(Storage storage, long offset, MemorySegment into) throws IOException {
+    private static void copy(PlannedStorage storage, long offset, MemorySegment into) throws IOException {
         try {
-            MemorySegment.copy(storage.segment(), offset, into, 0, into.byteSize());
+            into.copyFrom(storage.slice(offset, into.byteSize()));
         } catch (InternalError e) {
             throw truncated(storage, e);
         }
     }
 
-    private boolean isLeftOut(Storage storage, MemorySegment chunk) throws IOException {
+    private boolean isLeftOut(PlannedStorage storage, MemorySegment chunk) throws IOException {
         try {
             return !options.savesZeros() && storage.nbytes() >= Layout.MAPPING_ALIGNMENT && RawBytes.areZero(chunk);
         } catch (InternalError e) {
@@ -124,9 +121,10 @@ final class StorageWriter implements AutoCloseable {
         }
     }
 
-    private static IOException truncated(Storage storage, InternalError cause) {
+    private static IOException truncated(PlannedStorage storage, InternalError cause) {
         return new IOException(
-                "the file behind " + storage.describe() + " was truncated while it was mapped; open it again", cause);
+                "the file behind " + storage.bytes().describe() + " was truncated while it was mapped; open it again",
+                cause);
     }
 
     private ExtentSums sum(MemorySegment chunk) {
@@ -134,7 +132,7 @@ final class StorageWriter implements AutoCloseable {
         return digester.finish();
     }
 
-    private Place append(Storage storage, MemorySegment chunk, ExtentSums sums) throws IOException {
+    private Place append(PlannedStorage storage, MemorySegment chunk, ExtentSums sums) throws IOException {
         Place place = new Place(Place.THIS_FILE, Layout.placeExtent(position, storage.nbytes()), chunk.byteSize());
         destination.sink().write(place.offset(), chunk);
         position = place.end();

@@ -1,0 +1,84 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.Span;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Storage;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/// A storage that is to be saved, as it was when the save was planned.
+///
+/// @param number its number in the snapshot
+/// @param nbytes its size in bytes
+/// @param device where it is
+/// @param reached the runs of its bytes that are worth saving, in order, apart from each other
+/// @param bytes where its bytes are read from
+record PlannedStorage(int number, long nbytes, Device device, List<Span> reached, Bytes bytes) {
+    /// The bytes of a storage: those that it has by now, or those of a copy that was made for the save.
+    interface Bytes {
+        /// {@return all of them, in memory}
+        MemorySegment segment();
+
+        /// {@return what they are called in messages}
+        String describe();
+    }
+
+    /// {@return a storage whose bytes are read where it has them}
+    ///
+    /// @param number its number in the snapshot
+    /// @param storage the storage
+    /// @param reached the runs of its bytes that are worth saving
+    static PlannedStorage of(int number, Storage storage, List<Span> reached) {
+        return new PlannedStorage(number, storage.nbytes(), storage.device(), reached, new Bytes() {
+            @Override
+            public MemorySegment segment() {
+                return storage.segment();
+            }
+
+            @Override
+            public String describe() {
+                return storage.describe();
+            }
+        });
+    }
+
+    /// {@return the same storage with its bytes elsewhere}
+    ///
+    /// @param elsewhere as many bytes as it has
+    PlannedStorage with(Bytes elsewhere) {
+        return new PlannedStorage(number, nbytes, device, reached, elsewhere);
+    }
+
+    /// {@return a run of its bytes, in place}
+    ///
+    /// @param offset the first byte
+    /// @param length how many
+    /// @throws IllegalStateException if it has fewer bytes by now than when the save was planned
+    MemorySegment slice(long offset, long length) {
+        MemorySegment all = bytes.segment();
+        if (all.byteSize() < nbytes) {
+            throw new IllegalStateException(
+                    bytes.describe() + " had " + nbytes + " bytes, and was resized while it was "
+                            + "being saved; save it before or after");
+        }
+        return all.asSlice(offset, length);
+    }
+
+    /// {@return whether a run of bytes holds one that is reached}
+    ///
+    /// @param start the first byte
+    /// @param end the end of the run
+    boolean reaches(long start, long end) {
+        int low = 0;
+        int high = reached.size();
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (reached.get(middle).end() <= start) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low < reached.size() && reached.get(low).touches(start, end);
+    }
+}

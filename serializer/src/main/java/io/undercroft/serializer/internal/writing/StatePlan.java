@@ -1,0 +1,141 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.DTypeRecord;
+import io.undercroft.format.IndexBuilder;
+import io.undercroft.format.TensorRecord;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.TensorFlags;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.SequencedMap;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/// All that a snapshot says about a state, but for where its bytes stand in the file: its tree, its tensors and their names, its
+/// storages.
+///
+/// It is made at once, before any bulk byte is read or written, so that a state which cannot be saved is refused at once; what is done to the state's maps,
+/// lists and tensors afterwards does not change it. Immutable.
+final class StatePlan {
+    private final byte[] tree;
+    private final List<DTypeRecord> dtypes;
+    private final List<TensorRecord> tensors;
+    private final SequencedMap<String, Integer> names;
+    private final List<PlannedStorage> storages;
+    private final long identity;
+
+    private StatePlan(byte[] tree, List<DTypeRecord> dtypes, List<TensorRecord> tensors,
+            SequencedMap<String, Integer> names, List<PlannedStorage> storages, long identity) {
+        this.tree = tree;
+        this.dtypes = dtypes;
+        this.tensors = tensors;
+        this.names = names;
+        this.storages = storages;
+        this.identity = identity;
+    }
+
+    /// Plans a snapshot.
+    ///
+    /// @param state the root of the tree
+    /// @param options what else to save, and how
+    /// @return the plan
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    static StatePlan of(@Nullable Object state, SaveOptions options) {
+        StateIndex names = StateIndex.of(state);
+        Reach reach = options.savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
+        return new Planning(names).plan(state, reach);
+    }
+
+    /// {@return the same plan with the bytes of storages elsewhere}
+    ///
+    /// @param move says where
+    StatePlan withStorages(UnaryOperator<PlannedStorage> move) {
+        return new StatePlan(tree, dtypes, tensors, names, storages.stream().map(move).toList(), identity);
+    }
+
+    /// {@return its storages in the order of their numbers}
+    List<PlannedStorage> storages() {
+        return storages;
+    }
+
+    /// {@return how many bytes there would be more if each tensor had bytes of its own; see [Reach#identity]}
+    long identity() {
+        return identity;
+    }
+
+    /// Adds what comes before the storages to an index.
+    ///
+    /// @param index a new index
+    void addTreeTo(IndexBuilder index) {
+        dtypes.forEach(index::addDType);
+        index.setTree(tree);
+    }
+
+    /// Adds the tensors and their names to an index.
+    ///
+    /// @param index one that has the storages
+    void addTensorsTo(IndexBuilder index) {
+        tensors.forEach(index::addTensor);
+        names.forEach(index::addName);
+    }
+
+    /// The numbers of everything while the plan is made.
+    private static final class Planning implements StateEncoder.Numbers {
+        private final StateIndex names;
+        private final Numbering<Storage> storages;
+        private final Numbering<Tensor> tensors;
+        private final SequencedMap<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
+
+        Planning(StateIndex names) {
+            this.names = names;
+            this.storages = new Numbering<>(names.storages());
+            this.tensors = new Numbering<>(names.tensors().values());
+        }
+
+        /// The tree comes before the tensors, since it numbers its element types first.
+        StatePlan plan(@Nullable Object state, Reach reach) {
+            byte[] tree = StateEncoder.encode(state, this);
+            List<TensorRecord> records = tensors.inOrder().stream().map(this::record).toList();
+            SequencedMap<String, Integer> numbers = new LinkedHashMap<>();
+            names.tensors().forEach((name, tensor) -> numbers.put(name, tensors.of(tensor)));
+            return new StatePlan(tree, List.copyOf(dtypes.sequencedKeySet()), records, numbers, planned(reach),
+                    reach.identity());
+        }
+
+        private List<PlannedStorage> planned(Reach reach) {
+            List<PlannedStorage> planned = new ArrayList<>();
+            for (Storage storage : storages.inOrder()) {
+                planned.add(PlannedStorage.of(planned.size(), storage, reach.spans(storage)));
+            }
+            return List.copyOf(planned);
+        }
+
+        private TensorRecord record(Tensor tensor) {
+            DType dtype = tensor.dtype();
+            long bits = dtype.isByteSized() ? 0 : Math.multiplyExact(tensor.storageOffset(), dtype.bits());
+            long bytes = dtype.isByteSized() ? Math.multiplyExact(tensor.storageOffset(), dtype.itemsize()) : bits / 8;
+            return new TensorRecord(of(dtype), storages.of(tensor.storage()), bytes, (int) (bits % 8),
+                    TensorFlags.toFile(tensor.flags()), tensor.shape().toArray(), tensor.stride());
+        }
+
+        @Override
+        public int of(Tensor tensor) {
+            return tensors.of(tensor);
+        }
+
+        @Override
+        public int of(Storage storage) {
+            return storages.of(storage);
+        }
+
+        @Override
+        public int of(DType dtype) {
+            return dtypes.computeIfAbsent(new DTypeRecord(dtype.name(), dtype.bits()), _ -> dtypes.size());
+        }
+    }
+}
