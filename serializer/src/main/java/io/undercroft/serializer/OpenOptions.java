@@ -82,6 +82,13 @@ public final class OpenOptions {
         return new OpenOptions(mapping, devices, OptionalLong.of(sequence), root, bases, verification);
     }
 
+    /// Opens the newest snapshot, as is the default.
+    ///
+    /// @return the changed options
+    public OpenOptions newest() {
+        return new OpenOptions(mapping, devices, OptionalLong.empty(), root, bases, verification);
+    }
+
     /// Says below which directory other files may be in which bytes of this one stand: adopted files and `.croft` files that
     /// were named as bases. A file that leads out of it, by symbolic links, is refused. Without a root no adopted file is
     /// opened, as a file from elsewhere must not choose what a program opens; `.croft` bases are then looked for below the

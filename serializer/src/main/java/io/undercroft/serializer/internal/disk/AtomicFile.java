@@ -49,10 +49,7 @@ public final class AtomicFile implements Sink, AutoCloseable {
             throw new FileSystemException(path.toString(), null,
                     "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
         }
-        if (!Files.isDirectory(directory)) {
-            throw new NoSuchFileException(path.toString(), null,
-                    "the directory " + directory + " does not exist; make it first");
-        }
+        checkDirectory(path, target);
         // Without the target's name, which may be as long as names can be.
         Path temporary = directory.resolve("." + UUID.randomUUID() + ".croft-tmp");
         try {
@@ -85,6 +82,19 @@ public final class AtomicFile implements Sink, AutoCloseable {
             target = target.resolveSibling(Files.readSymbolicLink(target));
         }
         return target;
+    }
+
+    /// Checks that there is a directory for a file.
+    ///
+    /// @param path the file, as the caller named it
+    /// @param target where its links lead
+    /// @throws NoSuchFileException if there is none
+    public static void checkDirectory(Path path, Path target) throws NoSuchFileException {
+        Path directory = target.getParent();
+        if (directory != null && !Files.isDirectory(directory)) {
+            throw new NoSuchFileException(path.toString(), null,
+                    "the directory " + directory + " does not exist; make it first");
+        }
     }
 
     /// A file that is replaced keeps its mode.

@@ -45,12 +45,12 @@ public final class WriterLock implements AutoCloseable {
 
     /// Takes the lock, without waiting.
     ///
-    /// @param file the file to write to, which is there
+    /// @param file the file to write to; it need not be there, but its directory must
     /// @return the lock
     /// @throws LockedException if somebody has it
     /// @throws IOException if the lock's file cannot be made or written
     public static WriterLock of(Path file) throws IOException {
-        Path real = file.toRealPath();
+        Path real = real(file);
         Path path = real.resolveSibling(real.getFileName() + ".lock");
         String line = "pid " + ProcessHandle.current().pid() + " on " + host() + " since " + Instant.now();
         String holder = HELD.putIfAbsent(path, line);
@@ -63,6 +63,15 @@ public final class WriterLock implements AutoCloseable {
             HELD.remove(path);
             throw e;
         }
+    }
+
+    private static Path real(Path file) throws IOException {
+        if (Files.exists(file)) {
+            return file.toRealPath();
+        }
+        Path absolute = file.toAbsolutePath();
+        Path directory = absolute.getParent();
+        return directory == null ? absolute : directory.toRealPath().resolve(absolute.getFileName());
     }
 
     private static FileChannel lock(Path file, Path path, String line) throws IOException {

@@ -8,32 +8,27 @@ import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
-import io.undercroft.serializer.internal.disk.WriterLock;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileSystemException;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
 /// Adds a snapshot to a file, as section 10.4 of the format says, step by step: nothing that is in the file is touched, and at
-/// the end one page makes the new snapshot the newest. Holds the lock until it is closed. Belongs to one thread.
+/// the end one page makes the new snapshot the newest. Whoever makes one holds
+/// the lock of the file. Belongs to one thread.
 final class Appender implements AutoCloseable {
     private final Path path;
-    private final WriterLock lock;
     private final DiskFile file;
     private final Snapshot parent;
     /// The size of the file when it was opened.
     private final long size;
 
-    private Appender(Path path, WriterLock lock, DiskFile file) throws IOException {
+    private Appender(Path path, DiskFile file) throws IOException {
         this.path = path;
-        this.lock = lock;
         this.file = file;
         try {
             this.parent = Snapshot.open(file, Limits.DEFAULT);
@@ -57,25 +52,15 @@ final class Appender implements AutoCloseable {
         }
     }
 
-    /// Takes the lock of a file and opens it.
+    /// Opens a file.
     ///
-    /// @param path the file
+    /// @param path the file, no symbolic link
     /// @param disk the file system that it is on
     /// @return an appender
-    /// @throws IOException if it is missing, may not be written to or is being written to
+    /// @throws IOException if it may not be written to
     /// @throws FormatException if it is damaged, or no file that may be appended to
     static Appender open(Path path, Disk disk) throws IOException {
-        Path target = AtomicFile.target(path);
-        if (!Files.exists(target)) {
-            throw new NoSuchFileException(path.toString(), null, "there is no such file to append to; save it first");
-        }
-        WriterLock lock = WriterLock.of(target);
-        try {
-            return new Appender(target, lock, disk.open(target));
-        } catch (Throwable e) {
-            lock.close();
-            throw e;
-        }
+        return new Appender(path, disk.open(path));
     }
 
     /// Adds a snapshot.
@@ -154,8 +139,6 @@ final class Appender implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        try (WriterLock _ = lock) {
-            file.close();
-        }
+        file.close();
     }
 }

@@ -13,6 +13,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.UUID;
@@ -159,8 +160,40 @@ public final class CroftWriter {
     public DedupReport append(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> {
-            try (Appender appender = Appender.open(path, disk)) {
-                return appender.append(plan, options);
+            Path target = AtomicFile.target(path);
+            if (!Files.exists(target)) {
+                throw new NoSuchFileException(path.toString(), null,
+                        "there is no such file to append to; save it first");
+            }
+            try (WriterLock _ = WriterLock.of(target)) {
+                return appendLocked(target, plan, options);
+            }
+        });
+    }
+
+    private DedupReport appendLocked(Path target, StatePlan plan, SaveOptions options) throws IOException {
+        try (Appender appender = Appender.open(target, disk)) {
+            return appender.append(plan, options);
+        }
+    }
+
+    /// Saves a state as the next snapshot of a file, or the first of a new one; see
+    /// [io.undercroft.serializer.CheckpointFile#commit].
+    ///
+    /// @param path the file
+    /// @param state the root of the tree
+    /// @param options what else to save, and how
+    /// @return what became of the bytes
+    /// @throws IOException if reading or writing fails; the file still has the snapshots it had
+    public DedupReport commit(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        StatePlan plan = StatePlan.of(state, options);
+        return guarded(path, () -> {
+            Path target = AtomicFile.target(path);
+            AtomicFile.checkDirectory(path, target);
+            try (WriterLock _ = WriterLock.of(target)) {
+                return Files.exists(target)
+                        ? appendLocked(target, plan, options)
+                        : saveUnlocked(path, plan, options);
             }
         });
     }

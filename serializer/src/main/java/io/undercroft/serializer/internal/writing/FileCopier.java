@@ -2,6 +2,8 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.BaseFiles;
 import io.undercroft.format.CommitRecord;
+import io.undercroft.format.ExtentKind;
+import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Layout;
 import io.undercroft.format.Limits;
@@ -18,8 +20,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -82,6 +86,30 @@ public final class FileCopier {
             });
             return target;
         }));
+    }
+
+    /// {@return how many bytes some snapshots of a file take in it, each byte counted once, without their indexes}
+    ///
+    /// @param path the file
+    /// @param keep which snapshots
+    /// @throws IOException if reading fails
+    public long storedBytes(Path path, Predicate<SnapshotInfo> keep) throws IOException {
+        Set<Place> places = new HashSet<>();
+        reading(path, (_, newest) -> {
+            for (Snapshot snapshot : chosen(newest, keep)) {
+                addPlaces(snapshot, places);
+            }
+        });
+        return places.stream().mapToLong(Place::length).sum();
+    }
+
+    private static void addPlaces(Snapshot snapshot, Set<Place> places) {
+        for (int number = 0; number < snapshot.extentCount(); number++) {
+            ExtentRecord extent = snapshot.extent(number);
+            if (extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE) {
+                places.add(new Place(Place.THIS_FILE, extent.fileOffset(), extent.storedLength()));
+            }
+        }
     }
 
     @FunctionalInterface

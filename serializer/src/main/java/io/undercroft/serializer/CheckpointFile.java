@@ -1,0 +1,218 @@
+package io.undercroft.serializer;
+
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.internal.writing.FileCopier;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// A `.croft` file that a run commits its state to, again and again, and goes on from after it was stopped.
+///
+/// ```java
+/// try (CheckpointFile file = CheckpointFile.open(Path.of("run.croft"))) {
+///     Map<?, ?> state = (Map<?, ?>) file.newest().map(Checkpoint::state).orElseGet(this::freshState);
+///     while (train(state)) {
+///         file.commit(state, "step " + state.get("step"));
+///         file.retain(Retention.last(3).andEvery(10));
+///     }
+/// }
+/// ```
+///
+/// A commit writes what no snapshot of the file has yet, and is durable when it returns. A run that was killed, by whatever and
+/// whenever, finds its last complete commit as [#newest]: half a commit is passed over, and the next one takes its place.
+///
+/// **Lifetime.** The checkpoints that are handed out belong to this object, and are closed with it.
+///
+/// **Threads and processes.** All methods may be called from several threads at once. Each commit holds the right to write for
+/// as long as it lasts; a second writer is refused meanwhile with [LockedException], in whatever process. Readers are never
+/// kept waiting, and go on seeing what they opened.
+public final class CheckpointFile implements AutoCloseable {
+    /// The entry in a snapshot's metadata that says which commit it is.
+    private static final String COMMIT = "commit";
+
+    private final Path path;
+    private final SaveOptions saving;
+    private final OpenOptions opening;
+    private final Map<SnapshotInfo, Checkpoint> opened = new HashMap<>();
+    private boolean closed;
+
+    private CheckpointFile(Path path, SaveOptions saving, OpenOptions opening) {
+        this.path = path;
+        this.saving = saving;
+        this.opening = opening;
+    }
+
+    /// Opens a file that is to grow. It need not be there: the first commit makes it.
+    ///
+    /// @param path the file
+    /// @return the file
+    public static CheckpointFile open(Path path) {
+        return open(path, SaveOptions.defaults(), OpenOptions.defaults());
+    }
+
+    /// Opens a file that is to grow. It need not be there: the first commit makes it.
+    ///
+    /// @param path the file
+    /// @param saving how states are saved
+    /// @param opening how snapshots are opened; the one that it names is of no account
+    /// @return the file
+    public static CheckpointFile open(Path path, SaveOptions saving, OpenOptions opening) {
+        return new CheckpointFile(Objects.requireNonNull(path, "path"), Objects.requireNonNull(saving, "saving"),
+                Objects.requireNonNull(opening, "opening"));
+    }
+
+    /// {@return the file}
+    public Path path() {
+        return path;
+    }
+
+    /// Saves a state as the next snapshot, with the time of now.
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param message what is said about it in the list of snapshots
+    /// @return what became of the bytes
+    /// @throws LockedException if somebody else is writing to the file
+    /// @throws IOException if writing fails; the file has the snapshots that it had
+    /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended to
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalStateException if this is closed
+    public synchronized DedupReport commit(@Nullable Object state, String message) throws IOException {
+        return new CroftWriter(Disk.system()).commit(path, state, next(message));
+    }
+
+    private SaveOptions next(String message) throws IOException {
+        Optional<Checkpoint> newest = newest();
+        Map<String, String> metadata = new LinkedHashMap<>(saving.metadata());
+        metadata.put(COMMIT, Long.toString(newest.isEmpty() ? 1 : number(newest.get()) + 1));
+        return saving.metadata(metadata).message(message).time(Instant.now());
+    }
+
+    /// {@return all snapshots, the newest first; none if there is no file yet}
+    ///
+    /// @throws IOException if reading fails
+    /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
+    /// @throws IllegalStateException if this is closed
+    public synchronized List<SnapshotInfo> snapshots() throws IOException {
+        Optional<Checkpoint> newest = newest();
+        return newest.isEmpty() ? List.of() : newest.get().snapshots();
+    }
+
+    /// {@return the newest complete snapshot, or nothing if there is no file yet}
+    ///
+    /// @throws IOException if reading fails
+    /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
+    /// @throws IllegalStateException if this is closed
+    public synchronized Optional<Checkpoint> newest() throws IOException {
+        checkOpen();
+        return Files.exists(path) ? Optional.of(kept(Checkpoint.open(path, opening.newest()))) : Optional.empty();
+    }
+
+    /// {@return a snapshot} As long as the file is not compacted it is the same object at every call.
+    ///
+    /// @param sequence its number, see [#snapshots]
+    /// @throws java.util.NoSuchElementException if there is none of that number
+    /// @throws IOException if reading fails, or there is no file yet
+    /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
+    /// @throws IllegalStateException if this is closed
+    public synchronized Checkpoint at(long sequence) throws IOException {
+        checkOpen();
+        return kept(Checkpoint.open(path, opening.snapshot(sequence)));
+    }
+
+    /// One checkpoint for each snapshot is enough. Of a file of another format there is one.
+    private Checkpoint kept(Checkpoint found) throws IOException {
+        SnapshotInfo snapshot = found.snapshot().orElseThrow(() -> {
+            found.close();
+            return new IllegalArgumentException(path + " is a file of the format " + found.format()
+                    + ", and nothing can be committed to it; convert it first");
+        });
+        Checkpoint before = opened.putIfAbsent(snapshot, found);
+        if (before == null) {
+            return found;
+        }
+        found.close();
+        return before;
+    }
+
+    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, as soon as that is worth the
+    /// writing: when what it frees is at least half of the file. So called after each commit, this lets the file be no larger
+    /// than about twice what stays, and no byte is copied more often, on average, than it was written. Snapshots that stay are numbered
+    /// anew from 1.
+    ///
+    /// @param rule which snapshots stay
+    /// @return how many bytes shorter the file is; 0 if nothing was done
+    /// @throws LockedException if somebody else is writing to the file
+    /// @throws IOException if reading or writing fails; the file is as it was
+    /// @throws io.undercroft.format.FormatException if what is kept is damaged
+    /// @throws IllegalStateException if this is closed
+    public synchronized long retain(Retention rule) throws IOException {
+        Set<SnapshotInfo> dropped = dropped(rule);
+        if (dropped.isEmpty()) {
+            return 0;
+        }
+        long staying = new FileCopier(Disk.system()).storedBytes(path, snapshot -> !dropped.contains(snapshot));
+        return 2 * staying > Files.size(path) ? 0 : drop(dropped);
+    }
+
+    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, whatever it costs. Those that stay
+    /// are numbered anew from 1.
+    ///
+    /// @param rule which snapshots stay
+    /// @return how many bytes shorter the file is; 0 if nothing was done
+    /// @throws LockedException if somebody else is writing to the file
+    /// @throws IOException if reading or writing fails; the file is as it was
+    /// @throws io.undercroft.format.FormatException if what is kept is damaged
+    /// @throws IllegalStateException if this is closed
+    public synchronized long compact(Retention rule) throws IOException {
+        Set<SnapshotInfo> dropped = dropped(rule);
+        return dropped.isEmpty() ? 0 : drop(dropped);
+    }
+
+    private Set<SnapshotInfo> dropped(Retention rule) throws IOException {
+        List<Retention.Commit> commits = new ArrayList<>();
+        for (SnapshotInfo snapshot : snapshots()) {
+            try (Checkpoint checkpoint = Checkpoint.open(path, opening.onMeta().snapshot(snapshot.sequence()))) {
+                commits.add(new Retention.Commit(number(checkpoint), snapshot));
+            }
+        }
+        return rule.dropped(commits);
+    }
+
+    /// By what they are and not by their numbers: should another process have compacted the file meanwhile, these mean others.
+    private long drop(Set<SnapshotInfo> dropped) throws IOException {
+        return CroftFile.compact(path, snapshot -> !dropped.contains(snapshot));
+    }
+
+    /// A snapshot that something else made does not say which commit it is; then it counts as its place in the file.
+    private static long number(Checkpoint snapshot) {
+        String number = snapshot.metadata().getOrDefault(COMMIT, "");
+        return number.matches("[0-9]{1,18}")
+                ? Long.parseLong(number)
+                : snapshot.snapshot().map(SnapshotInfo::sequence).orElse(0L);
+    }
+
+    private void checkOpen() {
+        if (closed) {
+            throw new IllegalStateException(path + " is closed");
+        }
+    }
+
+    /// Closes the checkpoints that were handed out. The second and later calls do nothing.
+    @Override
+    public synchronized void close() {
+        closed = true;
+        opened.values().forEach(Checkpoint::close);
+        opened.clear();
+    }
+}

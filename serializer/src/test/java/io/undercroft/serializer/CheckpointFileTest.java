@@ -1,0 +1,270 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.disk.WriterLock;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CheckpointFileTest {
+    private static final long MEGABYTE = 1 << 20;
+
+    @TempDir
+    private Path folder;
+    private Path path;
+
+    @BeforeEach
+    void choosePath() {
+        path = folder.resolve("run.croft");
+    }
+
+    /// A state that has a megabyte in common with every other, and one of its own.
+    private static Map<String, Object> state(long step) {
+        return Map.of("step", step, "frozen", Tensor.full(DType.INT8, 7, MEGABYTE), "trained",
+                Tensor.full(DType.INT64, 1000 + step, MEGABYTE / 8));
+    }
+
+    private static void commit(CheckpointFile file, int from, int to) throws IOException {
+        for (int step = from; step <= to; step++) {
+            file.commit(state(step), "step " + step);
+        }
+    }
+
+    private static List<String> messages(CheckpointFile file) throws IOException {
+        return file.snapshots().stream().map(SnapshotInfo::message).toList();
+    }
+
+    @Test
+    void theFirstCommitMakesTheFileAndLaterOnesGrowIt() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            assertThat(file.newest()).isEmpty();
+            assertThat(file.snapshots()).isEmpty();
+            commit(file, 1, 1);
+            long first = Files.size(path);
+            DedupReport report = file.commit(state(2), "step 2");
+            assertThat(report.written()).isEqualTo(MEGABYTE);
+            assertThat(Files.size(path)).isLessThan(2 * first);
+            assertThat(messages(file)).containsExactly("step 2", "step 1");
+            assertThat(file.snapshots()).allSatisfy(snapshot -> assertThat(snapshot.time()).isPresent());
+            assertThat(file.at(1).tensor("trained").getLong(0)).isEqualTo(1001);
+            assertThat(file.newest().orElseThrow().tensor("trained").getLong(0)).isEqualTo(1002);
+        }
+    }
+
+    @Test
+    void aSnapshotIsOneCheckpointHoweverOftenItIsAskedFor() throws IOException {
+        Checkpoint first;
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            commit(file, 1, 2);
+            first = file.at(1);
+            assertThat(file.at(1)).isSameAs(first);
+            assertThat(file.at(2)).isSameAs(file.newest().orElseThrow()).isNotSameAs(first);
+            assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> file.at(3))
+                    .withMessageContaining("no snapshot 3");
+        }
+        assertThatIllegalStateException().isThrownBy(() -> first.tensor("trained").getLong(0));
+    }
+
+    @Test
+    void aRunGoesOnFromItsLastCompleteCommit() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            commit(file, 1, 2);
+        }
+        appendGarbage();
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            assertThat(file.newest().orElseThrow().state()).asInstanceOf(InstanceOfAssertFactories.MAP)
+                    .containsEntry("step", 2L);
+            commit(file, 3, 3);
+            assertThat(messages(file)).containsExactly("step 3", "step 2", "step 1");
+            assertThat(file.newest().orElseThrow().verify().damages()).isEmpty();
+        }
+    }
+
+    /// What a process leaves that is killed while it commits.
+    private void appendGarbage() throws IOException {
+        Files.write(path, new byte[100_000], StandardOpenOption.APPEND);
+    }
+
+    @Test
+    void theLastOnesAndEverySoManyStay() throws IOException {
+        Retention rule = Retention.last(2).andEvery(4);
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            commit(file, 1, 7);
+            assertThat(file.compact(rule)).isGreaterThan(3 * MEGABYTE);
+            assertThat(messages(file)).containsExactly("step 7", "step 6", "step 4");
+            commit(file, 8, 10);
+            file.compact(rule);
+            assertThat(messages(file)).containsExactly("step 10", "step 9", "step 8", "step 4");
+            assertThat(file.snapshots()).extracting(SnapshotInfo::sequence).containsExactly(4L, 3L, 2L, 1L);
+            assertThat(file.at(1).tensor("trained").getLong(5)).isEqualTo(1004);
+            assertThat(file.newest().orElseThrow().verify().damages()).isEmpty();
+            assertThat(file.compact(rule)).isZero();
+        }
+    }
+
+    @Test
+    void aFileIsWrittenAnewOnlyWhenThatIsWorthIt() throws IOException {
+        Retention rule = Retention.last(1);
+        int rewritten = 0;
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            for (int step = 1; step <= 20; step++) {
+                commit(file, step, step);
+                rewritten += file.retain(rule) > 0 ? 1 : 0;
+                // Two megabytes stay; as many may be in vain, and what the last commit wrote.
+                assertThat(Files.size(path)).isLessThan(6 * MEGABYTE);
+                assertThat(messages(file)).startsWith("step " + step);
+            }
+        }
+        assertThat(rewritten).isBetween(5, 10);
+    }
+
+    @Test
+    void aCheckpointThatIsOpenOutlivesCompaction() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            commit(file, 1, 3);
+            Checkpoint first = file.at(1);
+            file.compact(Retention.last(1));
+            assertThat(first.tensor("trained").getLong(0)).isEqualTo(1001);
+            assertThat(file.at(1).tensor("trained").getLong(0)).isEqualTo(1003);
+        }
+    }
+
+    @Test
+    void commitsOfOtherProgramsCountByTheirPlace() throws IOException {
+        Checkpoint.save(path, state(1), SaveOptions.defaults().message("saved"));
+        CroftFile.append(path, state(2), SaveOptions.defaults().metadata(Map.of("commit", "x")).message("appended"));
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            commit(file, 3, 3);
+            file.compact(Retention.last(1).andEvery(2));
+            assertThat(messages(file)).containsExactly("step 3", "appended");
+        }
+    }
+
+    @Test
+    void metadataOfTheOptionsGoesWithEveryCommit() throws IOException {
+        SaveOptions saving = SaveOptions.defaults().metadata(Map.of("run", "a7"));
+        try (CheckpointFile file = CheckpointFile.open(path, saving, OpenOptions.defaults().onMeta())) {
+            commit(file, 1, 2);
+            assertThat(file.at(2).metadata()).containsEntry("run", "a7").containsEntry("commit", "2");
+            assertThat(file.at(2).tensor("trained").storage().isMeta()).isTrue();
+        }
+    }
+
+    @Test
+    void aSecondWriterIsRefusedAlsoBeforeThereIsAFile() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            try (WriterLock _ = WriterLock.of(path)) {
+                assertThatExceptionOfType(LockedException.class).isThrownBy(() -> commit(file, 1, 1))
+                        .withMessageContaining("pid");
+            }
+            commit(file, 1, 2);
+            try (WriterLock _ = WriterLock.of(path)) {
+                assertThatExceptionOfType(LockedException.class).isThrownBy(() -> commit(file, 3, 3));
+                assertThatExceptionOfType(LockedException.class).isThrownBy(() -> file.compact(Retention.last(1)));
+            }
+        }
+    }
+
+    @Test
+    void writersThatStartAtOnceLoseNoCommit() throws Exception {
+        int writers = 4;
+        var start = new CyclicBarrier(writers);
+        int committed = 0;
+        try (ExecutorService threads = Executors.newFixedThreadPool(writers)) {
+            List<Future<Boolean>> results = IntStream.range(0, writers)
+                    .mapToObj(writer -> threads.submit(() -> {
+                        start.await();
+                        return commitOnce(writer);
+                    })).toList();
+            for (Future<Boolean> result : results) {
+                committed += result.get() ? 1 : 0;
+            }
+        }
+        assertThat(committed).isPositive();
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            assertThat(file.snapshots()).hasSize(committed);
+            assertThat(file.newest().orElseThrow().verify().damages()).isEmpty();
+        }
+    }
+
+    private boolean commitOnce(int step) throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            commit(file, step, step);
+            return true;
+        } catch (LockedException _) {
+            return false;
+        }
+    }
+
+    @Test
+    void aFolderThatIsMissingIsSaidSo() {
+        try (CheckpointFile file = CheckpointFile.open(folder.resolve("missing/run.croft"))) {
+            assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> commit(file, 1, 1))
+                    .withMessageContaining("does not exist");
+        }
+    }
+
+    @Test
+    void aStateThatCannotBeSavedLeavesTheFileAsItWas() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            commit(file, 1, 1);
+            byte[] before = Files.readAllBytes(path);
+            assertThatIllegalArgumentException().isThrownBy(() -> file.commit(Map.of("a", new Object()), ""))
+                    .withMessageContaining("state/a");
+            assertThat(path).hasBinaryContent(before);
+            assertThat(folder).isDirectoryNotContaining(other -> !other.equals(path));
+        }
+    }
+
+    @Test
+    void afterItsCloseNothingIsDone() throws IOException {
+        CheckpointFile file = CheckpointFile.open(path);
+        commit(file, 1, 1);
+        file.close();
+        file.close();
+        assertThatIllegalStateException().isThrownBy(() -> commit(file, 2, 2)).withMessageContaining("is closed");
+        assertThatIllegalStateException().isThrownBy(file::newest);
+        assertThatIllegalStateException().isThrownBy(() -> file.at(1));
+    }
+
+    @Test
+    void aRuleKeepsAtLeastTheNewest() {
+        assertThatIllegalArgumentException().isThrownBy(() -> Retention.last(0)).withMessageContaining("at least");
+        assertThatIllegalArgumentException().isThrownBy(() -> Retention.last(1).andEvery(0));
+        assertThat(Retention.last(3).andEvery(10)).hasToString("the last 3 and every 10th");
+    }
+
+    @Test
+    void aTornFileIsDamageAndNotAnEmptyOne() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            commit(file, 1, 1);
+            try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+                channel.truncate(5000);
+            }
+            assertThatExceptionOfType(FormatException.class).isThrownBy(file::newest);
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> commit(file, 2, 2));
+        }
+    }
+}
