@@ -536,6 +536,10 @@ types:
             tag::big_integer: run
             tag::float: floating
             tag::complex: complex
+            tag::int8: int8
+            tag::int16: int16
+            tag::int32: int32
+            tag::float32: float32
             tag::string: text
             tag::bytes: run
             tag::list: values
@@ -586,6 +590,22 @@ types:
         type: f8
       - id: imaginary
         type: f8
+  int8:
+    seq:
+      - id: number
+        type: s1
+  int16:
+    seq:
+      - id: number
+        type: s2
+  int32:
+    seq:
+      - id: number
+        type: s4
+  float32:
+    seq:
+      - id: number
+        type: f4
   values:
     seq:
       - id: count
@@ -653,6 +673,10 @@ enums:
     0x08: complex
     0x09: string
     0x0a: bytes
+    0x0b: int8
+    0x0c: int16
+    0x0d: int32
+    0x0e: float32
     0x10: list
     0x11: tuple
     0x12: map

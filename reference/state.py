@@ -1,4 +1,5 @@
 """Rules and their codes, and the state tree (section 8)."""
+import struct
 
 RULES = {int(r[1:].split("-")[0]): r for r in """V1-ARITHMETIC V2-RANGE V3-GAP V4-EXTENT-SUM V5-STRIDE-RANGE V6-NAME
     V7-EXPANSION V8-LIMIT V9-RESERVED V10-INDEX V11-TRUNCATED V12-SIGNATURE V13-UNSUPPORTED V14-CHECKSUM V15-STRUCTURE V16-TREE
@@ -25,8 +26,8 @@ class Node:
         self.kind, self.value, self.kids = kind, value, []
 
 
-TAGS = dict(zip([*range(1, 11), *range(0x10, 0x16), *range(0x20, 0x26)], """null false true integer integer integer float complex string
-    bytes list tuple map set object reference tensor storage dtype device shape symbol""".split()))
+TAGS = dict(zip([*range(1, 15), *range(0x10, 0x16), *range(0x20, 0x26)], """null false true integer integer integer float complex string
+    bytes integer integer integer float list tuple map set object reference tensor storage dtype device shape symbol""".split()))
 
 
 def parse_tree(data, tensors, storages, dtypes):
@@ -66,6 +67,8 @@ def parse_tree(data, tensors, storages, dtypes):
         need(tag in TAGS, 16, f"the tree has the tag {tag:#x}")
         node = Node(TAGS[tag])
         match node.kind:
+            case "integer" if tag > 10:
+                node.value = int.from_bytes(take(1 << tag - 11), "little", signed=True)
             case "integer" if tag != 6:
                 node.value = number() if tag == 4 else ~number()
             case "integer":
@@ -73,6 +76,8 @@ def parse_tree(data, tensors, storages, dtypes):
                 node.value = int.from_bytes(raw, "little", signed=True)
                 need(len(raw) > 8 and len(raw) == node.value.bit_length() // 8 + 1 if node.value >= 0 else
                      len(raw) > 8 and len(raw) == (~node.value).bit_length() // 8 + 1, 16, "a big integer is not in its shortest form")
+            case "float" if tag == 14:
+                node.value = _widened(take(4))
             case "float" | "complex":
                 node.value = take(8 if node.kind == "float" else 16)
             case "string" | "device" | "symbol":
@@ -123,6 +128,11 @@ def parse_tree(data, tensors, storages, dtypes):
         attributes = node.kids[1].kids[::2] if node.kind == "object" else []
         need(all(key.kind == "string" for key in attributes), 16, "a key of attributes is not a string")
     return root.kids[0]
+
+
+def _widened(bits):
+    """The 8 bytes of the number that these 4 bytes are, so that equal keys of both widths are found."""
+    return struct.pack("<d", *struct.unpack("<f", bits))
 
 
 def _key(key):

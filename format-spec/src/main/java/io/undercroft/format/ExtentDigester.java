@@ -12,6 +12,8 @@ import java.util.zip.CRC32C;
 /// [InternalError] and does no worse. Belongs to one thread.
 public final class ExtentDigester {
     private static final int PIECE = 1 << 16;
+    /// Larger pieces are copied past the cache by some processors, smaller ones more slowly.
+    private static final long COPIED = 1 << 18;
 
     private final long chunkBytes;
     private final CRC32C crc = new CRC32C();
@@ -42,6 +44,20 @@ public final class ExtentDigester {
             if (inChunk == chunkBytes) {
                 endChunk();
             }
+        }
+    }
+
+    /// Copies the next bytes and takes the copy, so that the sums are those of the copy, whatever another thread does to the
+    /// bytes meanwhile. The copy is summed up while it is in the cache.
+    ///
+    /// @param bytes on or off the heap
+    /// @param into where to, as many bytes
+    public void copy(MemorySegment bytes, MemorySegment into) {
+        for (long at = 0; at < bytes.byteSize(); at += COPIED) {
+            long length = Math.min(COPIED, bytes.byteSize() - at);
+            MemorySegment copy = into.asSlice(at, length);
+            copy.copyFrom(bytes.asSlice(at, length));
+            update(copy);
         }
     }
 

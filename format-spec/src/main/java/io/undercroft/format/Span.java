@@ -42,4 +42,9 @@ public record Span(long start, long end) {
     public boolean touches(long from, long to) {
         return start < to && from < end;
     }
+
+    /// {@return the bytes from the first of both to the last of both}
+    Span and(Span other) {
+        return new Span(Math.min(start, other.start), Math.max(end, other.end));
+    }
 }

@@ -10,8 +10,16 @@ public enum StateToken {
     INTEGER,
     /// An integer that does not: [StateTreeReader#bigIntegerValue].
     BIG_INTEGER,
+    /// An integer that was saved as one of 8 bits: [StateTreeReader#longValue].
+    INT8,
+    /// An integer that was saved as one of 16 bits: [StateTreeReader#longValue].
+    INT16,
+    /// An integer that was saved as one of 32 bits: [StateTreeReader#longValue].
+    INT32,
     /// A floating-point number of 64 bits: [StateTreeReader#doubleValue].
     FLOAT,
+    /// A floating-point number that was saved as one of 32 bits: [StateTreeReader#floatValue].
+    FLOAT32,
     /// Two of them: [StateTreeReader#doubleValue] and [StateTreeReader#imaginaryValue].
     COMPLEX,
     /// Text: [StateTreeReader#text].

@@ -87,7 +87,11 @@ public final class StateTreeReader {
             case Tag.INTEGER -> numbered(StateToken.INTEGER, stopBit());
             case Tag.NEGATIVE -> numbered(StateToken.INTEGER, ~stopBit());
             case Tag.BIG_INTEGER -> bigInteger();
+            case Tag.INT8 -> numbered(StateToken.INT8, bytes.get(ValueLayout.JAVA_BYTE, take(Byte.BYTES)));
+            case Tag.INT16 -> numbered(StateToken.INT16, (short) Fields.u16(bytes, take(Short.BYTES)));
+            case Tag.INT32 -> numbered(StateToken.INT32, Fields.i32(bytes, take(Integer.BYTES)));
             case Tag.FLOAT -> sized(StateToken.FLOAT, Double.BYTES);
+            case Tag.FLOAT32 -> sized(StateToken.FLOAT32, Float.BYTES);
             case Tag.COMPLEX -> sized(StateToken.COMPLEX, 2 * Double.BYTES);
             case Tag.STRING -> text(StateToken.STRING);
             case Tag.BYTES -> sized(StateToken.BYTES, stopBit());
@@ -248,15 +252,15 @@ public final class StateTreeReader {
         return number != 0;
     }
 
-    /// {@return the current INTEGER}
+    /// {@return the current INTEGER, INT8, INT16 or INT32}
     public long longValue() {
-        expect(token == StateToken.INTEGER);
+        expect(isLong());
         return number;
     }
 
-    /// {@return the current INTEGER or BIG_INTEGER}
+    /// {@return the current integer of any kind}
     public BigInteger bigIntegerValue() {
-        if (token == StateToken.INTEGER) {
+        if (isLong()) {
             return BigInteger.valueOf(number);
         }
         expect(token == StateToken.BIG_INTEGER);
@@ -291,6 +295,12 @@ public final class StateTreeReader {
     public MemorySegment bytes() {
         expect(token == StateToken.BYTES || isText());
         return payload().asReadOnly();
+    }
+
+    /// {@return the current FLOAT32; NaNs keep their bits}
+    public float floatValue() {
+        expect(token == StateToken.FLOAT32);
+        return Float.intBitsToFloat(Fields.i32(bytes, payload));
     }
 
     /// {@return the number of entries of the current LIST, TUPLE, SET, MAP (pairs) or OBJECT (always 2)}
@@ -329,6 +339,13 @@ public final class StateTreeReader {
         }
         position = after;
         return shape;
+    }
+
+    private boolean isLong() {
+        return switch (token) {
+            case INTEGER, INT8, INT16, INT32 -> true;
+            default -> false;
+        };
     }
 
     private boolean isText() {

@@ -61,7 +61,39 @@ public final class StateTreeWriter {
         }
     }
 
-    /// Writes a floating-point number, bit by bit.
+    /// Writes an integer as one of 8 bits, for a language that tells integers apart by their widths.
+    ///
+    /// @param value any
+    public void writeInt8(byte value) {
+        tag(Tag.INT8);
+        out.writeByte(value);
+    }
+
+    /// Writes an integer as one of 16 bits.
+    ///
+    /// @param value any
+    public void writeInt16(short value) {
+        tag(Tag.INT16);
+        out.writeShort(value);
+    }
+
+    /// Writes an integer as one of 32 bits.
+    ///
+    /// @param value any
+    public void writeInt32(int value) {
+        tag(Tag.INT32);
+        out.writeInt(value);
+    }
+
+    /// Writes a floating-point number of 32 bits, bit by bit.
+    ///
+    /// @param value any
+    public void writeFloat32(float value) {
+        tag(Tag.FLOAT32);
+        out.writeInt(Float.floatToRawIntBits(value));
+    }
+
+    /// Writes a floating-point number of 64 bits, bit by bit.
     ///
     /// @param value any
     public void writeFloat(double value) {

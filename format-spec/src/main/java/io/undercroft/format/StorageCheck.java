@@ -52,6 +52,10 @@ public final class StorageCheck {
             return extent.fileOffset() + inExtent;
         }
 
+        long end() {
+            return start + length;
+        }
+
         DamagedChunk damaged(int storage) {
             return new DamagedChunk(storage, start, length, extent.base(), fileOffset());
         }
@@ -69,11 +73,38 @@ public final class StorageCheck {
         if (bytes.byteSize() != nbytes) {
             throw new IllegalArgumentException(bytes.byteSize() + " bytes of a storage of " + nbytes);
         }
-        Stream<Chunk> chunks = chunks(storage);
-        return (nbytes < PARALLEL_BYTES ? chunks : chunks.parallel())
-                .filter(chunk -> Digests.crc32c(bytes.asSlice(chunk.start, chunk.length)) != checksum(chunk))
+        return mapped(storage, new Span(0, nbytes), bytes);
+    }
+
+    /// Checks a part of a storage: the chunks that lie in it as a whole.
+    ///
+    /// @param storage its number
+    /// @param part which bytes, as [#chunksAround] gives it
+    /// @param bytes these bytes, as a reader gets them
+    /// @return what does not match, in the order of the storage
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    public List<DamagedChunk> mapped(int storage, Span part, MemorySegment bytes) {
+        Stream<Chunk> chunks = chunks(storage)
+                .filter(chunk -> chunk.start >= part.start() && chunk.end() <= part.end());
+        return (bytes.byteSize() < PARALLEL_BYTES ? chunks : chunks.parallel())
+                .filter(chunk -> crc32c(bytes, chunk.start - part.start(), chunk.length) != checksum(chunk))
                 .map(chunk -> chunk.damaged(storage))
                 .toList();
+    }
+
+    /// {@return the bytes of a storage that have to be there for a part of them to be checked: all of each chunk of which a
+    /// byte is in the part}
+    ///
+    /// @param storage its number
+    /// @param part which bytes are wanted
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    public Span chunksAround(int storage, Span part) {
+        return chunks(storage).filter(chunk -> part.touches(chunk.start, chunk.end()))
+                .map(chunk -> new Span(chunk.start, chunk.end())).reduce(part, Span::and);
+    }
+
+    private static int crc32c(MemorySegment bytes, long start, long length) {
+        return Digests.crc32c(bytes.asSlice(start, length));
     }
 
     /// Checks a storage as it stands in files, reading it through a small buffer.

@@ -37,6 +37,20 @@ class DigestsTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 65_537, 262_144, 300_000})
+    void copyingSumsUpWhatItCopies(int length) {
+        byte[] bytes = new byte[length];
+        new Random(length).nextBytes(bytes);
+        MemorySegment copy = segment(new byte[length]);
+        ExtentDigester digester = new ExtentDigester(16);
+        digester.copy(segment(bytes), copy);
+        ExtentSums sums = digester.finish();
+        assertThat(copy.mismatch(segment(bytes))).isEqualTo(-1);
+        assertThat(sums.digest()).isEqualTo(fedInPieces(copy).digest());
+        assertThat(sums.checksums()).isEqualTo(fedInPieces(copy).checksums());
+    }
+
     private static ExtentSums fedInPieces(MemorySegment bytes) {
         ExtentDigester digester = new ExtentDigester(16);
         for (long at = 0; at < bytes.byteSize(); at += 777) {

@@ -41,6 +41,7 @@ final class GoldenFiles {
         files.put("sealed.croft", sealed);
         files.put("large-index.croft", largeIndex());
         files.put("future.croft", future());
+        files.put("numbers.croft", numbers());
         files.put("set.croftset", SetManifest.canonical(List.of(Shard.of("sealed.croft", Refusals.newest(sealed)),
                 Shard.of("snapshots.croft", second(snapshots)))).encode());
         return files;
@@ -211,6 +212,37 @@ final class GoldenFiles {
         FileImage.put(file, 0, new Header(FUTURE_MINOR, Refusals.newest(file).uuid(), 0, 0, FUTURE_FEATURE,
                 FileImage.CHUNK_LOG2, Layout.DATA_START).encode());
         return file;
+    }
+
+    /// Keys and values of every width, the keys in the names of tensors.
+    private static byte[] numbers() {
+        FileImage image = new FileImage();
+        image.addStorage(ascending(8));
+        image.addStorage(descending(8));
+        IndexBuilder index = image.index();
+        int tensor = index.addTensor(tensor(index.addDType(UINT8), 0, 0, 0, Set.of(), 8));
+        List.of("-1", "300", "-70000", "float").forEach(name -> index.addName(name, tensor));
+        int other = index.addTensor(tensor(index.addDType(UINT8), 1, 0, 0, Set.of(), 8));
+        index.addName("floats/1", other);
+        StateTreeWriter tree = new StateTreeWriter();
+        tree.openMap(6);
+        tree.writeInt8((byte) -1);
+        tree.writeTensor(tensor);
+        tree.writeInt16((short) 300);
+        tree.writeTensor(tensor);
+        tree.writeInt32(-70_000);
+        tree.writeTensor(tensor);
+        tree.writeFloat32(0.1f);
+        tree.writeTensor(tensor);
+        tree.writeFloat(0.1);
+        tree.writeInt16(Short.MIN_VALUE);
+        tree.writeString("floats");
+        tree.openList(2);
+        tree.writeFloat32(Float.intBitsToFloat(0x7FC0_1234));
+        tree.writeTensor(other);
+        index.setTree(tree.toByteArray());
+        index.putMetadata("title", "numbers of every width");
+        return image.toByteArray();
     }
 
     /// Names tensors, and makes the state a map of them.

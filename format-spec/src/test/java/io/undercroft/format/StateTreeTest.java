@@ -51,6 +51,39 @@ class StateTreeTest {
     }
 
     @Test
+    void narrowNumbersComeBackAsSuch() {
+        StateTreeReader reader = written(tree -> {
+            tree.openList(4);
+            tree.writeInt8(Byte.MIN_VALUE);
+            tree.writeInt16(Short.MIN_VALUE);
+            tree.writeInt32(Integer.MAX_VALUE);
+            tree.writeFloat32(Float.intBitsToFloat(0x7FC0_1234));
+        });
+        reader.next();
+        assertThat(reader.next()).isEqualTo(StateToken.INT8);
+        assertThat(reader.longValue()).isEqualTo(Byte.MIN_VALUE);
+        assertThat(reader.next()).isEqualTo(StateToken.INT16);
+        assertThat(reader.longValue()).isEqualTo(Short.MIN_VALUE);
+        assertThat(reader.next()).isEqualTo(StateToken.INT32);
+        assertThat(reader.bigIntegerValue()).isEqualTo(Integer.MAX_VALUE);
+        assertThat(reader.next()).isEqualTo(StateToken.FLOAT32);
+        assertThat(Float.floatToRawIntBits(reader.floatValue())).isEqualTo(0x7FC0_1234);
+        assertThatIllegalStateException().isThrownBy(reader::doubleValue);
+        assertThat(reader.next()).isEqualTo(StateToken.END);
+    }
+
+    @Test
+    void narrowNumbersAreLittleEndian() {
+        StateTreeWriter tree = new StateTreeWriter();
+        tree.openTuple(4);
+        tree.writeInt8((byte) -2);
+        tree.writeInt16((short) 0x1234);
+        tree.writeInt32(0x12345678);
+        tree.writeFloat32(1);
+        assertThat(tree.toByteArray()).isEqualTo(HexFormat.of().parseHex("11040bfe0c34120d785634120e0000803f"));
+    }
+
+    @Test
     void containersGiveTheirCountThenTheirValuesThenAnEnd() {
         StateTreeReader reader = written(tree -> {
             assertThat(tree.openMap(1)).isZero();
@@ -119,6 +152,7 @@ class StateTreeTest {
             "'0905616263',ends", "'1001',container of 1 entries", "'10ffffffffffffffff7f',container",
             "'1201',container of 1 entries", "'120101',container of 1 entries", "'1002100201',container of 2 entries",
             "'0608ffffffffffffffff',big integer of 8", "'0609000000000000000000',needless", "'07000000',ends",
+            "'0b',ends", "'0c00',ends", "'0d000000',ends", "'0e000000',ends", "'0f',unknown tag",
             "'14016101',container of 2 entries", "'1401610102',neither a map nor null",
             "'1401610115',neither a map nor null", "'20ffffffff0f',index"})
     void aMalformedTreeIsRefused(String hex, String because) {

@@ -20,8 +20,9 @@ final class TreeLines {
             tree.add(token.name(), switch (token) {
                 case NULL, END, DONE -> "";
                 case BOOLEAN -> reader.booleanValue();
-                case INTEGER, BIG_INTEGER -> reader.bigIntegerValue();
+                case INTEGER, INT8, INT16, INT32, BIG_INTEGER -> reader.bigIntegerValue();
                 case FLOAT -> bits(reader.doubleValue());
+                case FLOAT32 -> bits(reader.floatValue());
                 case COMPLEX -> bits(reader.doubleValue()) + " " + bits(reader.imaginaryValue());
                 case STRING, DEVICE, SYMBOL, OBJECT -> reader.text();
                 case BYTES -> hex(reader.bytes().toArray(ValueLayout.JAVA_BYTE));
@@ -50,8 +51,9 @@ final class TreeLines {
             case "TRUE" -> add("BOOLEAN", true);
             case "INTEGER", "TENSOR", "DTYPE", "REFERENCE" -> add(tag, content.number("value"));
             case "NEGATIVE" -> add("INTEGER", -1 - content.number("value"));
+            case "INT8", "INT16", "INT32" -> add(tag, content.number("number"));
             case "BIG_INTEGER" -> add(tag, bigInteger(content.bytes("bytes")));
-            case "FLOAT" -> add(tag, bits(content, "number"));
+            case "FLOAT", "FLOAT32" -> add(tag, bits(content, "number"));
             case "COMPLEX" -> add(tag, bits(content, "real") + " " + bits(content, "imaginary"));
             case "STRING", "DEVICE", "SYMBOL" -> add(tag, content.text("text"));
             case "BYTES" -> add(tag, hex(content.bytes("bytes")));
@@ -92,7 +94,7 @@ final class TreeLines {
     }
 
     private static String bits(Parsed content, String name) {
-        return bits((Double) content.get(name).value());
+        return bits(((Number) content.get(name).value()).doubleValue());
     }
 
     private static String bits(double number) {

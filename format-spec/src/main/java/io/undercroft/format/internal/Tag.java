@@ -12,6 +12,10 @@ public final class Tag {
     public static final int COMPLEX = 0x08;
     public static final int STRING = 0x09;
     public static final int BYTES = 0x0A;
+    public static final int INT8 = 0x0B;
+    public static final int INT16 = 0x0C;
+    public static final int INT32 = 0x0D;
+    public static final int FLOAT32 = 0x0E;
     public static final int LIST = 0x10;
     public static final int TUPLE = 0x11;
     public static final int MAP = 0x12;
