@@ -1,12 +1,15 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.FreeMemory;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.Mapping;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.lang.foreign.MemorySegment;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /// Memory of this process that no file stands behind, in runs too large for the JDK's own allocator.
 ///
@@ -42,6 +45,12 @@ public final class AnonymousMemory {
         return mapping(Mapping::populate);
     }
 
+    /// {@return how many bytes may be taken before the system ends processes to have enough, on this host and in the
+    /// container that this process is in; nothing if it does not say} Others may take them first.
+    public static OptionalLong available() {
+        return FreeMemory.bytes();
+    }
+
     /// What is done to fresh memory before it is handed out.
     @FunctionalInterface
     private interface Preparation {
@@ -65,10 +74,15 @@ public final class AnonymousMemory {
             return new Allocation(segment, Allocation.Sharing.PRIVATE, null, lifetime::release);
         } catch (ErrnoException e) {
             lifetime.release();
-            OutOfMemoryError error = new OutOfMemoryError("there are no " + nbytes + " bytes of memory to be had ("
-                    + e.getMessage() + "); free others, or raise the limits (ulimit -v, sysctl vm.overcommit_memory)");
-            error.initCause(e);
-            throw error;
+            throw none(nbytes, e.getMessage(), e);
         }
+    }
+
+    /// What is to be said if there is no memory.
+    static OutOfMemoryError none(long nbytes, @Nullable String why, @Nullable Throwable cause) {
+        OutOfMemoryError error = new OutOfMemoryError("there are no " + nbytes + " bytes of memory to be had (" + why
+                + "); free others, or raise the limits (ulimit -v, sysctl vm.overcommit_memory)");
+        error.initCause(cause);
+        return error;
     }
 }

@@ -24,7 +24,8 @@
 /// into that exception; and native code ends the JVM, so [Pages#probe] looks before. Files that are replaced by renaming
 /// never do this.
 ///
-/// **Anonymous memory** belongs to this process alone: [AnonymousMemory].
+/// **Anonymous memory** belongs to this process alone: [AnonymousMemory]. That of [CopyOnWriteMemory] can be frozen too: a
+/// reader gets its bytes of now, while its storage goes on being written to.
 ///
 /// | made by | who may touch it | who gives it back |
 /// |---|---|---|
@@ -39,13 +40,14 @@
 /// | [FileStorage] | any thread, shared ones any process, until the storage is freed | the storage |
 /// | [SharedStorageHandle#open], [SharedTensorHandle#open] | as of the storage that it finds | the storage; each call adds a reference |
 /// | [AnonymousMemory#allocator] | any thread, until the allocation is freed | the storage that owns the allocation |
+/// | [CopyOnWriteMemory#allocator] | as of anonymous memory; an image of it, until that is closed | the storage; the bytes that an image shows, who closes the image |
 ///
 /// What is used after it was given back throws [IllegalStateException]; memory that is gone is never read. What is
 /// never given back goes when the garbage collector finds that nobody can reach it.
 ///
 /// **Systems.** Linux and macOS are called through the foreign function interface, which wants
 /// `--enable-native-access`. Where that is denied, and on Windows, files are mapped by [java.nio.channels.FileChannel]
-/// (copy-on-write and stitched maps become copies), anonymous memory comes from the JDK, [Pages] ignores hints, and shared
+/// (copy-on-write and stitched maps become copies), anonymous memory comes from the JDK, none can be frozen, [Pages] ignores hints, and shared
 /// memory says that it is not supported. On macOS the names of shared memory are no files: holders are known within their
 /// process only, and there are no drafts.
 ///

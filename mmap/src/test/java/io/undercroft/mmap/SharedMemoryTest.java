@@ -191,6 +191,7 @@ class SharedMemoryTest {
                 file.toString())) {
             assertThat(peer.answer()).isEqualTo("{k=v}{k=v}{k=v}");
             assertThat(peer.answer()).isEqualTo("2097152");
+            assertThat(peer.answer()).isEqualTo("Optional.empty");
             assertThat(peer.answer()).startsWith("UNSUPPORTED ").contains("--enable-native-access=ALL-UNNAMED")
                     .contains("IllegalCallerException");
             peer.endsWell();

@@ -19,6 +19,8 @@ public enum Constant {
     /// Does not wait until somebody opens the other end of a pipe; means nothing to files.
     O_NONBLOCK(               0x800,    0x4),
 
+    /// Addresses that are only set aside.
+    PROT_NONE(                0,        0),
     /// Pages may be read.
     PROT_READ(                0x1,      0x1),
     /// Pages may be written.
@@ -37,6 +39,19 @@ public enum Constant {
     /// Reserves no memory for pages that may never be written.
     MAP_NORESERVE(            0x4000,   0x40),
 
+    /// Moves pages elsewhere, for `mremap`; unknown to macOS, as are the next two.
+    MREMAP_MAYMOVE(           1,        -1),
+    /// To exactly the given address, over what was there.
+    MREMAP_FIXED(             2,        -1),
+    /// Leaves a mapping of the same file behind, whose pages are found again when they are touched; of shared memory since
+    /// Linux 5.13.
+    MREMAP_DONTUNMAP(         4,        -1),
+
+    /// A file stays as long as it is, for `fallocate`; unknown to macOS, as is the next one.
+    FALLOC_FL_KEEP_SIZE(      1,        -1),
+    /// Bytes become zeros that take no room.
+    FALLOC_FL_PUNCH_HOLE(     2,        -1),
+
     /// Writes back and waits.
     MS_SYNC(                  0x4,      0x10),
 
@@ -51,6 +66,8 @@ public enum Constant {
     /// Gives memory up without losing bytes: `MADV_PAGEOUT`, since Linux 5.4; on macOS `MADV_DONTNEED` has that
     /// meaning.
     MADV_RELEASE(             21,       4),
+    /// Forgets private copies of pages; on macOS only [#MADV_RELEASE].
+    MADV_DONTNEED(            4,        -1),
     /// Huge pages; unknown to macOS.
     MADV_HUGEPAGE(            14,       -1),
     /// Since Linux 5.14; unknown to macOS.

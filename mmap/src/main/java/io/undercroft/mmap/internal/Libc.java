@@ -1,5 +1,10 @@
 package io.undercroft.mmap.internal;
 
+import static io.undercroft.mmap.internal.Constant.FALLOC_FL_KEEP_SIZE;
+import static io.undercroft.mmap.internal.Constant.FALLOC_FL_PUNCH_HOLE;
+import static io.undercroft.mmap.internal.Constant.MREMAP_DONTUNMAP;
+import static io.undercroft.mmap.internal.Constant.MREMAP_FIXED;
+import static io.undercroft.mmap.internal.Constant.MREMAP_MAYMOVE;
 import static io.undercroft.mmap.internal.Constant.STAT_INODE_OFFSET;
 import static io.undercroft.mmap.internal.Constant.STAT_SIZE_OFFSET;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
@@ -65,6 +70,8 @@ public final class Libc {
     private final Optional<NativeFunction> renameat2 = NativeFunction.find("renameat2");
     private final Optional<NativeFunction> memfdCreate = NativeFunction.find("memfd_create");
     private final Optional<NativeFunction> fallocate = NativeFunction.find("posix_fallocate");
+    private final Optional<NativeFunction> mremap = NativeFunction.findLong("mremap");
+    private final Optional<NativeFunction> linuxFallocate = NativeFunction.find("fallocate");
     private final BufferFunction pread = new BufferFunction("pread");
     private final BufferFunction pwrite = new BufferFunction("pwrite");
     private final long pageSize;
@@ -393,6 +400,31 @@ public final class Libc {
         call("munmap", state -> munmap.call(state, address, length));
     }
 
+    /// Moves the pages of a shared mapping to other addresses and leaves an equal mapping behind (`mremap`). That takes
+    /// microseconds where both addresses are multiples of 2 MiB, since whole tables of pages move.
+    ///
+    /// @param from where it starts, on a page boundary
+    /// @param to where it goes, over what is mapped there
+    /// @param length how many bytes
+    /// @return whether it was done; not where the system has no such call, or one that is older
+    /// @throws ErrnoException if it failed
+    boolean copyMapping(long from, long to, long length) throws ErrnoException {
+        if (mremap.isEmpty()) {
+            return false;
+        }
+        NativeFunction function = mremap.get();
+        int flags = Constant.flags(MREMAP_MAYMOVE, MREMAP_FIXED, MREMAP_DONTUNMAP);
+        try {
+            call("mremap", state -> function.call(state, from, length, length, flags, to, 0));
+            return true;
+        } catch (ErrnoException e) {
+            if (e.errno() == ErrnoException.EINVAL) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
     /// Gives advice (`madvise`).
     ///
     /// @param address where, on a page boundary
@@ -491,6 +523,19 @@ public final class Libc {
                 throw new ErrnoException("posix_fallocate", errno);
             }
         }
+    }
+
+    /// Gives back the room that a range of a file takes; it reads as zeros afterwards (`fallocate`).
+    ///
+    /// @param fd the descriptor
+    /// @param offset where the range starts, in bytes
+    /// @param length its size in bytes, more than 0
+    /// @throws ErrnoException if it failed, as where the system has no such call
+    void punchHole(int fd, long offset, long length) throws ErrnoException {
+        NativeFunction function = linuxFallocate
+                .orElseThrow(() -> new ErrnoException("fallocate", ErrnoException.EINVAL));
+        int how = Constant.flags(FALLOC_FL_PUNCH_HOLE, FALLOC_FL_KEEP_SIZE);
+        call("fallocate", state -> function.call(state, fd, how, offset, length, 0, 0));
     }
 
     /// The one call that returns the error number instead of setting it.

@@ -114,6 +114,19 @@ public final class Mapping {
         }
     }
 
+    /// Forgets the copies of pages of a private mapping: they are the file's again. A hint: what cannot be forgotten, as it is
+    /// locked, stays.
+    ///
+    /// @param libc the library
+    /// @param segment whole pages from a page boundary on, of a mapping that stays alive during the call
+    static void forget(Libc libc, MemorySegment segment) {
+        try {
+            libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_DONTNEED.value());
+        } catch (ErrnoException ignored) {
+            // They are copies still, and equal to the file.
+        }
+    }
+
     /// Faults all pages of a segment in for reading.
     ///
     /// @param libc the library

@@ -73,6 +73,13 @@ final class NativeFunction {
         return lookup(name).map(found -> new NativeFunction(found, Result.INT, CAPTURE));
     }
 
+    /// {@return a function that returns 64 bits, or nothing if the library does not have it}
+    ///
+    /// @param name its name
+    static Optional<NativeFunction> findLong(String name) {
+        return lookup(name).map(found -> new NativeFunction(found, Result.LONG, CAPTURE));
+    }
+
     /// Calls it without arguments.
     ///
     /// @param state the place for `errno`

@@ -1,0 +1,213 @@
+package io.undercroft.mmap.internal;
+
+import static io.undercroft.mmap.internal.Constant.MAP_ANONYMOUS;
+import static io.undercroft.mmap.internal.Constant.MAP_FIXED;
+import static io.undercroft.mmap.internal.Constant.MAP_NORESERVE;
+import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
+import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
+import static io.undercroft.mmap.internal.Constant.PROT_NONE;
+
+import io.undercroft.mmap.ReadAdvice;
+import io.undercroft.storage.spi.Freezable;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/// A range of a file in memory, mapped for a storage, that can be frozen.
+///
+/// There are two mappings. The *live* one is the storage's. It is shared at first: writes go to the file. From the first freeze on it
+/// is private: the file keeps what it had, and written pages are copied. The *view* is only an address before the first freeze, and
+/// shows the file from then on; images are read there, and what was written since is brought back there at the next freeze.
+///
+/// To replace the live mapping takes 100 ms for 1 GiB, as each page has to be taken out of the old one. So its tables of pages are moved
+/// first, all at once, to become the view (`mremap` with `MREMAP_DONTUNMAP`), and what is replaced is empty. No address is ever
+/// unmapped between: a thread that races finds the bytes from before or after, and the JVM lives.
+///
+/// To copy a page at its first write takes about as long as to copy eight of them in a row. So a storage of which much was written is
+/// expected to be written again, and keeps its copies: from then on each freeze copies them to the file, and no write
+/// pays for it. One of which little was written gives them up, so that the next freeze has little to copy.
+public final class FreezableRange implements Freezable {
+    /// Which part of the pages is much: one of so many.
+    private static final int MUCH = 8;
+    /// More bytes than any processor can address.
+    private static final long MOST = 1L << 60;
+    /// What one thread copies before it takes the next.
+    private static final long PIECE = 1 << 20;
+
+    private final Libc libc;
+    private final MemoryFile file;
+    private final long offset;
+    private final MemorySegment segment;
+    private final Lifetime live;
+    /// Of the bytes in the file and of the view: held by the live mapping and by the image.
+    private final Lifetime kept;
+    private final MemorySegment view;
+    private State state = State.LIVE;
+    private boolean isRead;
+
+    private enum State {
+        /// The live mapping is shared.
+        LIVE,
+        /// It still is, as making it private has failed, but the view shows the file.
+        SHOWN,
+        /// The live mapping is private.
+        FROZEN
+    }
+
+    private FreezableRange(Libc libc, MemoryFile file, long offset, MemorySegment segment, MemorySegment view,
+            Lifetime live, Lifetime kept) {
+        this.libc = libc;
+        this.file = file;
+        this.offset = offset;
+        this.segment = segment;
+        this.view = view;
+        this.live = live;
+        this.kept = kept;
+    }
+
+    /// Maps a fresh range and takes its memory.
+    ///
+    /// @param libc the library
+    /// @param file where the range is
+    /// @param nbytes its size in bytes, more than 0
+    /// @return the range, with one holder
+    /// @throws ErrnoException if there is no such memory
+    public static FreezableRange allocate(Libc libc, MemoryFile file, long nbytes) throws ErrnoException {
+        if (nbytes > MOST) {
+            throw new ErrnoException("mmap", ErrnoException.ENOMEM);
+        }
+        long length = libc.pageCeil(nbytes);
+        long offset = file.take(length);
+        Lifetime kept = new Lifetime("frozen memory", () -> {});
+        kept.whenGone(() -> file.giveBack(offset, length));
+        Lifetime live = new Lifetime("memory that can be frozen", () -> {});
+        live.whenGone(kept::release);
+        try {
+            long room = (length + MemoryFile.ALIGNMENT - 1) & -MemoryFile.ALIGNMENT;
+            long address = reserve(libc, 2 * room);
+            MemorySegment whole = Mapping.segment(libc, address, room, live.arena());
+            MemorySegment view = Mapping.segment(libc, address + room, room, kept.arena());
+            map(libc, address, length, MAP_SHARED, file, offset);
+            Mapping.advise(libc, whole.asSlice(0, length), ReadAdvice.HUGE_PAGES);
+            Mapping.populate(libc, whole.asSlice(0, length));
+            return new FreezableRange(libc, file, offset, whole.asSlice(0, nbytes), view.asSlice(0, nbytes), live,
+                    kept);
+        } catch (ErrnoException e) {
+            live.release();
+            throw e;
+        }
+    }
+
+    /// Sets addresses aside, so aligned that whole tables of pages can move.
+    private static long reserve(Libc libc, long length) throws ErrnoException {
+        int flags = Constant.flags(MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE);
+        long more = MemoryFile.ALIGNMENT;
+        long address = libc.mmap(0, length + more, PROT_NONE.value(), flags, -1, 0);
+        long aligned = (address + more - 1) & -more;
+        Mapping.unmap(libc, address, aligned - address);
+        Mapping.unmap(libc, aligned + length, address + more - aligned);
+        return aligned;
+    }
+
+    private static void map(Libc libc, long address, long length, Constant sharing, MemoryFile file, long offset)
+            throws ErrnoException {
+        int flags = Constant.flags(sharing, MAP_FIXED, MAP_NORESERVE);
+        libc.mmap(address, length, Mapping.READ_WRITE, flags, file.descriptor(), offset);
+    }
+
+    /// {@return the bytes of the storage}
+    public MemorySegment segment() {
+        return segment;
+    }
+
+    /// Gives the storage's bytes back, and the file's unless an image is open.
+    public void release() {
+        live.release();
+    }
+
+    @Override
+    public synchronized Optional<Image> freeze() {
+        if (isRead) {
+            return Optional.empty();
+        }
+        live.retain();
+        try {
+            keep();
+            kept.retain();
+            isRead = true;
+            return Optional.of(new KeptImage(view.asReadOnly()));
+        } catch (ErrnoException e) {
+            // Mappings are scarce, for instance. Whatever was done, the storage has its bytes.
+            return Optional.empty();
+        } finally {
+            live.release();
+        }
+    }
+
+    private void keep() throws ErrnoException {
+        if (state == State.FROZEN) {
+            bringBack();
+            return;
+        }
+        long length = libc.pageCeil(segment.byteSize());
+        if (state == State.LIVE) {
+            if (!libc.copyMapping(segment.address(), view.address(), length)) {
+                map(libc, view.address(), length, MAP_SHARED, file, offset);
+            }
+            state = State.SHOWN;
+        }
+        map(libc, segment.address(), length, MAP_PRIVATE, file, offset);
+        state = State.FROZEN;
+    }
+
+    private void bringBack() {
+        PageMap copies = PageMap.ofCopies(libc, segment);
+        List<Span> spans = new ArrayList<>();
+        copies.forEachRun((from, length) -> {
+            for (long done = 0; done < length; done += PIECE) {
+                spans.add(new Span(from + done, Math.min(PIECE, length - done)));
+            }
+        });
+        (copies.bytes() > PIECE ? spans.parallelStream() : spans.stream()).forEach(this::bringBack);
+        if (copies.bytes() < segment.byteSize() / MUCH) {
+            copies.forEachRun((from, length) -> Mapping.forget(libc, segment.asSlice(from, length)));
+        }
+    }
+
+    private record Span(long from, long length) {}
+
+    private void bringBack(Span span) {
+        MemorySegment.copy(segment, span.from, view, span.from, span.length);
+    }
+
+    private synchronized void endRead() {
+        isRead = false;
+    }
+
+    private final class KeptImage implements Image {
+        private final MemorySegment bytes;
+        private final AtomicBoolean closed = new AtomicBoolean();
+
+        KeptImage(MemorySegment bytes) {
+            this.bytes = bytes;
+        }
+
+        @Override
+        public MemorySegment segment() {
+            if (closed.get()) {
+                throw new IllegalStateException("the image was closed");
+            }
+            return bytes;
+        }
+
+        @Override
+        public void close() {
+            if (closed.compareAndSet(false, true)) {
+                endRead();
+                kept.release();
+            }
+        }
+    }
+}
