@@ -3,17 +3,25 @@ package io.undercroft.serializer;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Shard;
 import io.undercroft.mmap.MapBudget;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.graph.Lowering;
+import io.undercroft.serializer.internal.graph.Raising;
+import io.undercroft.serializer.internal.loading.EagerLoad;
+import io.undercroft.serializer.internal.loading.InPlaceLoad;
+import io.undercroft.serializer.internal.loading.NearNames;
+import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -52,13 +60,20 @@ public final class Checkpoint implements AutoCloseable {
     private final String format;
     private final MappedFile file;
     private final Contents contents;
+    private final OpenOptions options;
+    private final Object stateLock = new Object();
+    private volatile @Nullable Raised raised;
     private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private Checkpoint(String format, MappedFile file, Contents contents) {
+    /// The state with the objects of the program. (A record, since the state itself may be null.)
+    private record Raised(@Nullable Object state) {}
+
+    private Checkpoint(String format, MappedFile file, Contents contents, OpenOptions options) {
         this.format = format;
         this.file = file;
         this.contents = contents;
+        this.options = options;
     }
 
     /// Opens a file copy-on-write. Its format is found by its contents, not by its name.
@@ -86,7 +101,7 @@ public final class Checkpoint implements AutoCloseable {
     /// Opens a file of a set, with mappings out of a budget that it shares with the others.
     static Checkpoint open(Path path, Shard shard, OpenOptions options, MapBudget budget) throws IOException {
         return opened(MappedFile.open(path, options.mapping(), budget), file -> new Checkpoint(
-                new CroftFormat().name(), file, CroftFormat.openShard(file, shard, options)));
+                new CroftFormat().name(), file, CroftFormat.openShard(file, shard, options), options));
     }
 
     /// Tells the format of a file.
@@ -101,7 +116,7 @@ public final class Checkpoint implements AutoCloseable {
             CheckpointFormat format = sniffing.formatOf(file);
             Contents contents = format.open(file, options);
             checkSnapshot(file.path(), options, format.name(), contents);
-            return new Checkpoint(format.name(), file, contents);
+            return new Checkpoint(format.name(), file, contents, options);
         });
     }
 
@@ -112,13 +127,44 @@ public final class Checkpoint implements AutoCloseable {
 
     private static Checkpoint opened(MappedFile file, Opening opening) throws IOException {
         try {
-            return opening.open(file);
+            return opening.open(file).prepared();
         } catch (FormatException e) {
             file.close();
             throw e.withFile(file.path().toString());
         } catch (Throwable e) {
             file.close();
             throw e;
+        }
+    }
+
+    /// Does what is to be done before anybody gets the checkpoint.
+    private Checkpoint prepared() throws IOException {
+        try {
+            checkMapping();
+            options.expected().ifPresent(this::requireExactly);
+            if (options.isInMemory()) {
+                EagerLoad.run(contents.storages());
+            }
+            return this;
+        } catch (Throwable e) {
+            contents.release();
+            throw e;
+        }
+    }
+
+    private void checkMapping() {
+        if (options.isInMemory() && options.mapping() == MapMode.SHARED) {
+            throw new IllegalArgumentException(
+                    "what is read into memory is not mapped shared: writes would not reach the file; "
+                            + "open it without OpenOptions.inMemory, or copy-on-write");
+        }
+    }
+
+    private void requireExactly(Map<String, TensorSpec> expected) {
+        MatchReport report = compare(expected);
+        if (!report.isExact()) {
+            throw new StateMismatchException(path().toString(), report,
+                    "Open another file, or without OpenOptions.strict");
         }
     }
 
@@ -154,6 +200,54 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static DedupReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return new CroftWriter(Disk.system()).save(path, state, options);
+    }
+
+    /// Says of which classes of the program objects stand in states that are to be saved and opened; see [StateClasses].
+    ///
+    /// ```java
+    /// StateClasses classes = Checkpoint.registering(TrainerState.class, Optimizer.class);
+    /// classes.save(path, trainer);
+    /// ```
+    ///
+    /// @param classes records, enums, other classes, and sealed classes and interfaces, which stand for all that they permit
+    /// @return the classes
+    /// @throws IllegalArgumentException if one cannot be registered
+    public static StateClasses registering(Class<?>... classes) {
+        return StateClasses.of(classes);
+    }
+
+    /// Saves a state in the background; see [#saveAsync(Path, Object, SaveOptions)].
+    ///
+    /// @param path the file to make or replace
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @return the save, which goes on
+    /// @throws LockedException if somebody else is writing to the file
+    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws IOException if the file cannot be written to
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public static PendingSave saveAsync(Path path, @Nullable Object state) throws IOException {
+        return saveAsync(path, state, SaveOptions.defaults());
+    }
+
+    /// Saves a state in the background, as durably and atomically as [#save(Path, Object, SaveOptions)] and with the same
+    /// bytes. When this returns a snapshot of the state has been taken, and the caller may change it at once.
+    ///
+    /// While the snapshot is taken nobody may write to the tensors. Storages in [io.undercroft.mmap.CopyOnWriteMemory] are frozen,
+    /// which takes milliseconds; of others the bytes that tensors reach are copied. Who saves again and again takes a
+    /// [BackgroundSaver], which keeps the memory for that.
+    ///
+    /// @param path the file to make or replace
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to save, and how
+    /// @return the save, which goes on; what fails from now on shows there only
+    /// @throws LockedException if somebody else is writing to the file, for instance a save that has not ended
+    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws IOException if the file cannot be written to
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public static PendingSave saveAsync(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        try (BackgroundSaver once = new BackgroundSaver()) {
+            return once.save(path, state, options);
+        }
     }
 
     /// Opens what is left of a damaged `.croft` file, copy-on-write.
@@ -193,9 +287,54 @@ public final class Checkpoint implements AutoCloseable {
         return !closed.get() && file.isCurrent();
     }
 
-    /// {@return the state tree, as [io.undercroft.serializer.state] describes it; the same objects at every call}
+    /// {@return the state; the same objects at every call} It is [#tree], but that objects of the program stand in it in place of
+    /// the nodes that they were saved as.
+    ///
+    /// @throws FormatException if an object is of a class that [OpenOptions#classes(StateClasses)] does not know, or cannot be
+    ///     made of what was saved; the message has its path
     public @Nullable Object state() {
+        Raised there = raised;
+        if (there != null) {
+            return there.state;
+        }
+        synchronized (stateLock) {
+            there = raised;
+            if (there == null) {
+                there = raise();
+                raised = there;
+            }
+            return there.state;
+        }
+    }
+
+    private Raised raise() {
+        try {
+            return new Raised(Raising.of(tree(), options.classes()));
+        } catch (FormatException e) {
+            throw e.withFile(path().toString());
+        }
+    }
+
+    /// {@return the state tree as it stands in the file, as [io.undercroft.serializer.state] describes it; the same objects at
+    /// every call} An object of a Java program is a node whose type begins with `java:`, a record for instance a
+    /// [TypedMap][io.undercroft.serializer.state.TypedMap] of its components; a tree with such nodes can be saved as it is.
+    public @Nullable Object tree() {
         return contents.state();
+    }
+
+    /// {@return the state, which is of a certain class}
+    ///
+    /// @param <T> the class
+    /// @param type the class of the state's root: a registered one, or `Map`, `List`, `Tensor`
+    /// @throws ClassCastException if it is of another class
+    /// @throws FormatException as from [#state()]
+    public <T> T state(Class<T> type) {
+        Object state = state();
+        if (!type.isInstance(state)) {
+            throw new ClassCastException("the state in " + path() + " is "
+                    + (state == null ? "null" : "a " + state.getClass().getName()) + ", not a " + type.getName());
+        }
+        return type.cast(state);
     }
 
     /// {@return free-form text about the file}
@@ -222,8 +361,14 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws NoSuchElementException if there is none
     /// @throws FormatException if what describes it is damaged, or its elements are
     public Tensor tensor(String name) {
-        return contents.tensor(name).orElseThrow(() -> new NoSuchElementException(
-                path() + " has no tensor '" + FormatException.quote(name) + "' among its " + names().size()));
+        return contents.tensor(name).orElseThrow(() -> missing(name));
+    }
+
+    private NoSuchElementException missing(String name) {
+        SequencedCollection<String> names = names();
+        return new NoSuchElementException(path() + " has no tensor " + FormatException.quote(name) + " among "
+                + (options.isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
+                + NearNames.question(name, names));
     }
 
     /// {@return the storages in the order in which the state first uses them}
@@ -278,6 +423,74 @@ public final class Checkpoint implements AutoCloseable {
             throw new IllegalStateException(path() + " is closed");
         }
         return scrub;
+    }
+
+    // ---- loading ----
+
+    /// Copies some rows of a tensor, that is, elements of its first dimension, into memory of their own: as
+    /// `tensor(name).narrow(0, from, to - from).copy()`, but nothing else of the tensor is read. If the
+    /// [policy][ChecksumPolicy] says that its bytes are checked, the chunks in which these rows lie are read and checked.
+    ///
+    /// Rows that are no one run of bytes (of a transposed tensor, for instance) are read with what lies between them, and
+    /// records that are compressed as a whole. What was touched already is copied as it is in memory.
+    ///
+    /// @param name one of [#names]
+    /// @param from the first row
+    /// @param to the first row behind
+    /// @return the rows, in row-major order; they stay when this is closed
+    /// @throws NoSuchElementException if there is no such tensor
+    /// @throws IndexOutOfBoundsException if it does not have these rows
+    /// @throws FormatException if what describes it is damaged, or its rows are
+    /// @throws UncheckedIOException if the file was cut, or reading fails
+    public Tensor rows(String name, long from, long to) {
+        if (from < 0 || to < from) {
+            throw new IndexOutOfBoundsException("rows from " + from + " to " + to + " of "
+                    + FormatException.quote(name)
+                    + ": rows are counted from 0, and the first one behind is not before them");
+        }
+        return contents.rows(name, from, to).orElseThrow(() -> missing(name));
+    }
+
+    /// {@return how the tensors fit those that are expected} Reads no element.
+    ///
+    /// @param expected what the tensors should be, by their names; see [TensorSpec#ofState]
+    /// @throws FormatException if what describes the state or a tensor is damaged
+    public MatchReport compare(Map<String, TensorSpec> expected) {
+        return StateMatch.compare(contents, expected, TensorSpec::equals);
+    }
+
+    /// Copies the tensors of this checkpoint into those of a state, in place, as PyTorch's `load_state_dict` does. Both need to have
+    /// the same names and shapes; elements of another dtype are converted, as [Tensor#copyFrom] does.
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @return how they fitted: exactly
+    /// @throws StateMismatchException if they do not fit; nothing was changed then
+    /// @throws PartlyLoadedException as [#loadInto(Object, LoadOptions)]
+    /// @throws FormatException as [#loadInto(Object, LoadOptions)]
+    public MatchReport loadInto(@Nullable Object state) {
+        return loadInto(state, LoadOptions.defaults());
+    }
+
+    /// Copies the tensors of this checkpoint into those of a state, in place.
+    ///
+    /// All that can be known is looked at before the first element changes: names, shapes, whether the tensors can be written
+    /// to, and checksums if the [policy][ChecksumPolicy] says so. Bytes that several tensors stand on are copied once. Tensors that
+    /// share bytes in the state, while the file has different bytes for them, are refused.
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was opened with
+    /// @param options whether names may be missing
+    /// @return how they fitted
+    /// @throws StateMismatchException if they do not fit; nothing was changed then
+    /// @throws UnsupportedOperationException if a tensor of the state is read-only, on the meta device, or on a device to which only
+    ///     whole storages are copied; nothing was changed then
+    /// @throws IllegalArgumentException if a tensor of the state shows an element twice, or an object is of a class that this was
+    ///     not opened with; nothing was changed then
+    /// @throws IllegalStateException if a storage of the state was freed, or this is closed; nothing was changed then
+    /// @throws FormatException if what is to be loaded is damaged; nothing was changed then
+    /// @throws PartlyLoadedException if the file turned out to be unreadable in the midst
+    public MatchReport loadInto(@Nullable Object state, LoadOptions options) {
+        return InPlaceLoad.run(contents, path().toString(), Lowering.of(state, this.options.classes(), "load into"),
+                options);
     }
 
     /// Releases the storages and the file, and ends what reads in the background. The second and later calls do nothing.

@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +46,7 @@ public final class CheckpointFile implements AutoCloseable {
     private final SaveOptions saving;
     private final OpenOptions opening;
     private final Map<SnapshotInfo, Checkpoint> opened = new HashMap<>();
+    private final BackgroundSaver background = new BackgroundSaver();
     private boolean closed;
 
     private CheckpointFile(Path path, SaveOptions saving, OpenOptions opening) {
@@ -91,11 +93,29 @@ public final class CheckpointFile implements AutoCloseable {
         return new CroftWriter(Disk.system()).commit(path, state, next(message));
     }
 
+    /// Saves a state as the next snapshot in the background, with the time of now. When this returns a snapshot of the state has
+    /// been taken, and the caller may change it at once; see [Checkpoint#saveAsync(Path, Object, SaveOptions)]. The memory that
+    /// it is copied to is kept for the next one.
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param message what is said about it in the list of snapshots
+    /// @return the save, which goes on, also if this is closed; what fails from now on shows there only
+    /// @throws LockedException if somebody else is writing to the file, for instance a commit that has not ended
+    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws IOException if the file cannot be written to
+    /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended to
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalStateException if this is closed
+    public synchronized PendingSave commitAsync(@Nullable Object state, String message) throws IOException {
+        return background.commit(path, state, next(message));
+    }
+
     private SaveOptions next(String message) throws IOException {
-        Optional<Checkpoint> newest = newest();
-        Map<String, String> metadata = new LinkedHashMap<>(saving.metadata());
-        metadata.put(COMMIT, Long.toString(newest.isEmpty() ? 1 : number(newest.get()) + 1));
-        return saving.metadata(metadata).message(message).time(Instant.now());
+        try (Checkpoint newest = glimpse()) {
+            Map<String, String> metadata = new LinkedHashMap<>(saving.metadata());
+            metadata.put(COMMIT, Long.toString(newest == null ? 1 : number(newest) + 1));
+            return saving.metadata(metadata).message(message).time(Instant.now());
+        }
     }
 
     /// {@return all snapshots, the newest first; none if there is no file yet}
@@ -104,8 +124,25 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
     /// @throws IllegalStateException if this is closed
     public synchronized List<SnapshotInfo> snapshots() throws IOException {
-        Optional<Checkpoint> newest = newest();
-        return newest.isEmpty() ? List.of() : newest.get().snapshots();
+        try (Checkpoint newest = glimpse()) {
+            return newest == null ? List.of() : newest.snapshots();
+        }
+    }
+
+    /// The newest snapshot, to be closed at once: a run makes many, and what stays open keeps the bytes of its file on the disk,
+    /// also when that was compacted. Null if there is no file yet.
+    private @Nullable Checkpoint glimpse() throws IOException {
+        checkOpen();
+        return Files.exists(path) ? checked(Checkpoint.open(path, opening.onMeta().newest())) : null;
+    }
+
+    private Checkpoint checked(Checkpoint found) {
+        if (found.snapshot().isEmpty()) {
+            found.close();
+            throw new IllegalArgumentException(path + " is a file of the format " + found.format()
+                    + ", and nothing can be committed to it; convert it first");
+        }
+        return found;
     }
 
     /// {@return the newest complete snapshot, or nothing if there is no file yet}
@@ -132,11 +169,7 @@ public final class CheckpointFile implements AutoCloseable {
 
     /// One checkpoint for each snapshot is enough. Of a file of another format there is one.
     private Checkpoint kept(Checkpoint found) throws IOException {
-        SnapshotInfo snapshot = found.snapshot().orElseThrow(() -> {
-            found.close();
-            return new IllegalArgumentException(path + " is a file of the format " + found.format()
-                    + ", and nothing can be committed to it; convert it first");
-        });
+        SnapshotInfo snapshot = checked(found).snapshot().orElseThrow();
         Checkpoint before = opened.putIfAbsent(snapshot, found);
         if (before == null) {
             return found;
@@ -184,6 +217,9 @@ public final class CheckpointFile implements AutoCloseable {
         for (SnapshotInfo snapshot : snapshots()) {
             try (Checkpoint checkpoint = Checkpoint.open(path, opening.onMeta().snapshot(snapshot.sequence()))) {
                 commits.add(new Retention.Commit(number(checkpoint), snapshot));
+            } catch (NoSuchElementException _) {
+                // Another process has compacted the file since, so there is little to do.
+                return Set.of();
             }
         }
         return rule.dropped(commits);
@@ -212,6 +248,7 @@ public final class CheckpointFile implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
+        background.close();
         opened.values().forEach(Checkpoint::close);
         opened.clear();
     }

@@ -39,6 +39,26 @@ public final class CroftFile {
         return new CroftWriter(Disk.system()).append(path, state, options);
     }
 
+    /// Saves a state as the next snapshot of a file in the background, as durably as [#append] and with the same bytes. When this
+    /// returns the caller may change the state at once; what is said of [Checkpoint#saveAsync(Path, Object, SaveOptions)] holds
+    /// here too.
+    ///
+    /// @param path the file
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to save, and how
+    /// @return the save, which goes on; what fails from now on shows there only
+    /// @throws LockedException if somebody else is writing to the file, for instance a save that has not ended
+    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws IOException if the file is missing or cannot be written to
+    /// @throws io.undercroft.format.FormatException if the file is damaged, sealed, or of a kind that this version cannot
+    ///     write
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public static PendingSave appendAsync(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        try (BackgroundSaver once = new BackgroundSaver()) {
+            return once.append(path, state, options);
+        }
+    }
+
     /// Writes a state as a sealed file, from its first byte to its last, to something that cannot seek: a socket, a pipe, an
     /// upload. The file is complete when the method returns; a part of it is recognised as such. Nothing is appended to it.
     /// Storages of equal bytes are all written, since what was written cannot be read again.

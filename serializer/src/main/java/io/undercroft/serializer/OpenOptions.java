@@ -1,21 +1,28 @@
 package io.undercroft.serializer;
 
 import io.undercroft.mmap.MapMode;
+import io.undercroft.serializer.internal.loading.Glob;
+import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// How a checkpoint is opened. Immutable: each method returns a changed copy.
 public final class OpenOptions {
     private static final OpenOptions DEFAULTS = new OpenOptions(MapMode.PRIVATE, UnaryOperator.identity(),
-            OptionalLong.empty(), null, Map.of(), ChecksumPolicy.ADOPTED);
+            OptionalLong.empty(), null, Map.of(), ChecksumPolicy.ADOPTED, Selection.ALL);
 
     private final MapMode mapping;
     private final UnaryOperator<Device> devices;
@@ -23,15 +30,29 @@ public final class OpenOptions {
     private final @Nullable Path root;
     private final Map<UUID, Path> bases;
     private final ChecksumPolicy verification;
+    private final Selection selection;
+
+    /// What is loaded, and into what.
+    ///
+    /// @param names which tensors, or null for all
+    /// @param expected what there should be, or null for anything
+    /// @param isInMemory whether bytes are read at once
+    /// @param memory where to, or null for our own
+    /// @param classes of what objects of the program may be
+    private record Selection(@Nullable Predicate<String> names, @Nullable Map<String, TensorSpec> expected,
+            boolean isInMemory, @Nullable Allocator memory, StateClasses classes) {
+        static final Selection ALL = new Selection(null, null, false, null, StateClasses.of());
+    }
 
     private OpenOptions(MapMode mapping, UnaryOperator<Device> devices, OptionalLong snapshot, @Nullable Path root,
-            Map<UUID, Path> bases, ChecksumPolicy verification) {
+            Map<UUID, Path> bases, ChecksumPolicy verification, Selection selection) {
         this.mapping = mapping;
         this.devices = devices;
         this.snapshot = snapshot;
         this.root = root;
         this.bases = bases;
         this.verification = verification;
+        this.selection = selection;
     }
 
     /// {@return copy-on-write mapping, devices as saved, the newest snapshot, no root, checksums of adopted files only}
@@ -49,16 +70,30 @@ public final class OpenOptions {
     /// @param mode copy-on-write (the file never changes), read-only, or shared (writes reach the file)
     /// @return the changed options
     public OpenOptions mapping(MapMode mode) {
-        return new OpenOptions(Objects.requireNonNull(mode, "mode"), devices, snapshot, root, bases, verification);
+        return new OpenOptions(Objects.requireNonNull(mode, "mode"), devices, snapshot, root, bases, verification,
+                selection);
     }
 
-    /// Chooses where storages go, as `map_location` does in PyTorch. Those that were saved from the meta device have no
-    /// bytes in the file, and stay there.
+    /// Chooses where storages go, as `map_location` does in PyTorch: all on the CPU with `devices(_ -> Device.CPU)`, those
+    /// of one device with `devices(Map.of(Device.cuda(1), Device.cuda(0)))`. It is asked for storages, so that tensors on one
+    /// storage stay on one. Those that were saved from the meta device have no bytes in the file, and stay there.
+    ///
+    /// A storage that is to go to a device which is not there is refused when it is needed, or when the file is opened.
     ///
     /// @param mapper called with the device that a storage was saved from, for instance `cuda:0`; returns where it should be
     /// @return the changed options
     public OpenOptions devices(UnaryOperator<Device> mapper) {
-        return new OpenOptions(mapping, Objects.requireNonNull(mapper, "mapper"), snapshot, root, bases, verification);
+        return new OpenOptions(mapping, Objects.requireNonNull(mapper, "mapper"), snapshot, root, bases, verification,
+                selection);
+    }
+
+    /// Chooses where the storages of some devices go; those of others go where they were saved from.
+    ///
+    /// @param places the new device for each that is moved
+    /// @return the changed options
+    public OpenOptions devices(Map<Device, Device> places) {
+        Map<Device, Device> copy = Map.copyOf(places);
+        return devices(saved -> copy.getOrDefault(saved, saved));
     }
 
     /// Opens everything on the meta device (`map_location="meta"` in PyTorch): storages have their sizes and tensors their
@@ -79,14 +114,14 @@ public final class OpenOptions {
         if (sequence < 1) {
             throw new IllegalArgumentException("snapshots are numbered from 1; there is no " + sequence);
         }
-        return new OpenOptions(mapping, devices, OptionalLong.of(sequence), root, bases, verification);
+        return new OpenOptions(mapping, devices, OptionalLong.of(sequence), root, bases, verification, selection);
     }
 
     /// Opens the newest snapshot, as is the default.
     ///
     /// @return the changed options
     public OpenOptions newest() {
-        return new OpenOptions(mapping, devices, OptionalLong.empty(), root, bases, verification);
+        return new OpenOptions(mapping, devices, OptionalLong.empty(), root, bases, verification, selection);
     }
 
     /// Says below which directory other files may be in which bytes of this one stand: adopted files and `.croft` files that
@@ -98,7 +133,7 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions root(Path directory) {
         return new OpenOptions(mapping, devices, snapshot, Objects.requireNonNull(directory, "directory"), bases,
-                verification);
+                verification, selection);
     }
 
     /// Says where a `.croft` file is that was named as a base, wherever that is and whatever the file says about it. Its id is
@@ -110,7 +145,7 @@ public final class OpenOptions {
     public OpenOptions base(UUID uuid, Path file) {
         Map<UUID, Path> more = new HashMap<>(bases);
         more.put(Objects.requireNonNull(uuid, "uuid"), Objects.requireNonNull(file, "file"));
-        return new OpenOptions(mapping, devices, snapshot, root, Map.copyOf(more), verification);
+        return new OpenOptions(mapping, devices, snapshot, root, Map.copyOf(more), verification, selection);
     }
 
     /// Chooses when bytes of storages are compared with their checksums. By default those in adopted files are, when they are
@@ -119,8 +154,118 @@ public final class OpenOptions {
     /// @param policy when
     /// @return the changed options
     public OpenOptions verification(ChecksumPolicy policy) {
-        return new OpenOptions(mapping, devices, snapshot, root, bases, Objects.requireNonNull(policy, "policy"));
+        return new OpenOptions(mapping, devices, snapshot, root, bases, Objects.requireNonNull(policy, "policy"),
+                selection);
     }
+
+    // ---- what is loaded ----
+
+    /// Reads the bytes of all storages when the checkpoint is opened, with several threads, into memory of this process
+    /// (huge pages where the system has them). Nothing is mapped then: what happens to the file later does not show. By
+    /// default storages are mapped, and read when they are touched.
+    ///
+    /// Storages up to some 32 MiB lie in blocks of memory together, and a block is given back when the last storage in it is
+    /// released.
+    ///
+    /// @return the changed options
+    public OpenOptions inMemory() {
+        return with(new Selection(selection.names, selection.expected, true, null, selection.classes));
+    }
+
+    /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of the caller's choice.
+    ///
+    /// @param memory asked once for each storage, by several threads; of the CPU
+    /// @return the changed options
+    /// @throws IllegalArgumentException if it is the memory of another device
+    public OpenOptions inMemory(Allocator memory) {
+        if (!memory.device().isCpu()) {
+            throw new IllegalArgumentException("bytes are read into memory of the CPU; storages are moved to "
+                    + memory.device() + " with OpenOptions.devices, or with SharingCopy when they are open");
+        }
+        return with(new Selection(selection.names, selection.expected, true, memory, selection.classes));
+    }
+
+    /// Loads some tensors only, those whose names match a pattern. To [Checkpoint#names] and the like the others are not there.
+    /// In [Checkpoint#state] they are meta tensors, but those that share a storage with a chosen one: the tree keeps its
+    /// shape, and of a storage that no chosen tensor stands on nothing is read or mapped. Chosen tensors share storages as
+    /// all do.
+    ///
+    /// In a pattern `*` stands for any characters but `/`, `?` for one such, `**` between slashes for any number of segments,
+    /// also none, and `\` before a character for that character. So `model/*.weight` means `model/fc.weight` and not
+    /// `model/head/fc.weight`, which `**/*.weight` means too. A pattern that no name matches is no error.
+    ///
+    /// @param patterns one of which a name must match as a whole
+    /// @return the changed options
+    public OpenOptions only(String... patterns) {
+        List<Glob> globs = Stream.of(patterns).map(Glob::parse).toList();
+        return only(name -> globs.stream().anyMatch(glob -> glob.test(name)));
+    }
+
+    /// Loads some tensors only, as [#only(String...)].
+    ///
+    /// @param names called with the names of tensors, by several threads; has to answer the same each time
+    /// @return the changed options
+    public OpenOptions only(Predicate<String> names) {
+        return with(new Selection(Objects.requireNonNull(names, "names"), selection.expected,
+                selection.isInMemory, selection.memory, selection.classes));
+    }
+
+    /// Refuses a file whose tensors are not those expected, by name, dtype and shape: none missing, none besides. Those that
+    /// [were not chosen][#only(String...)] do not count. [Checkpoint#compare] tells without refusing.
+    ///
+    /// @param expected what the tensors should be, by their names; see [TensorSpec#ofState]
+    /// @return the changed options
+    public OpenOptions strict(Map<String, TensorSpec> expected) {
+        Map<String, TensorSpec> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(expected));
+        return with(new Selection(selection.names, ordered, selection.isInMemory, selection.memory, selection.classes));
+    }
+
+    /// Says of which classes of the program objects may stand in the state, as they did when it was saved. By default of none.
+    ///
+    /// @param known records, enums and other classes
+    /// @return the changed options
+    public OpenOptions classes(StateClasses known) {
+        return with(new Selection(selection.names, selection.expected, selection.isInMemory, selection.memory,
+                Objects.requireNonNull(known, "known")));
+    }
+
+    /// {@return of which classes of the program objects may stand in the state}
+    public StateClasses classes() {
+        return selection.classes;
+    }
+
+    /// {@return whether bytes are read when a checkpoint is opened}
+    public boolean isInMemory() {
+        return selection.isInMemory;
+    }
+
+    /// {@return what memory they are read into then, if that was said}
+    public Optional<Allocator> memory() {
+        return Optional.ofNullable(selection.memory);
+    }
+
+    /// {@return whether only some tensors are loaded}
+    public boolean isPartial() {
+        return selection.names != null;
+    }
+
+    /// {@return whether a tensor is loaded}
+    ///
+    /// @param name its name
+    public boolean isChosen(String name) {
+        return selection.names == null || selection.names.test(name);
+    }
+
+    /// {@return what the tensors should be, if that was said}
+    public Optional<Map<String, TensorSpec>> expected() {
+        return Optional.ofNullable(selection.expected);
+    }
+
+    private OpenOptions with(Selection changed) {
+        return new OpenOptions(mapping, devices, snapshot, root, bases, verification, changed);
+    }
+
+    // ---- what was said ----
 
     /// {@return how storages are mapped}
     public MapMode mapping() {
@@ -131,7 +276,9 @@ public final class OpenOptions {
     ///
     /// @param saved the device named in the file
     public Device deviceFor(Device saved) {
-        return saved.isMeta() ? saved : devices.apply(saved);
+        return saved.isMeta()
+                ? saved
+                : Objects.requireNonNull(devices.apply(saved), () -> "OpenOptions.devices gave no device for " + saved);
     }
 
     /// {@return which snapshot is to be opened, if not the newest}

@@ -10,6 +10,7 @@ import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.serializer.internal.CroftFormat;
+import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.state.StateIndex;
@@ -59,7 +60,7 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if shared memory of that name is there that is no published state
     /// @throws IOException if reading or writing fails; what had the name has it still
     public static Published publish(String name, Checkpoint checkpoint) throws IOException {
-        return publish(name, checkpoint.state(), SaveOptions.defaults().metadata(checkpoint.metadata()));
+        return publish(name, checkpoint.tree(), SaveOptions.defaults().metadata(checkpoint.metadata()));
     }
 
     /// Publishes a state until somebody calls [#unpublish].
@@ -95,13 +96,13 @@ public final class Published implements AutoCloseable {
             DedupReport report = CroftWriter.draft(draft, name, state, options);
             return new Published(draft.publish(name, lifespan), report);
         } catch (SharedMemoryException e) {
-            throw e.reason() == Reason.FULL ? full(name, state, e) : e;
+            throw e.reason() == Reason.FULL ? full(name, Lowering.of(state, options.classes()), e) : e;
         }
     }
 
     /// Says how much was wanted in all: writing knows only the piece that had no room.
-    private static SharedMemoryException full(String name, @Nullable Object state, SharedMemoryException cause) {
-        long nbytes = StateIndex.of(state).storages().stream().filter(storage -> !storage.isMeta())
+    private static SharedMemoryException full(String name, @Nullable Object tree, SharedMemoryException cause) {
+        long nbytes = StateIndex.of(tree).storages().stream().filter(storage -> !storage.isMeta())
                 .mapToLong(Storage::nbytes).sum();
         return new SharedMemoryException(Reason.FULL,
                 name + ": there is no room for this state, whose storages have " + nbytes + " bytes: "

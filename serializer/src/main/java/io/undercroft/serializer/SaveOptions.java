@@ -18,13 +18,16 @@ import org.jspecify.annotations.Nullable;
 /// How a state is saved. Immutable: each method with a parameter returns a changed copy.
 public final class SaveOptions {
     private static final SaveOptions DEFAULTS = new SaveOptions(Map.of(), new Stamp("", null, null),
-            new Dedup(Sharing.CONTENT, List.of(), null), Extent.REACHED, Layout.DEFAULT_CHUNK_LOG2);
+            new Dedup(Sharing.CONTENT, List.of(), null), Extent.REACHED, Layout.DEFAULT_CHUNK_LOG2,
+            StateClasses.of(), (_, _) -> {});
 
     private final Map<String, String> metadata;
     private final Stamp stamp;
     private final Dedup dedup;
     private final Extent extent;
     private final int chunkLog2;
+    private final StateClasses classes;
+    private final SaveProgress progress;
 
     /// Which storages may share bytes of a file.
     public enum Sharing {
@@ -44,12 +47,15 @@ public final class SaveOptions {
 
     private record Dedup(Sharing sharing, List<Path> bases, @Nullable Path root) {}
 
-    private SaveOptions(Map<String, String> metadata, Stamp stamp, Dedup dedup, Extent extent, int chunkLog2) {
+    private SaveOptions(Map<String, String> metadata, Stamp stamp, Dedup dedup, Extent extent, int chunkLog2,
+            StateClasses classes, SaveProgress progress) {
         this.metadata = metadata;
         this.stamp = stamp;
         this.dedup = dedup;
         this.extent = extent;
         this.chunkLog2 = chunkLog2;
+        this.classes = classes;
+        this.progress = progress;
     }
 
     /// {@return no metadata, message or time; bytes shared by content; only what tensors reach; chunks of 1 MiB. Durable,
@@ -67,7 +73,7 @@ public final class SaveOptions {
             Objects.requireNonNull(key, "a key of the metadata is null");
             Objects.requireNonNull(value, () -> "the metadata of " + key + " is null");
         });
-        return new SaveOptions(Collections.unmodifiableMap(new LinkedHashMap<>(text)), stamp, dedup, extent, chunkLog2);
+        return new SaveOptions(Collections.unmodifiableMap(new LinkedHashMap<>(text)), stamp, dedup, extent, chunkLog2, classes, progress);
     }
 
     /// Says something about the snapshot, which is shown in the list of snapshots.
@@ -83,7 +89,7 @@ public final class SaveOptions {
             throw new IllegalArgumentException(
                     "the message is longer than " + CommitRecord.MAX_MESSAGE_BYTES + " bytes; metadata has room");
         }
-        return new SaveOptions(metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2);
+        return new SaveOptions(metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2, classes, progress);
     }
 
     /// Says when the snapshot was made, to the millisecond. By default nothing is said, so that equal states give equal
@@ -96,7 +102,7 @@ public final class SaveOptions {
         if (when.isBefore(Instant.ofEpochMilli(Long.MIN_VALUE)) || when.isAfter(Instant.ofEpochMilli(Long.MAX_VALUE))) {
             throw new IllegalArgumentException(when + " is too far away; say nothing, or another time");
         }
-        return new SaveOptions(metadata, new Stamp(stamp.message, when, stamp.uuid), dedup, extent, chunkLog2);
+        return new SaveOptions(metadata, new Stamp(stamp.message, when, stamp.uuid), dedup, extent, chunkLog2, classes, progress);
     }
 
     /// Gives a new file its id. By default it is made of what the file holds. A file that is appended to keeps its own.
@@ -105,7 +111,7 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions uuid(UUID id) {
         Objects.requireNonNull(id, "id");
-        return new SaveOptions(metadata, new Stamp(stamp.message, stamp.time, id), dedup, extent, chunkLog2);
+        return new SaveOptions(metadata, new Stamp(stamp.message, stamp.time, id), dedup, extent, chunkLog2, classes, progress);
     }
 
     /// Chooses which storages may share bytes.
@@ -114,7 +120,7 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions sharing(Sharing which) {
         Objects.requireNonNull(which, "which");
-        return new SaveOptions(metadata, stamp, new Dedup(which, dedup.bases, dedup.root), extent, chunkLog2);
+        return new SaveOptions(metadata, stamp, new Dedup(which, dedup.bases, dedup.root), extent, chunkLog2, classes, progress);
     }
 
     /// Names a file whose bytes are not written again, but referred to: a `.croft` file, or one of another format whose
@@ -127,7 +133,7 @@ public final class SaveOptions {
         List<Path> bases = new ArrayList<>(dedup.bases);
         bases.add(Objects.requireNonNull(file, "file"));
         return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root), extent,
-                chunkLog2);
+                chunkLog2, classes, progress);
     }
 
     /// Sets the directory that paths of bases start from: by default that of the file itself. Who opens the file names
@@ -137,7 +143,7 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions root(Path directory) {
         Objects.requireNonNull(directory, "directory");
-        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory), extent, chunkLog2);
+        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory), extent, chunkLog2, classes, progress);
     }
 
     /// Saves all bytes of all storages. By default a chunk of a storage that no tensor of the state reaches is saved as
@@ -145,7 +151,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions wholeStorages() {
-        return new SaveOptions(metadata, stamp, dedup, savesZeros() ? extent : Extent.WHOLE, chunkLog2);
+        return new SaveOptions(metadata, stamp, dedup, savesZeros() ? extent : Extent.WHOLE, chunkLog2, classes, progress);
     }
 
     /// Gives every storage all of its bytes in the file, zeros too, and shares none of them with another, as a file wants it
@@ -154,7 +160,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions writableInPlace() {
-        return new SaveOptions(metadata, stamp, dedup, Extent.WITH_ZEROS, chunkLog2);
+        return new SaveOptions(metadata, stamp, dedup, Extent.WITH_ZEROS, chunkLog2, classes, progress);
     }
 
     /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. A file that is appended to keeps its
@@ -168,7 +174,24 @@ public final class SaveOptions {
             throw new IllegalArgumentException("a chunk cannot have " + bytes
                     + " bytes; take a power of two from " + (1 << 16) + " to " + (1 << 30));
         }
-        return new SaveOptions(metadata, stamp, dedup, extent, Long.numberOfTrailingZeros(bytes));
+        return new SaveOptions(metadata, stamp, dedup, extent, Long.numberOfTrailingZeros(bytes), classes, progress);
+    }
+
+    /// Says of which classes of the program objects may stand in the state. By default of none.
+    ///
+    /// @param known records, enums and other classes
+    /// @return the changed options
+    public SaveOptions classes(StateClasses known) {
+        return new SaveOptions(metadata, stamp, dedup, extent, chunkLog2, Objects.requireNonNull(known, "known"), progress);
+    }
+
+    /// Names somebody to be told how far writing has come.
+    ///
+    /// @param listener who is told
+    /// @return the changed options
+    public SaveOptions progress(SaveProgress listener) {
+        return new SaveOptions(metadata, stamp, dedup, extent, chunkLog2, classes,
+                Objects.requireNonNull(listener, "listener"));
     }
 
     /// {@return free-form text about the snapshot}
@@ -219,5 +242,15 @@ public final class SaveOptions {
     /// {@return the size of chunks in a new file, in bytes}
     public long chunkSize() {
         return 1L << chunkLog2;
+    }
+
+    /// {@return of which classes of the program objects may stand in the state}
+    public StateClasses classes() {
+        return classes;
+    }
+
+    /// {@return who is told how far writing has come; somebody who does not listen if nobody was named}
+    public SaveProgress progress() {
+        return progress;
     }
 }

@@ -23,9 +23,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 class CheckpointFileTest {
@@ -152,6 +155,38 @@ class CheckpointFileTest {
     }
 
     @Test
+    @EnabledOnOs(OS.LINUX)
+    void whatWasNotHandedOutIsNotHeldOpen() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            for (int step = 1; step <= 5; step++) {
+                commit(file, step, step);
+                assertThat(file.snapshots()).isNotEmpty();
+                file.compact(Retention.last(1));
+            }
+            assertThat(descriptors()).isZero();
+            file.newest();
+            assertThat(descriptors()).isPositive();
+        }
+        assertThat(descriptors()).isZero();
+    }
+
+    /// How many descriptors of the file this process has, also where it was replaced.
+    private long descriptors() throws IOException {
+        try (Stream<Path> all = Files.list(Path.of("/proc/self/fd"))) {
+            return all.filter(this::isOfTheFile).count();
+        }
+    }
+
+    private boolean isOfTheFile(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString().startsWith(folder.toString());
+        } catch (IOException _) {
+            // The one that lists them is closed by now.
+            return false;
+        }
+    }
+
+    @Test
     void commitsOfOtherProgramsCountByTheirPlace() throws IOException {
         Checkpoint.save(path, state(1), SaveOptions.defaults().message("saved"));
         CroftFile.append(path, state(2), SaveOptions.defaults().metadata(Map.of("commit", "x")).message("appended"));
@@ -247,6 +282,26 @@ class CheckpointFileTest {
         assertThatIllegalStateException().isThrownBy(() -> commit(file, 2, 2)).withMessageContaining("is closed");
         assertThatIllegalStateException().isThrownBy(file::newest);
         assertThatIllegalStateException().isThrownBy(() -> file.at(1));
+    }
+
+    @Test
+    void commitsInTheBackgroundMakeTheFileAndGrowIt() throws IOException {
+        Map<String, Object> state = state(1);
+        Tensor trained = (Tensor) state.get("trained");
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            for (int step = 1; step <= 3; step++) {
+                trained.fill(1000 + step);
+                try (PendingSave pending = file.commitAsync(state, "step " + step)) {
+                    trained.fill(-1);
+                    assertThat(pending.join().written()).isPositive();
+                }
+                assertThat(file.newest().orElseThrow().tensor("trained").getLong(MEGABYTE / 8 - 1))
+                        .isEqualTo(1000 + step);
+            }
+            assertThat(messages(file)).containsExactly("step 3", "step 2", "step 1");
+            file.retain(Retention.last(1));
+            assertThat(file.newest().orElseThrow().verify().damages()).isEmpty();
+        }
     }
 
     @Test

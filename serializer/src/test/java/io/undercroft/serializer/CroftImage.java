@@ -19,6 +19,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -43,6 +45,7 @@ final class CroftImage {
     private final Map<String, String> forgeries = new LinkedHashMap<>();
     private final @Nullable CommitRecord before;
     private byte[] file;
+    private byte @Nullable [] tree;
 
     private CroftImage(byte[] file, @Nullable CommitRecord before) {
         this.file = file;
@@ -57,6 +60,13 @@ final class CroftImage {
     /// Starts the snapshot that follows those of a file.
     static CroftImage after(byte[] file) throws IOException {
         return new CroftImage(file.clone(), snapshot(file).commit());
+    }
+
+    /// Writes a file without tensors that has a tree, whatever that is.
+    static Path withTree(Path path, byte[] tree) throws IOException {
+        CroftImage image = first();
+        image.tree = tree;
+        return Files.write(path, image.commit());
     }
 
     static Snapshot snapshot(byte[] file) throws IOException {
@@ -142,13 +152,7 @@ final class CroftImage {
 
     /// {@return the bytes of the file with this snapshot}
     byte[] commit(String message, long time) {
-        StateTreeWriter tree = new StateTreeWriter();
-        tree.openMap(tensors.size());
-        tensors.forEach((name, tensor) -> {
-            tree.writeString(name);
-            tree.writeTensor(tensor);
-        });
-        index.setTree(tree.toByteArray());
+        index.setTree(tree == null ? mapOfTensors() : tree);
         MemorySegment built = index.build(before == null ? 1 : before.sequence() + 1);
         forgeries.forEach((from, to) -> forge(built, from, to));
         long offset = Layout.placeIndex(file.length) + (before == null ? 0 : Layout.PAGE);
@@ -164,6 +168,16 @@ final class CroftImage {
         }
         put(whole, Layout.slotOffset(commit.sequence()), commit.encode());
         return whole;
+    }
+
+    private byte[] mapOfTensors() {
+        StateTreeWriter map = new StateTreeWriter();
+        map.openMap(tensors.size());
+        tensors.forEach((name, tensor) -> {
+            map.writeString(name);
+            map.writeTensor(tensor);
+        });
+        return map.toByteArray();
     }
 
     private static void put(byte[] file, long offset, byte[] bytes) {

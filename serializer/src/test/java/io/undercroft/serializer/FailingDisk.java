@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /// The disk of this computer, on which one operation fails, or that one and all after it. A write that fails has written half
-/// of its bytes. Belongs to one thread.
+/// of its bytes. Safe for use by several threads.
 final class FailingDisk implements Disk {
     private final Disk disk = Disk.system();
     private final int failing;
@@ -26,11 +26,11 @@ final class FailingDisk implements Disk {
     }
 
     /// {@return whether an operation has failed}
-    boolean hasFailed() {
+    synchronized boolean hasFailed() {
         return operations >= failing;
     }
 
-    private boolean failsNow() {
+    private synchronized boolean failsNow() {
         operations++;
         return operations == failing || (operations > failing && failure == Failure.FOR_GOOD);
     }

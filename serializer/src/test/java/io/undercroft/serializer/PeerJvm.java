@@ -27,8 +27,24 @@ final class PeerJvm implements AutoCloseable {
     ///
     /// @param size how large that is, as `mount` takes it
     static PeerJvm startAlone(String size, Class<?> main, String... arguments) throws IOException {
-        String mounted = "mount -t tmpfs -o size=" + size + " tmpfs /dev/shm && exec \"$@\"";
-        List<String> command = new ArrayList<>(List.of("unshare", "-m", "sh", "-c", mounted, "sh"));
+        return startMounting("mount -t tmpfs -o size=" + size + " tmpfs /dev/shm", main, arguments);
+    }
+
+    /// One that sees mounts which nobody else sees.
+    ///
+    /// @param mounting what a shell does before
+    static PeerJvm startMounting(String mounting, Class<?> main, String... arguments) throws IOException {
+        return startAfter(List.of("unshare", "-m"), mounting, main, arguments);
+    }
+
+    /// One in whose shell something else is done before.
+    ///
+    /// @param shell what goes before the shell
+    /// @param before what the shell does
+    static PeerJvm startAfter(List<String> shell, String before, Class<?> main, String... arguments)
+            throws IOException {
+        List<String> command = new ArrayList<>(shell);
+        command.addAll(List.of("sh", "-c", before + " && exec \"$@\"", "sh"));
         command.addAll(java(main, arguments));
         return new PeerJvm(command);
     }

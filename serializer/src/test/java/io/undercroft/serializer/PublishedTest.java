@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -101,6 +102,20 @@ class PublishedTest {
         try (Checkpoint c = Published.attach(name)) {
             assertThat(c.metadata()).containsExactly(Map.entry("author", "me"));
             assertThat(c.tensor("wte").getDouble(7)).isEqualTo(7);
+        }
+    }
+
+    record Served(int version, Instant since, Tensor weight) {}
+
+    @Test
+    void objectsOfTheProgramArePublishedToo() throws IOException {
+        StateClasses classes = Checkpoint.registering(Served.class);
+        Served served = new Served(3, Instant.EPOCH, Tensor.of(1f, 2f));
+        try (Published published = Published.publish(name, served, OPTIONS.classes(classes));
+                Checkpoint c = Published.attach(name, OpenOptions.defaults().classes(classes))) {
+            assertThat(published.name()).isEqualTo(name);
+            assertThat(c.state(Served.class)).isEqualTo(new Served(3, Instant.EPOCH, c.tensor("weight")));
+            assertThat(c.tensor("weight").getFloat(1)).isEqualTo(2f);
         }
     }
 

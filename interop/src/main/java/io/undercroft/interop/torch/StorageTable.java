@@ -6,6 +6,7 @@ import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.MemoryReader;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
@@ -17,9 +18,15 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The storages of an archive, by their keys: one storage for each key, however often the pickle refers to it.
@@ -38,6 +45,8 @@ final class StorageTable {
     private final ZipDirectory zip;
     private final String prefix;
     private final ByteOrder order;
+    private final Predicate<String> wanted;
+    private final MemoryReader memory;
     private final Map<String, Opened> byKey = new HashMap<>();
     private final Map<Storage, Entry> byStorage = new HashMap<>();
     /// Where the records of storages start in the archive, if they are stored as they are.
@@ -50,12 +59,16 @@ final class StorageTable {
     /// @param zip its directory
     /// @param prefix what stands before a key in the name of a record
     /// @param order the byte order of the elements
-    StorageTable(MappedFile file, OpenOptions options, ZipDirectory zip, String prefix, ByteOrder order) {
+    /// @param wanted which storages are loaded, by their keys; the others go to the meta device
+    StorageTable(MappedFile file, OpenOptions options, ZipDirectory zip, String prefix, ByteOrder order,
+            Predicate<String> wanted) {
         this.file = file;
         this.options = options;
         this.zip = zip;
         this.prefix = prefix;
         this.order = order;
+        this.wanted = wanted;
+        this.memory = new MemoryReader(file, options);
     }
 
     /// How the pickle speaks of a storage. Whoever speaks of it again has to say the same.
@@ -135,6 +148,14 @@ final class StorageTable {
         }
     }
 
+    /// {@return the keys of storages}
+    ///
+    /// @param storages storages of this table
+    Set<String> keys(Collection<Storage> storages) {
+        return storages.stream().map(byStorage::get).filter(Objects::nonNull).map(entry -> entry.key)
+                .collect(Collectors.toSet());
+    }
+
     /// {@return where the bytes of a storage start in the archive, unless they are compressed or of another byte order}
     ///
     /// @param storage any storage
@@ -156,7 +177,7 @@ final class StorageTable {
 
     private Opened open(Entry entry) {
         Device device = devices.computeIfAbsent(entry.location, this::deviceOf);
-        if (device.isMeta()) {
+        if (device.isMeta() || !wanted.test(entry.key)) {
             return new Opened(entry, Storage.meta(entry.nbytes));
         }
         if (device.isCpu()) {
@@ -211,7 +232,9 @@ final class StorageTable {
         int unit = dtype == null ? WIDEST_ELEMENT : unit(dtype);
         boolean swaps = isForeign() && dtype != null && unit > 1;
         if (record.isStored() && record.size() > 0 && data % unit == 0 && !swaps) {
-            return file.window(data, record.size());
+            return options.isInMemory()
+                    ? memory.read(List.of(file.piece(data, record.size())))
+                    : file.window(data, record.size());
         }
         return record.size() < LARGE
                 ? Allocation.collected(copy(record, swaps ? unit : 1, Arena.ofAuto()))

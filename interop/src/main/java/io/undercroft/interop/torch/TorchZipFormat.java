@@ -20,6 +20,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// What `torch.save` writes since PyTorch 1.6: a zip archive of one pickle and one record for each storage.
@@ -60,9 +61,22 @@ public final class TorchZipFormat implements CheckpointFormat {
         String folder = pickle.name().substring(0, pickle.name().length() - PICKLE.length());
         refuseTorchScript(zip, folder);
         checkVersion(zip, folder);
-        StorageTable storages = new StorageTable(file, options, zip, folder + "/data/", byteOrder(zip, folder));
+        ByteOrder order = byteOrder(zip, folder);
+        Predicate<String> wanted = options.isPartial()
+                ? chosenStorages(zip, pickle,
+                        new StorageTable(file, options.onMeta(), zip, folder + "/data/", order, _ -> true), options)
+                : _ -> true;
+        StorageTable storages = new StorageTable(file, options, zip, folder + "/data/", order, wanted);
         return TreeContents.of(load(zip, pickle, storages), Map.of(), () -> verify(zip))
-                .withPlaces(storages::placeOf);
+                .withPlaces(storages::placeOf).only(options);
+    }
+
+    /// Which storages are wanted is known only when all tensors have their names: so the pickle is read once before, without
+    /// any bytes.
+    private static Predicate<String> chosenStorages(ZipDirectory zip, ZipRecord pickle, StorageTable blank,
+            OpenOptions options) throws IOException {
+        TreeContents names = TreeContents.of(load(zip, pickle, blank), Map.of(), List::of).only(options);
+        return blank.keys(names.storages())::contains;
     }
 
     private static boolean hasPickle(MappedFile file) throws IOException {

@@ -7,11 +7,14 @@ import io.undercroft.format.Rule;
 import io.undercroft.format.Snapshot;
 import io.undercroft.format.TensorRecord;
 import io.undercroft.format.Verifier;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.internal.loading.RowReader;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
@@ -38,6 +41,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     private final ByteSource source;
     private final Snapshot newest;
     private final Snapshot snapshot;
+    private final OpenOptions options;
     private final CroftStorages storages;
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
     /// Sound tensors on damaged storages.
@@ -53,6 +57,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         this.source = new FileSource(file);
         this.newest = newest;
         this.snapshot = snapshot;
+        this.options = options;
         this.storages = new CroftStorages(file, snapshot, options, new Bases(file.path(), options));
     }
 
@@ -88,20 +93,52 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public SequencedCollection<String> names() {
-        return tree().names.tensors().sequencedKeySet();
+        SequencedCollection<String> names = tree().names.tensors().sequencedKeySet();
+        return options.isPartial() ? names.stream().filter(options::isChosen).toList() : names;
     }
 
     @Override
     public Optional<Tensor> tensor(String name) {
         return reading(() -> {
-            int number = snapshot.findTensor(name);
+            int number = find(name);
             return number < 0 ? Optional.<Tensor>empty() : Optional.of(sound(number));
         });
     }
 
     @Override
     public boolean contains(String name) {
-        return reading(() -> snapshot.findTensor(name) >= 0);
+        return reading(() -> find(name) >= 0);
+    }
+
+    @Override
+    public Optional<TensorSpec> spec(String name) {
+        return reading(() -> {
+            int number = find(name);
+            return number < 0 ? Optional.<TensorSpec>empty() : Optional.of(TensorSpec.of(tensor(number)));
+        });
+    }
+
+    @Override
+    public Optional<Tensor> rows(String name, long from, long to) {
+        return reading(() -> {
+            int number = find(name);
+            return number < 0 ? Optional.<Tensor>empty() : Optional.of(rows(number, from, to));
+        });
+    }
+
+    /// What was touched is copied as it is now, changes included; of what was not, these rows are read.
+    private Tensor rows(int number, long from, long to) {
+        Tensor rows = tensor(number).narrow(0, from, to - from);
+        Storage storage = rows.storage();
+        if (storage.isMeta() || storage.isMaterialized() || rows.numel() == 0) {
+            return sound(number).narrow(0, from, to - from).copy(AnonymousMemory.allocator());
+        }
+        return RowReader.read(rows, span -> storages.read(snapshot.tensor(number).storage(), span));
+    }
+
+    /// {@return the number of a tensor that was chosen, or -1}
+    private int find(String name) {
+        return options.isChosen(name) ? snapshot.findTensor(name) : -1;
     }
 
     @Override
@@ -126,7 +163,8 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public List<Storage> storages() {
-        return reading(() -> IntStream.range(0, snapshot.storageCount()).mapToObj(this::storage).toList());
+        return reading(() -> IntStream.range(0, snapshot.storageCount()).filter(storages::isChosen)
+                .mapToObj(this::storage).toList());
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Rule;
 import io.undercroft.format.Snapshot;
+import io.undercroft.format.Span;
 import io.undercroft.format.StorageCheck;
 import io.undercroft.format.StorageRecord;
 import io.undercroft.mmap.MapMode;
@@ -18,14 +19,19 @@ import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.loading.ChosenStorages;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.MemoryReader;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Consumer;
@@ -44,8 +50,12 @@ final class CroftStorages implements AutoCloseable {
     private final OpenOptions options;
     private final Bases bases;
     private final StorageCheck check;
+    private final ChosenStorages chosen;
+    private final MemoryReader memory;
     private final Map<Integer, Storage> storages = new ConcurrentHashMap<>();
     private final Map<Integer, Suspect> damaged = new ConcurrentSkipListMap<>();
+    /// Damage of storages of which parts only were read.
+    private final Set<Damage> metInParts = ConcurrentHashMap.newKeySet();
 
     /// A damaged storage, and one to read what of it is sound.
     private record Suspect(DamagedStorage damage, Storage readable) {}
@@ -56,6 +66,15 @@ final class CroftStorages implements AutoCloseable {
         this.options = options;
         this.bases = bases;
         this.check = new StorageCheck(snapshot);
+        this.chosen = new ChosenStorages(snapshot, options);
+        this.memory = new MemoryReader(file, options);
+    }
+
+    /// {@return whether a tensor that was chosen stands on a storage}
+    ///
+    /// @param number which storage
+    boolean isChosen(int number) {
+        return chosen.contains(number);
     }
 
     /// {@return a storage; the same object at every call}
@@ -96,7 +115,8 @@ final class CroftStorages implements AutoCloseable {
 
     /// {@return what was found damaged so far}
     List<Damage> damages() {
-        return damaged.values().stream().flatMap(suspect -> suspect.damage.damages()).toList();
+        Stream<Damage> whole = damaged.values().stream().flatMap(suspect -> suspect.damage.damages());
+        return Stream.concat(whole, metInParts.stream()).distinct().toList();
     }
 
     /// Reads the bytes of all storages where they stand in files. Those in files that cannot be found are left out.
@@ -184,7 +204,7 @@ final class CroftStorages implements AutoCloseable {
     private Storage make(int number) {
         StorageRecord record = snapshot.storage(number);
         Device device = options.deviceFor(savedDevice(record));
-        if (device.isMeta()) {
+        if (device.isMeta() || !chosen.contains(number)) {
             return Storage.meta(record.nbytes());
         }
         if (!device.isCpu()) {
@@ -209,26 +229,68 @@ final class CroftStorages implements AutoCloseable {
         if (known != null) {
             throw known.damage.refusal();
         }
-        Allocation mapped = map(record);
-        if (!isToBeChecked(record)) {
-            return mapped;
-        }
-        List<DamagedChunk> chunks = check(number, mapped);
+        Allocation bytes = options.isInMemory() ? memory.read(extents(record).map(this::piece).toList()) : map(record);
+        List<DamagedChunk> chunks = check(number, new Span(0, record.nbytes()), bytes);
         if (chunks.isEmpty()) {
-            return mapped;
+            return bytes;
         }
         DamagedStorage damage = damaged(chunks);
-        damaged.put(number, new Suspect(damage, Storage.over(mapped)));
+        damaged.put(number, new Suspect(damage, Storage.over(bytes)));
         throw damage.refusal();
     }
 
-    private List<DamagedChunk> check(int number, Allocation mapped) {
+    /// Checks what was mapped or read of a storage, if the policy wants that.
+    private List<DamagedChunk> check(int number, Span part, Allocation bytes) {
+        if (!isToBeChecked(snapshot.storage(number))) {
+            return List.of();
+        }
         try {
-            return check.mapped(number, mapped.segment());
+            return check.mapped(number, part, bytes.segment());
         } catch (Throwable e) {
-            mapped.free();
+            bytes.free();
             throw e;
         }
+    }
+
+    /// Reads a part of a storage into memory of its own, and checks the chunks that cover it if the policy wants that.
+    ///
+    /// @param number which storage
+    /// @param part which bytes of it
+    /// @return these bytes
+    /// @throws FormatException by rule V14 if a chunk is damaged
+    Allocation read(int number, Span part) {
+        return Reads.guarded(file, () -> readPart(number, part));
+    }
+
+    private Allocation readPart(int number, Span part) {
+        StorageRecord record = snapshot.storage(number);
+        Span whole = isToBeChecked(record) ? check.chunksAround(number, part) : part;
+        Allocation bytes = memory.copy(pieces(record, whole));
+        List<DamagedChunk> chunks = check(number, whole, bytes);
+        if (!chunks.isEmpty()) {
+            bytes.free();
+            DamagedStorage damage = damaged(chunks);
+            damage.damages().forEach(metInParts::add);
+            throw damage.refusal();
+        }
+        MemorySegment wanted = bytes.segment().asSlice(part.start() - whole.start(), part.end() - part.start());
+        return new Allocation(wanted, bytes.sharing(), null, bytes::free);
+    }
+
+    /// What makes a part of a storage.
+    private List<Piece> pieces(StorageRecord record, Span part) {
+        List<Piece> pieces = new ArrayList<>();
+        long start = 0;
+        for (ExtentRecord extent : extents(record).toList()) {
+            long end = start + extent.logicalLength();
+            long from = Math.max(part.start(), start);
+            long to = Math.min(part.end(), end);
+            if (from < to) {
+                pieces.add(piece(extent, from - start, to - from));
+            }
+            start = end;
+        }
+        return pieces;
     }
 
     /// What is one run of a file is a window on the mapping that all such storages share, unless another storage has some of
@@ -269,9 +331,13 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private Piece piece(ExtentRecord extent) {
+        return piece(extent, 0, extent.logicalLength());
+    }
+
+    private Piece piece(ExtentRecord extent, long start, long length) {
         return switch (extent.kind()) {
-            case RAW, FOREIGN -> fileOf(extent.base()).piece(extent.fileOffset(), extent.storedLength());
-            case ZERO -> new ZeroPiece(extent.logicalLength());
+            case RAW, FOREIGN -> fileOf(extent.base()).piece(extent.fileOffset() + start, length);
+            case ZERO -> new ZeroPiece(length);
         };
     }
 

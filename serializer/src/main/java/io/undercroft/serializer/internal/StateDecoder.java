@@ -20,6 +20,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -116,8 +117,12 @@ final class StateDecoder {
             case NULL -> null;
             case BOOLEAN -> in.booleanValue();
             case INTEGER -> in.longValue();
+            case INT32 -> (int) in.longValue();
+            case INT16 -> (short) in.longValue();
+            case INT8 -> (byte) in.longValue();
             case BIG_INTEGER -> in.bigIntegerValue();
             case FLOAT -> in.doubleValue();
+            case FLOAT32 -> in.floatValue();
             case COMPLEX -> new Complex(in.doubleValue(), in.imaginaryValue());
             case STRING -> in.text();
             case BYTES -> in.bytes().toArray(ValueLayout.JAVA_BYTE);
@@ -204,6 +209,7 @@ final class StateDecoder {
 
     private final class SetFrame implements Frame {
         private final Set<@Nullable Object> set = new LinkedHashSet<>();
+        private final Set<@Nullable Object> identities = new HashSet<>();
 
         @Override
         public Object object() {
@@ -215,14 +221,16 @@ final class StateDecoder {
             if (!StateKeys.isKey(value)) {
                 throw malformed("has a set with an element that cannot be one");
             }
-            if (!set.add(value)) {
+            if (!identities.add(StateKeys.identity(value))) {
                 throw malformed("has a set with an element twice");
             }
+            set.add(value);
         }
     }
 
     private class MapFrame implements Frame {
         private final Map<@Nullable Object, @Nullable Object> map;
+        private final Set<@Nullable Object> identities = new HashSet<>();
         private @Nullable Object key;
         private boolean keyRead;
 
@@ -250,7 +258,7 @@ final class StateDecoder {
             if (!StateKeys.isKey(candidate)) {
                 throw malformed("has a map with a key that cannot be one");
             }
-            if (map.containsKey(candidate)) {
+            if (!identities.add(StateKeys.identity(candidate))) {
                 throw malformed("has a map with a key twice");
             }
             return candidate;

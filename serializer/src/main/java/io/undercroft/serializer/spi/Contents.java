@@ -1,8 +1,11 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.Verification;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -17,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 
 /// What an open file holds. [TreeContents] makes one of a state tree; a format that can find tensors faster than by reading
 /// the tree implements it itself. Safe for use by several threads.
+///
+/// If [some tensors only][OpenOptions#isChosen] are to be loaded, the others have no name here, and a storage is on the meta
+/// device if none of the chosen ones stands on it. The state has all.
 public interface Contents {
     /// {@return the state tree, as [io.undercroft.serializer.state] describes it}
     @Nullable
@@ -39,6 +45,24 @@ public interface Contents {
     /// @param name its name
     default boolean contains(String name) {
         return tensor(name).isPresent();
+    }
+
+    /// {@return what a tensor is, or nothing if there is none of that name} Reads no element.
+    ///
+    /// @param name its name
+    default Optional<TensorSpec> spec(String name) {
+        return tensor(name).map(TensorSpec::of);
+    }
+
+    /// Copies some rows of a tensor into memory of their own. Of the rest of the tensor nothing is read that need not be.
+    ///
+    /// @param name its name
+    /// @param from the first row
+    /// @param to the first row behind
+    /// @return a tensor of these rows, or nothing if there is none of that name
+    /// @throws IndexOutOfBoundsException if the tensor does not have these rows
+    default Optional<Tensor> rows(String name, long from, long to) {
+        return tensor(name).map(tensor -> tensor.narrow(0, from, to - from).copy(AnonymousMemory.allocator()));
     }
 
     /// {@return the storages in the order in which the state first uses them}

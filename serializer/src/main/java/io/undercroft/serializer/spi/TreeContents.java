@@ -2,16 +2,20 @@ package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SequencedCollection;
+import java.util.SequencedMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 public final class TreeContents implements Contents {
     private final @Nullable Object state;
     private final Map<String, String> metadata;
-    private final StateIndex index;
+    private final SequencedMap<String, Tensor> tensors;
+    private final List<Storage> storages;
     private final Check check;
     private final Function<Storage, OptionalLong> places;
 
@@ -33,11 +38,12 @@ public final class TreeContents implements Contents {
         List<Damage> run() throws IOException;
     }
 
-    private TreeContents(@Nullable Object state, Map<String, String> metadata, StateIndex index, Check check,
-            Function<Storage, OptionalLong> places) {
+    private TreeContents(@Nullable Object state, Map<String, String> metadata, SequencedMap<String, Tensor> tensors,
+            List<Storage> storages, Check check, Function<Storage, OptionalLong> places) {
         this.state = state;
         this.metadata = metadata;
-        this.index = index;
+        this.tensors = tensors;
+        this.storages = storages;
         this.check = check;
         this.places = places;
     }
@@ -50,7 +56,27 @@ public final class TreeContents implements Contents {
     /// @return the contents
     /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check) {
-        return new TreeContents(state, metadata, index(state), check, _ -> OptionalLong.empty());
+        StateIndex index = index(state);
+        return new TreeContents(state, metadata, index.tensors(), index.storages(), check,
+                _ -> OptionalLong.empty());
+    }
+
+    /// Leaves those tensors out that were not chosen, and the storages that only they stand on.
+    ///
+    /// @param options which tensors were chosen
+    /// @return the same contents, or a part of them
+    public TreeContents only(OpenOptions options) {
+        if (!options.isPartial()) {
+            return this;
+        }
+        SequencedMap<String, Tensor> chosen = new LinkedHashMap<>();
+        tensors.forEach((name, tensor) -> {
+            if (options.isChosen(name)) {
+                chosen.put(name, tensor);
+            }
+        });
+        List<Storage> left = chosen.values().stream().map(Tensor::storage).distinct().toList();
+        return new TreeContents(state, metadata, Collections.unmodifiableSequencedMap(chosen), left, check, places);
     }
 
     /// Tells where storages stand in the file.
@@ -58,7 +84,7 @@ public final class TreeContents implements Contents {
     /// @param offsets what [#placeOf] answers; may be asked by several threads
     /// @return the same contents, with places
     public TreeContents withPlaces(Function<Storage, OptionalLong> offsets) {
-        return new TreeContents(state, metadata, index, check, offsets);
+        return new TreeContents(state, metadata, tensors, storages, check, offsets);
     }
 
     private static StateIndex index(@Nullable Object state) {
@@ -82,17 +108,17 @@ public final class TreeContents implements Contents {
 
     @Override
     public SequencedCollection<String> names() {
-        return index.tensors().sequencedKeySet();
+        return tensors.sequencedKeySet();
     }
 
     @Override
     public Optional<Tensor> tensor(String name) {
-        return Optional.ofNullable(index.tensors().get(name));
+        return Optional.ofNullable(tensors.get(name));
     }
 
     @Override
     public List<Storage> storages() {
-        return index.storages();
+        return storages;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.state;
 
+import java.math.BigInteger;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -20,6 +21,22 @@ public final class StateKeys {
     /// @param value any value of a state
     public static boolean isKey(@Nullable Object value) {
         return partsLeft(value, MAX_PARTS) >= 0;
+    }
+
+    /// {@return what a key is told apart by in a file} Numbers are told apart by what they are, not by how wide they are:
+    /// the `Integer` 1 and the `Long` 1 are one key, although Java has two.
+    ///
+    /// @param key a value of which [#isKey] holds
+    public static @Nullable Object identity(@Nullable Object key) {
+        return switch (key) {
+            case Integer number -> number.longValue();
+            case Short number -> number.longValue();
+            case Byte number -> number.longValue();
+            case BigInteger big when big.bitLength() < Long.SIZE -> big.longValue();
+            case Float real -> real.doubleValue();
+            case Tuple tuple -> tuple.stream().map(StateKeys::identity).toList();
+            case null, default -> key;
+        };
     }
 
     /// Takes the parts of a value off a budget; below 0 when it is used up. Each level of the recursion takes one, too.

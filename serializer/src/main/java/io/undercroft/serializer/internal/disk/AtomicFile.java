@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.disk;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.ClosedByInterruptException;
@@ -10,15 +11,16 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFileAttributeView;
-import java.util.UUID;
 
 /// A file that appears under its name whole and durable, or not at all.
 ///
 /// The bytes go to a temporary file in the same directory, since only a rename within one file system is atomic. [#commit]
 /// brings them to the disk, renames the file over the target and brings the directory to the disk. Closing without a
-/// commit deletes the temporary file; the target stays as it was. Belongs to one thread.
-public final class AtomicFile implements Sink, AutoCloseable {
+/// commit deletes the temporary file; the target stays as it was. Belongs to one thread, but for what is written.
+public final class AtomicFile implements Sink, Closeable {
     private static final int MOST_LINKS = 40;
+    /// Each attempt but the last met somebody who took the file for left behind in the moment in which it was made.
+    private static final int ATTEMPTS = 10;
 
     private final Path target;
     private final Path temporary;
@@ -50,21 +52,40 @@ public final class AtomicFile implements Sink, AutoCloseable {
                     "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
         }
         checkDirectory(path, target);
-        // Without the target's name, which may be as long as names can be.
-        Path temporary = directory.resolve("." + UUID.randomUUID() + ".croft-tmp");
+        Temporaries.sweep(directory);
         try {
-            AtomicFile file = new AtomicFile(target, temporary, disk, disk.create(temporary));
-            try {
-                file.copyPermissions();
-                return file;
-            } catch (IOException e) {
-                file.close();
-                throw e;
-            }
+            return create(target, directory, disk);
         } catch (AccessDeniedException e) {
             throw withCause(
                     new AccessDeniedException(path.toString(), null, "the directory " + directory + " is not writable"),
                     e);
+        }
+    }
+
+    private static AtomicFile create(Path target, Path directory, Disk disk) throws IOException {
+        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+            AtomicFile file = open(target, Temporaries.name(directory), disk);
+            try {
+                if (file.file.isAt(file.temporary)) {
+                    file.copyPermissions();
+                    return file;
+                }
+            } catch (Throwable e) {
+                file.close();
+                throw e;
+            }
+            file.close();
+        }
+        throw new FileSystemException(target.toString(), null,
+                "what is written in its directory is deleted at once by somebody else; find out by whom");
+    }
+
+    private static AtomicFile open(Path target, Path temporary, Disk disk) throws IOException {
+        try {
+            return new AtomicFile(target, temporary, disk, disk.create(temporary));
+        } catch (Throwable e) {
+            Temporaries.forget(temporary);
+            throw e;
         }
     }
 
@@ -99,7 +120,7 @@ public final class AtomicFile implements Sink, AutoCloseable {
 
     /// A file that is replaced keeps its mode.
     private void copyPermissions() throws IOException {
-        boolean posix = Files.getFileStore(temporary).supportsFileAttributeView(PosixFileAttributeView.class);
+        boolean posix = Files.getFileAttributeView(temporary, PosixFileAttributeView.class) != null;
         if (posix && Files.isRegularFile(target)) {
             Files.setPosixFilePermissions(temporary, Files.getPosixFilePermissions(target));
         }
@@ -119,6 +140,11 @@ public final class AtomicFile implements Sink, AutoCloseable {
         }
     }
 
+    @Override
+    public boolean takesAnyOrder() {
+        return file.takesAnyOrder();
+    }
+
     /// {@return the file, to read back what was written}
     public DiskFile file() {
         return file;
@@ -129,14 +155,23 @@ public final class AtomicFile implements Sink, AutoCloseable {
     /// @throws IOException if that fails; the target is then as it was, unless the message says that only the durability of
     ///     its name is in doubt
     public void commit() throws IOException {
+        commit(() -> {});
+    }
+
+    /// Makes the file durable and, unless somebody objects, gives it its name.
+    ///
+    /// @param lastWord called when all but the name is done; what it throws ends this, and the target is as it was
+    /// @throws IOException as [#commit()]
+    public void commit(Runnable lastWord) throws IOException {
         try {
             file.force();
-            file.close();
         } catch (ClosedByInterruptException e) {
             throw e;
         } catch (IOException e) {
             throw failed("bringing it to the disk failed", e);
         }
+        lastWord.run();
+        // Not closed before, since it would not be locked then, and might be taken for left behind.
         try {
             disk.rename(temporary, target);
         } catch (AtomicMoveNotSupportedException e) {
@@ -165,9 +200,12 @@ public final class AtomicFile implements Sink, AutoCloseable {
     /// Deletes the temporary file unless the file was committed.
     @Override
     public void close() throws IOException {
-        file.close();
-        if (!committed) {
-            disk.delete(temporary);
+        try (file) {
+            if (!committed) {
+                disk.delete(temporary);
+            }
+        } finally {
+            Temporaries.forget(temporary);
         }
     }
 

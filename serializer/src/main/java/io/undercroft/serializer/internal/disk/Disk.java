@@ -10,10 +10,10 @@ public interface Disk {
         return new SystemDisk();
     }
 
-    /// Makes a file.
+    /// Makes a file that is locked until it is closed, so that others know that somebody is writing it.
     ///
     /// @param path its name, which no file has yet
-    /// @return the file, empty
+    /// @return the file, empty; it may have lost its name to somebody who did not know yet
     /// @throws IOException if there is one, or it cannot be made
     DiskFile create(Path path) throws IOException;
 

@@ -4,8 +4,13 @@ import io.undercroft.format.ByteSource;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/// An open file. Belongs to one thread.
+/// An open file. Several threads may read and write at once, but for the same bytes; all else belongs to one thread.
 public interface DiskFile extends ByteSource, Sink, AutoCloseable {
+    @Override
+    default boolean takesAnyOrder() {
+        return true;
+    }
+
     /// Makes all that was written durable.
     ///
     /// @throws IOException if that fails; nobody knows then what is on the disk

@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -19,8 +20,17 @@ import org.jspecify.annotations.Nullable;
 final class SystemDisk implements Disk {
     @Override
     public DiskFile create(Path path) throws IOException {
-        return ChannelDiskFile.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
+        ChannelDiskFile file = ChannelDiskFile.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
                 StandardOpenOption.WRITE);
+        try {
+            Temporaries.lock(file.channel);
+        } catch (IOException e) {
+            file.close();
+            delete(path);
+            throw e;
+        }
+        file.pastTheCache = Optional.of(new DirectChannel(path));
+        return file;
     }
 
     @Override
@@ -56,15 +66,16 @@ final class SystemDisk implements Disk {
         private final FileChannel channel;
         /// What the system knows the file by, or null if it does not say.
         private final @Nullable Object key;
-        private final Arena arena = Arena.ofConfined();
+        private final Arena arena = Arena.ofShared();
         private @Nullable MemorySegment mapped;
+        private Optional<DirectChannel> pastTheCache = Optional.empty();
 
         private ChannelDiskFile(FileChannel channel, @Nullable Object key) {
             this.channel = channel;
             this.key = key;
         }
 
-        static DiskFile open(Path path, OpenOption... how) throws IOException {
+        static ChannelDiskFile open(Path path, OpenOption... how) throws IOException {
             FileChannel channel = FileChannel.open(path, how);
             try {
                 return new ChannelDiskFile(channel, key(path));
@@ -74,8 +85,13 @@ final class SystemDisk implements Disk {
             }
         }
 
+        /// A name that is gone, maybe since a moment ago, is that of no file.
         private static @Nullable Object key(Path path) throws IOException {
-            return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+            try {
+                return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+            } catch (NoSuchFileException _) {
+                return new Object();
+            }
         }
 
         @Override
@@ -110,7 +126,8 @@ final class SystemDisk implements Disk {
 
         @Override
         public void write(long offset, MemorySegment bytes) throws IOException {
-            for (long done = 0; done < bytes.byteSize();) {
+            long done = pastTheCache.isPresent() ? pastTheCache.get().write(offset, bytes) : 0;
+            while (done < bytes.byteSize()) {
                 ByteBuffer piece = piece(bytes, done);
                 while (piece.hasRemaining()) {
                     done += channel.write(piece, offset + done);
@@ -134,7 +151,7 @@ final class SystemDisk implements Disk {
 
         @Override
         public boolean isAt(Path path) throws IOException {
-            return key == null || (Files.exists(path) && key.equals(key(path)));
+            return key == null || key.equals(key(path));
         }
 
         @Override
@@ -142,7 +159,11 @@ final class SystemDisk implements Disk {
             if (arena.scope().isAlive()) {
                 arena.close();
             }
-            channel.close();
+            try (channel) {
+                if (pastTheCache.isPresent()) {
+                    pastTheCache.get().close();
+                }
+            }
         }
     }
 }

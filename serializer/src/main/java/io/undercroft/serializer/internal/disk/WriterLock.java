@@ -2,13 +2,16 @@ package io.undercroft.serializer.internal.disk;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.LockedException;
+import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -27,11 +30,12 @@ import java.util.concurrent.ThreadLocalRandom;
 /// A process gives back such a lock when it closes *any* descriptor of the file, that of another thread for instance. So
 /// while this process holds a lock it does not open the file again: not to see who holds it, and not to see whether it
 /// still has its name.
-public final class WriterLock implements AutoCloseable {
+public final class WriterLock implements Closeable {
     private static final int LONGEST_LINE = 512;
     /// Each attempt but the last met a file that its holder was about to delete.
     private static final int ATTEMPTS = 100;
-    private static final int LARGEST_SIZE = 1 << 30;
+    /// What a limit on the size of files hardly forbids.
+    private static final int LARGEST_SIZE = 1 << 20;
     /// The locks that this process holds, by the path of their files, and what their files say. The system knows processes only.
     private static final Map<Path, String> HELD = new ConcurrentHashMap<>();
 
@@ -50,8 +54,7 @@ public final class WriterLock implements AutoCloseable {
     /// @throws LockedException if somebody has it
     /// @throws IOException if the lock's file cannot be made or written
     public static WriterLock of(Path file) throws IOException {
-        Path real = real(file);
-        Path path = real.resolveSibling(real.getFileName() + ".lock");
+        Path path = path(file);
         String line = "pid " + ProcessHandle.current().pid() + " on " + host() + " since " + Instant.now();
         String holder = HELD.putIfAbsent(path, line);
         if (holder != null) {
@@ -63,6 +66,22 @@ public final class WriterLock implements AutoCloseable {
             HELD.remove(path);
             throw e;
         }
+    }
+
+    /// {@return whether somebody may be writing to a file, there or yet to be made}
+    ///
+    /// @param file the file
+    public static boolean mayBeHeld(Path file) {
+        try {
+            return Files.exists(path(file), LinkOption.NOFOLLOW_LINKS);
+        } catch (IOException _) {
+            return false;
+        }
+    }
+
+    private static Path path(Path file) throws IOException {
+        Path real = real(file);
+        return real.resolveSibling(real.getFileName() + ".lock");
     }
 
     private static Path real(Path file) throws IOException {
@@ -82,10 +101,15 @@ public final class WriterLock implements AutoCloseable {
                     throw new LockedException(file, holder(channel));
                 }
                 if (isNamed(path, channel)) {
-                    channel.truncate(0);
-                    channel.write(ByteBuffer.wrap(line.getBytes(StandardCharsets.UTF_8)), 0);
+                    sign(path, channel, line);
                     return channel;
                 }
+            } catch (FileSystemException | ClosedByInterruptException e) {
+                channel.close();
+                throw e;
+            } catch (IOException e) {
+                channel.close();
+                throw unwritable(file, path, e);
             } catch (Throwable e) {
                 channel.close();
                 throw e;
@@ -93,6 +117,24 @@ public final class WriterLock implements AutoCloseable {
             channel.close();
         }
         throw new LockedException(file, "somebody who takes and gives back " + path + " all the time");
+    }
+
+    /// A file that nobody can sign is not left behind.
+    private static void sign(Path path, FileChannel channel, String line) throws IOException {
+        try {
+            channel.truncate(0);
+            channel.write(ByteBuffer.wrap(line.getBytes(StandardCharsets.UTF_8)), 0);
+        } catch (IOException e) {
+            Files.deleteIfExists(path);
+            throw e;
+        }
+    }
+
+    private static FileSystemException unwritable(Path file, Path path, IOException cause) {
+        var failure = new FileSystemException(file.toString(), null,
+                "its lock " + path + " cannot be written: " + cause.getMessage() + "; nothing was changed");
+        failure.initCause(cause);
+        return failure;
     }
 
     /// A link is not followed: the file behind it would be emptied.

@@ -10,8 +10,10 @@ import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
+import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -20,7 +22,7 @@ import java.util.List;
 /// Adds a snapshot to a file, as section 10.4 of the format says, step by step: nothing that is in the file is touched, and at
 /// the end one page makes the new snapshot the newest. Whoever makes one holds
 /// the lock of the file. Belongs to one thread.
-final class Appender implements AutoCloseable {
+final class Appender implements Closeable {
     private final Path path;
     private final DiskFile file;
     private final Snapshot parent;
@@ -70,6 +72,17 @@ final class Appender implements AutoCloseable {
     /// @return what became of the bytes
     /// @throws IOException if that fails; the file has the snapshots it had, or else the message says that nobody knows
     DedupReport append(StatePlan plan, SaveOptions options) throws IOException {
+        return append(plan, options, () -> {});
+    }
+
+    /// Adds a snapshot, unless somebody objects.
+    ///
+    /// @param plan the state
+    /// @param options what else to save, and how
+    /// @param lastWord called when all but the commit is done; what it throws ends this, and the file has the snapshots it had
+    /// @return what became of the bytes
+    /// @throws IOException as [#append(StatePlan, SaveOptions)]
+    DedupReport append(StatePlan plan, SaveOptions options, Runnable lastWord) throws IOException {
         StateWriter.Draft draft;
         CommitRecord commit;
         try (NamedBases bases = NamedBases.open(options, path, parent.header().chunkLog2())) {
@@ -78,12 +91,31 @@ final class Appender implements AutoCloseable {
             commit = writeIndex(draft, options);
             file.force();
             checkName();
+            lastWord.run();
+        } catch (FileSystemException | ClosedByInterruptException e) {
+            cutBack(e);
+            throw e;
+        } catch (IOException e) {
+            cutBack(e);
+            throw failed(e);
         } catch (Throwable e) {
             cutBack(e);
             throw e;
         }
         commit(commit);
         return draft.report();
+    }
+
+    /// {@return the size of chunks in the file, in bytes}
+    long chunkSize() {
+        return 1L << parent.header().chunkLog2();
+    }
+
+    private FileSystemException failed(IOException cause) {
+        var failure = new FileSystemException(path.toString(), null,
+                "appending failed: " + cause.getMessage() + "; the file has the snapshots that it had");
+        failure.initCause(cause);
+        return failure;
     }
 
     private Destination destination() {

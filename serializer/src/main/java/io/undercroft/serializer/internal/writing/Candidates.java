@@ -8,7 +8,6 @@ import io.undercroft.format.Snapshot;
 import io.undercroft.format.StorageRecord;
 import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -16,14 +15,15 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /// The bytes that stand somewhere already: in the file, or in a base. They are found by their digests, and given out only
-/// after they have been compared (section 11.1 of the format). Belongs to one thread.
-final class Candidates implements AutoCloseable {
+/// after they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame] and [#unwritten].
+final class Candidates {
     private static final long PIECE = 1 << 17;
 
     private final Map<Integer, ByteSource> files = new HashMap<>();
@@ -32,8 +32,7 @@ final class Candidates implements AutoCloseable {
     private final Set<Integer> foreign = new HashSet<>();
     private final Map<Digest128, SortedSet<Place>> places = new HashMap<>();
     private final Set<List<Place>> storages = new HashSet<>();
-    private final Arena arena = Arena.ofConfined();
-    private final MemorySegment piece = arena.allocate(PIECE);
+    private final Unwritten unwritten = new Unwritten();
 
     /// Adds a file; bytes in it are read when they are compared.
     ///
@@ -96,6 +95,11 @@ final class Candidates implements AutoCloseable {
         return new Place(base, extent.fileOffset(), extent.storedLength());
     }
 
+    /// {@return the bytes that have a place in the file, and are still in memory only}
+    Unwritten unwritten() {
+        return unwritten;
+    }
+
     /// Adds bytes.
     ///
     /// @param digest their digest
@@ -144,7 +148,7 @@ final class Candidates implements AutoCloseable {
                 && (place.equals(proven) || isSame(chunk, place));
     }
 
-    /// {@return whether bytes are the same as those of a place}
+    /// {@return whether bytes are the same as those of a place} Several threads may ask at once, once all files are added.
     ///
     /// @param bytes as many bytes as the place has
     /// @param place the place
@@ -154,8 +158,11 @@ final class Candidates implements AutoCloseable {
         if (whole != null && place.end() <= whole.byteSize()) {
             return isSameMapped(bytes, whole.asSlice(place.offset(), place.length()));
         }
+        Optional<Boolean> inMemory = place.base() == Place.THIS_FILE
+                ? unwritten.isSame(bytes, place.offset())
+                : Optional.empty();
         ByteSource file = files.get(place.base());
-        return file != null && isSame(bytes, file, place.offset());
+        return inMemory.isPresent() ? inMemory.get() : file != null && isSame(bytes, file, place.offset());
     }
 
     private static boolean isSameMapped(MemorySegment bytes, MemorySegment there) throws IOException {
@@ -166,7 +173,8 @@ final class Candidates implements AutoCloseable {
         }
     }
 
-    private boolean isSame(MemorySegment bytes, ByteSource file, long offset) throws IOException {
+    private static boolean isSame(MemorySegment bytes, ByteSource file, long offset) throws IOException {
+        MemorySegment piece = MemorySegment.ofArray(new byte[(int) Math.min(PIECE, bytes.byteSize())]);
         for (long done = 0; done < bytes.byteSize(); done += PIECE) {
             MemorySegment there = piece.asSlice(0, Math.min(PIECE, bytes.byteSize() - done));
             file.read(offset + done, there);
@@ -175,10 +183,5 @@ final class Candidates implements AutoCloseable {
             }
         }
         return true;
-    }
-
-    @Override
-    public void close() {
-        arena.close();
     }
 }

@@ -42,6 +42,81 @@ public final class CroftWriter {
         return guarded(path, () -> replacing(path, () -> saveUnlocked(path, plan, options)));
     }
 
+    /// Takes a snapshot of a state, which then is saved as a new file; see
+    /// [io.undercroft.serializer.Checkpoint#saveAsync].
+    ///
+    /// @param path the file to make or replace
+    /// @param state the root of the tree
+    /// @param options what else to save, and how
+    /// @param staging where bytes are copied to
+    /// @return the snapshot, which holds the lock of the file until it is saved
+    /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
+    public TakenSnapshot take(Path path, @Nullable Object state, SaveOptions options, Staging staging)
+            throws IOException {
+        var snapshotting = new Snapshotting(StatePlan.of(state, options), options, staging);
+        return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
+            // Before its directory is asked for a lock: it says best what is wrong with that.
+            AtomicFile file = held.add(AtomicFile.create(path, disk));
+            held.add(WriterLock.of(AtomicFile.target(path)));
+            return snapshotting.saving(file, path, held, control);
+        }));
+    }
+
+    /// Takes a snapshot of a state, which then is added to a file; see
+    /// [io.undercroft.serializer.CroftFile#appendAsync].
+    ///
+    /// @param path the file
+    /// @param state the root of the tree
+    /// @param options what else to save, and how
+    /// @param staging where bytes are copied to
+    /// @return the snapshot, which holds the lock of the file until it is saved
+    /// @throws IOException if the file cannot be appended to, or there is no memory; the file is as it was
+    public TakenSnapshot takeForAppend(Path path, @Nullable Object state, SaveOptions options, Staging staging)
+            throws IOException {
+        var snapshotting = new Snapshotting(StatePlan.of(state, options), options, staging);
+        return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
+            Path target = existing(path);
+            held.add(WriterLock.of(target));
+            return snapshotting.appending(Appender.open(target, disk), held, control);
+        }));
+    }
+
+    /// Takes a snapshot of a state, which then is added to a file, or saved as the first of a new one; see
+    /// [io.undercroft.serializer.CheckpointFile#commitAsync].
+    ///
+    /// @param path the file
+    /// @param state the root of the tree
+    /// @param options what else to save, and how
+    /// @param staging where bytes are copied to
+    /// @return the snapshot, which holds the lock of the file until it is saved
+    /// @throws IOException if the file cannot be written to, or there is no memory; the file is as it was
+    public TakenSnapshot takeForCommit(Path path, @Nullable Object state, SaveOptions options, Staging staging)
+            throws IOException {
+        var snapshotting = new Snapshotting(StatePlan.of(state, options), options, staging);
+        return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
+            Path target = AtomicFile.target(path);
+            AtomicFile.checkDirectory(path, target);
+            held.add(WriterLock.of(target));
+            return Files.exists(target)
+                    ? snapshotting.appending(Appender.open(target, disk), held, control)
+                    : snapshotting.saving(held.add(AtomicFile.create(path, disk)), path, held, control);
+        }));
+    }
+
+    /// What a snapshot is made of: the state, and where its bytes are copied to.
+    private record Snapshotting(StatePlan plan, SaveOptions options, Staging staging) {
+        Work<DedupReport> saving(AtomicFile file, Path path, Held held, SaveControl control) throws IOException {
+            StatePlan taken = StateSnapshot.of(plan, options.chunkSize(), staging, control, held);
+            return () -> saveTo(file, path, taken, options, control::commit);
+        }
+
+        Work<DedupReport> appending(Appender appender, Held held, SaveControl control) throws IOException {
+            held.add(appender);
+            StatePlan taken = StateSnapshot.of(plan, appender.chunkSize(), staging, control, held);
+            return () -> appender.append(taken, options, control::commit);
+        }
+    }
+
     @FunctionalInterface
     interface Work<T> {
         T run() throws IOException;
@@ -74,7 +149,7 @@ public final class CroftWriter {
     /// Replaces a file under its lock, since somebody may be appending to it. A name that nobody has needs none.
     static <T> T replacing(Path path, Work<T> work) throws IOException {
         Path target = AtomicFile.target(path);
-        if (!Files.isRegularFile(target)) {
+        if (!Files.isRegularFile(target) && !WriterLock.mayBeHeld(target)) {
             return work.run();
         }
         try (WriterLock _ = WriterLock.of(target)) {
@@ -83,10 +158,16 @@ public final class CroftWriter {
     }
 
     private DedupReport saveUnlocked(Path path, StatePlan plan, SaveOptions options) throws IOException {
-        try (NamedBases bases = NamedBases.open(options, AtomicFile.target(path), chunkLog2(options));
-                AtomicFile file = AtomicFile.create(path, disk)) {
+        try (AtomicFile file = AtomicFile.create(path, disk)) {
+            return saveTo(file, path, plan, options, () -> {});
+        }
+    }
+
+    private static DedupReport saveTo(AtomicFile file, Path path, StatePlan plan, SaveOptions options,
+            Runnable lastWord) throws IOException {
+        try (NamedBases bases = NamedBases.open(options, AtomicFile.target(path), chunkLog2(options))) {
             DedupReport report = write(plan, options, bases, file, file.file());
-            file.commit();
+            file.commit(lastWord);
             return report;
         }
     }
@@ -160,15 +241,19 @@ public final class CroftWriter {
     public DedupReport append(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> {
-            Path target = AtomicFile.target(path);
-            if (!Files.exists(target)) {
-                throw new NoSuchFileException(path.toString(), null,
-                        "there is no such file to append to; save it first");
-            }
+            Path target = existing(path);
             try (WriterLock _ = WriterLock.of(target)) {
                 return appendLocked(target, plan, options);
             }
         });
+    }
+
+    private static Path existing(Path path) throws IOException {
+        Path target = AtomicFile.target(path);
+        if (!Files.exists(target)) {
+            throw new NoSuchFileException(path.toString(), null, "there is no such file to append to; save it first");
+        }
+        return target;
     }
 
     private DedupReport appendLocked(Path target, StatePlan plan, SaveOptions options) throws IOException {

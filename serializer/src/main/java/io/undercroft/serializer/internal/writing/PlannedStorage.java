@@ -16,8 +16,16 @@ import java.util.List;
 record PlannedStorage(int number, long nbytes, Device device, List<Span> reached, Bytes bytes) {
     /// The bytes of a storage: those that it has by now, or those of a copy that was made for the save.
     interface Bytes {
-        /// {@return all of them, in memory}
-        MemorySegment segment();
+        /// {@return a run of them, in place}
+        ///
+        /// @param offset the first byte
+        /// @param length how many; of a copy, only what is reached is there
+        MemorySegment slice(long offset, long length);
+
+        /// {@return whether a thread may read them}
+        ///
+        /// @param thread any thread
+        boolean isAccessibleBy(Thread thread);
 
         /// {@return what they are called in messages}
         String describe();
@@ -29,17 +37,8 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
     /// @param storage the storage
     /// @param reached the runs of its bytes that are worth saving
     static PlannedStorage of(int number, Storage storage, List<Span> reached) {
-        return new PlannedStorage(number, storage.nbytes(), storage.device(), reached, new Bytes() {
-            @Override
-            public MemorySegment segment() {
-                return storage.segment();
-            }
-
-            @Override
-            public String describe() {
-                return storage.describe();
-            }
-        });
+        return new PlannedStorage(number, storage.nbytes(), storage.device(), reached,
+                new StorageBytes(storage, storage.nbytes()));
     }
 
     /// {@return the same storage with its bytes elsewhere}
@@ -55,13 +54,7 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
     /// @param length how many
     /// @throws IllegalStateException if it has fewer bytes by now than when the save was planned
     MemorySegment slice(long offset, long length) {
-        MemorySegment all = bytes.segment();
-        if (all.byteSize() < nbytes) {
-            throw new IllegalStateException(
-                    bytes.describe() + " had " + nbytes + " bytes, and was resized while it was "
-                            + "being saved; save it before or after");
-        }
-        return all.asSlice(offset, length);
+        return bytes.slice(offset, length);
     }
 
     /// {@return whether a run of bytes holds one that is reached}

@@ -62,8 +62,13 @@ final class Reach {
         for (int dim = 0; dim < shape.length; dim++) {
             last += (shape[dim] - 1) * stride[dim];
         }
-        long bits = tensor.dtype().bits();
-        return new Span(tensor.storageOffset() * bits / 8, ((last + 1) * bits + 7) / 8);
+        int bits = tensor.dtype().bits();
+        return new Span(bytes(tensor.storageOffset(), bits, 0), bytes(last + 1, bits, 7));
+    }
+
+    /// Eight elements are a whole number of bytes. So nothing overflows, though there may be more bits than a `long` counts.
+    private static long bytes(long elements, int bits, int rounding) {
+        return elements / 8 * bits + (elements % 8 * bits + rounding) / 8;
     }
 
     private static List<Span> merged(List<Span> spans) {

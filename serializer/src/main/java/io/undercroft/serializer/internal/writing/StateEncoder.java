@@ -103,9 +103,12 @@ final class StateEncoder {
     private void writeNumber(Number number) {
         switch (number) {
             case Double real -> out.writeFloat(real);
-            case Float real -> out.writeFloat(real);
+            case Float real -> out.writeFloat32(real);
+            case Long integer -> out.writeInteger(integer);
+            case Integer integer -> out.writeInt32(integer);
+            case Short integer -> out.writeInt16(integer);
+            case Byte integer -> out.writeInt8(integer);
             case BigInteger big -> out.writeInteger(big);
-            case Long _,Integer _,Short _,Byte _ -> out.writeInteger(number.longValue());
             default -> throw new IllegalArgumentException("a " + number.getClass().getName()
                     + " is not part of a state; use a long, a double or a BigInteger");
         }
@@ -163,29 +166,15 @@ final class StateEncoder {
         }
     }
 
-    /// Keys that differ in Java but not in a file, such as an `Integer` and an equal `Long`, would make a file that no reader
-    /// accepts.
+    /// Keys that differ in Java but not in a file would make one that no reader accepts.
     private static void checkDistinct(Collection<?> keys) {
         Set<@Nullable Object> saved = new HashSet<>();
         for (Object key : keys) {
-            if (StateKeys.isKey(key) && !saved.add(asSaved(key))) {
+            if (StateKeys.isKey(key) && !saved.add(StateKeys.identity(key))) {
                 throw new IllegalArgumentException("the key " + FormatException.quote(String.valueOf(key))
-                        + " comes twice, as numbers of different classes; use Long and Double");
+                        + " comes twice, as numbers of different widths; use one of them");
             }
         }
-    }
-
-    /// {@return a key as it will be read} Bounded by [StateKeys#isKey].
-    private static @Nullable Object asSaved(@Nullable Object key) {
-        return switch (key) {
-            case Integer number -> number.longValue();
-            case Short number -> number.longValue();
-            case Byte number -> number.longValue();
-            case BigInteger big when big.bitLength() < Long.SIZE -> big.longValue();
-            case Float real -> real.doubleValue();
-            case Tuple tuple -> tuple.stream().map(StateEncoder::asSaved).toList();
-            case null, default -> key;
-        };
     }
 
     private String where() {

@@ -5,6 +5,7 @@ import io.undercroft.format.IndexBuilder;
 import io.undercroft.format.TensorRecord;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.TensorFlags;
+import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -12,6 +13,7 @@ import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SequencedMap;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -45,10 +47,37 @@ final class StatePlan {
     /// @param options what else to save, and how
     /// @return the plan
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalStateException if it holds a tensor whose storage was freed; the message has its name
     static StatePlan of(@Nullable Object state, SaveOptions options) {
-        StateIndex names = StateIndex.of(state);
+        Object tree = Lowering.of(state, options.classes());
+        StateIndex names = StateIndex.of(tree);
+        names.storages().forEach(storage -> checkReadable(storage, names));
         Reach reach = options.savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
-        return new Planning(names).plan(state, reach);
+        return new Planning(names).plan(tree, reach);
+    }
+
+    /// Refuses a storage that has no bytes any more, and says where in the state it is.
+    private static void checkReadable(Storage storage, StateIndex names) {
+        if (storage.isMeta()) {
+            return;
+        }
+        try {
+            if (!storage.segment().scope().isAlive()) {
+                throw new IllegalStateException("they were closed");
+            }
+        } catch (IllegalStateException e) {
+            throw new IllegalStateException(holder(storage, names) + " cannot be saved, as its bytes cannot be read: "
+                    + e.getMessage() + "; save it while what it was opened from is open", e);
+        }
+    }
+
+    private static String holder(Storage storage, StateIndex names) {
+        for (Map.Entry<String, Tensor> entry : names.tensors().entrySet()) {
+            if (entry.getValue().storage().equals(storage)) {
+                return "the tensor '" + entry.getKey() + "'";
+            }
+        }
+        return "a storage of the state";
     }
 
     /// {@return the same plan with the bytes of storages elsewhere}

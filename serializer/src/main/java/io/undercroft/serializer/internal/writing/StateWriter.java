@@ -2,21 +2,16 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.ExtentSums;
 import io.undercroft.format.IndexBuilder;
-import io.undercroft.format.Layout;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /// Writes the bytes of a planned state, and makes the index that says what they are.
 ///
-/// Each storage is written once, however many tensors stand on it. Small storages come first, packed, and large ones after
-/// them, so that only one gap is left for alignment; numbers keep the order of first use.
+/// Each storage is written once, however many tensors stand on it.
 final class StateWriter {
     private final StatePlan plan;
     private final Destination destination;
@@ -55,14 +50,11 @@ final class StateWriter {
         options.metadata().forEach(index::putMetadata);
         destination.free().forEach(index::addFreeRange);
         destination.unknownSections().forEach(index::addUnknownSection);
-        try (Candidates candidates = candidates(options);
-                StorageWriter writer = new StorageWriter(destination, candidates, options)) {
-            addStorages(extents(writer));
-            plan.addTensorsTo(index);
-            MemorySegment bytes = index.build(destination.sequence());
-            return new Draft(bytes, writer.position(),
-                    writer.tally().report(plan.identity(), bytes.byteSize()));
-        }
+        StorageWriter writer = new StorageWriter(destination, candidates(options), options);
+        addStorages(writer.write(plan.storages()));
+        plan.addTensorsTo(index);
+        MemorySegment bytes = index.build(destination.sequence());
+        return new Draft(bytes, writer.position(), writer.tally().report(plan.identity(), bytes.byteSize()));
     }
 
     private Candidates candidates(SaveOptions options) throws IOException {
@@ -72,17 +64,6 @@ final class StateWriter {
             bases.addTo(candidates);
         }
         return candidates;
-    }
-
-    /// Writes the storages; returns the extents of each by its number.
-    private Map<Integer, List<Extent>> extents(StorageWriter writer) throws IOException {
-        List<PlannedStorage> inFileOrder = new ArrayList<>(plan.storages());
-        inFileOrder.sort(Comparator.comparing(storage -> Layout.alignment(storage.nbytes())));
-        Map<Integer, List<Extent>> extents = new HashMap<>();
-        for (PlannedStorage storage : inFileOrder) {
-            extents.put(storage.number(), writer.write(storage));
-        }
-        return extents;
     }
 
     /// Bases that no extent names are left out by the builder.

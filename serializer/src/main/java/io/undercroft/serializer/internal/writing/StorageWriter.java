@@ -1,35 +1,43 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ExtentDigester;
 import io.undercroft.format.ExtentSums;
 import io.undercroft.format.Layout;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
-import io.undercroft.storage.Storage;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /// Cuts storages into chunks and finds a place for each: where its bytes stand already, or behind what was written last.
+/// Small storages come first, packed, and large ones after them, so that only one gap is left for alignment.
 ///
-/// Bytes go through a buffer of one chunk. It costs a copy and buys three things: the checksum is of what was written, even
+/// Bytes go through blocks of memory. It costs a copy and buys four things: the checksum is of what is written, even
 /// if another thread writes to the tensor meanwhile; a mapped source that was truncated throws instead of killing the JVM;
-/// and memory stays bounded. A chunk that has not changed since the snapshot before is found by comparing it with that
-/// one's, where both stand, and is neither copied nor summed up. Belongs to one thread.
-final class StorageWriter implements AutoCloseable {
+/// memory stays bounded; and the file gets few and large writes. A chunk that has not changed since the snapshot before is
+/// found by comparing it with that one's, where both stand, and is neither copied nor summed up.
+///
+/// Several threads work at once, each with a block of its own, on a batch of chunks in three steps:
+///
+/// 1. *Look.* Compare, copy and sum up. All threads at once.
+/// 2. *Place.* Decide where each chunk stands. One batch after the other, so that the result does not hang on the threads.
+///    What is shared leaves no gap in the block, so that what remains is one run of bytes.
+/// 3. *Write.* That run, in one write. All threads at once, unless the file is one that has to be written in order.
+final class StorageWriter {
     private final Destination destination;
     private final Candidates candidates;
     private final SaveOptions options;
-    private final Arena arena = Arena.ofConfined();
-    private final MemorySegment buffer;
-    private final ExtentDigester digester;
+    private final Crew crew = new Crew();
     private final Tally tally = new Tally();
+    private final Map<Integer, List<Extent>> extents = new HashMap<>();
+    private long writtenBefore;
     private long position;
 
-    /// A writer that has written nothing.
+    /// A writer that has written nothing. Used once.
     ///
     /// @param destination the file
     /// @param candidates where bytes stand already
@@ -38,8 +46,6 @@ final class StorageWriter implements AutoCloseable {
         this.destination = destination;
         this.candidates = candidates;
         this.options = options;
-        this.buffer = arena.allocate(1L << destination.chunkLog2(), Storage.ALIGNMENT);
-        this.digester = new ExtentDigester(destination.chunkLog2());
         this.position = destination.start();
     }
 
@@ -48,99 +54,193 @@ final class StorageWriter implements AutoCloseable {
         return position;
     }
 
-    /// {@return what became of the bytes so far}
+    /// {@return what became of the bytes}
     Tally tally() {
         return tally;
     }
 
-    /// Writes a storage.
+    /// Writes storages.
     ///
-    /// @param storage the storage
-    /// @return its extents in order
+    /// @param storages the storages
+    /// @return the extents of each in order, by its number
     /// @throws IOException if reading or writing fails
-    List<Extent> write(PlannedStorage storage) throws IOException {
-        if (storage.device().isMeta()) {
-            return storage.nbytes() == 0 ? List.of() : List.of(new Extent.Zero(storage.nbytes()));
-        }
-        Predecessor before = new Predecessor(options.sharing() == Sharing.CONTENT ? destination.parent() : null,
-                storage.number());
-        List<Extent> extents = new ArrayList<>();
-        long written = tally.written();
-        for (long done = 0; done < storage.nbytes(); done += buffer.byteSize()) {
-            MemorySegment chunk = buffer.asSlice(0, Math.min(buffer.byteSize(), storage.nbytes() - done));
-            if (!storage.reaches(done, done + chunk.byteSize())) {
-                tally.addUnreached(chunk.byteSize());
-                addZeros(extents, chunk.byteSize());
-            } else {
-                writeChunk(storage, done, chunk, before, extents);
+    Map<Integer, List<Extent>> write(List<PlannedStorage> storages) throws IOException {
+        List<PlannedStorage> inFileOrder = new ArrayList<>();
+        for (PlannedStorage storage : storages) {
+            if (!storage.device().isMeta()) {
+                inFileOrder.add(storage);
+            } else if (storage.nbytes() > 0) {
+                extents.put(storage.number(), List.of(new Extent.Zero(storage.nbytes())));
             }
         }
-        countShared(extents, tally.written() - written);
+        Progress progress = new Progress(options.progress(),
+                inFileOrder.stream().mapToLong(PlannedStorage::nbytes).reduce(0, Math::addExact));
+        inFileOrder.sort(Comparator.comparing(storage -> Layout.alignment(storage.nbytes())));
+        writeBlocks(inFileOrder, progress);
         return extents;
     }
 
-    private void writeChunk(PlannedStorage storage, long start, MemorySegment chunk, Predecessor before,
-            List<Extent> extents)
-            throws IOException {
-        long alignment = Layout.alignment(storage.nbytes());
-        Extent.Stored same = before.find(start, chunk.byteSize());
-        MemorySegment inPlace = storage.slice(start, chunk.byteSize());
-        if (same != null && candidates.isSame(inPlace, same.place())) {
-            Place place = candidates.find(inPlace, same.sums().digest(), alignment, end(extents), same.place());
-            if (place != null && !isLeftOut(storage, inPlace)) {
-                extents.add(new Extent.Stored(place, same.sums()));
-                return;
-            }
-        }
-        copy(storage, start, chunk);
-        if (isLeftOut(storage, chunk)) {
-            tally.addZeros(chunk.byteSize());
-            addZeros(extents, chunk.byteSize());
+    private void writeBlocks(List<PlannedStorage> storages, Progress progress) throws IOException {
+        long room = room(storages);
+        if (room == 0) {
             return;
         }
-        ExtentSums sums = sum(chunk);
-        Place place = options.sharing() == Sharing.CONTENT
-                ? candidates.find(chunk, sums.digest(), alignment, end(extents), null)
+        long blockBytes = Math.min(Blocks.BLOCK, room);
+        int lanes = isOpenToAll(storages) ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes)) : 1;
+        Cutter cutter = new Cutter(storages, 1L << destination.chunkLog2(),
+                options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes);
+        try (Blocks blocks = Blocks.allocate(lanes, blockBytes)) {
+            crew.work(lanes, number -> write(cutter,
+                    new Lane(blocks.get(number), destination.chunkLog2(), candidates, options), progress));
+        }
+    }
+
+    /// The room that storages take at most, or as much as all blocks have.
+    private static long room(List<PlannedStorage> storages) {
+        long room = 0;
+        for (PlannedStorage storage : storages) {
+            room = Layout.placeExtent(room, storage.nbytes()) + Math.min(storage.nbytes(), Blocks.MOST * Blocks.BLOCK);
+            if (room >= Blocks.MOST * Blocks.BLOCK) {
+                return Blocks.MOST * Blocks.BLOCK;
+            }
+        }
+        return Layout.placeIndex(room);
+    }
+
+    /// Whether other threads than this one may read all storages.
+    private static boolean isOpenToAll(List<PlannedStorage> storages) {
+        Thread other = Thread.ofPlatform().unstarted(() -> {});
+        return storages.stream().allMatch(storage -> storage.bytes().isAccessibleBy(other));
+    }
+
+    private void write(Cutter cutter, Lane lane, Progress progress) throws IOException {
+        for (Batch batch = cutter.next(); batch != null; batch = cutter.next()) {
+            crew.check();
+            List<Finding> findings = lane.look(batch);
+            crew.awaitTurn(batch.number());
+            Run run = place(batch, findings, lane);
+            if (destination.sink().takesAnyOrder()) {
+                crew.endTurn();
+                write(run);
+            } else {
+                write(run);
+                crew.endTurn();
+            }
+            progress.add(batch.nbytes());
+        }
+    }
+
+    /// Bytes of a block that are to be written, from its first byte on.
+    private static final class Run {
+        private final MemorySegment block;
+        private long offset;
+        private long length;
+
+        Run(MemorySegment block) {
+            this.block = block;
+        }
+
+        MemorySegment bytes() {
+            return block.asSlice(0, length);
+        }
+    }
+
+    private void write(Run run) throws IOException {
+        if (run.length > 0) {
+            destination.sink().write(run.offset, run.bytes());
+            candidates.unwritten().remove(run.offset);
+        }
+    }
+
+    /// Finds places for the chunks of a batch, and puts those together in the block that are to be written.
+    private Run place(Batch batch, List<Finding> findings, Lane lane) throws IOException {
+        Run run = new Run(lane.block());
+        for (int i = 0; i < findings.size(); i++) {
+            Chunk chunk = batch.chunks().get(i);
+            if (chunk.isFirst()) {
+                writtenBefore = tally.written();
+            }
+            List<Extent> before = extents.computeIfAbsent(chunk.storage().number(), _ -> new ArrayList<>());
+            place(chunk, findings.get(i), before, lane, run);
+            if (chunk.isLast()) {
+                countShared(before, tally.written() - writtenBefore);
+            }
+        }
+        return run;
+    }
+
+    private void place(Chunk chunk, Finding finding, List<Extent> before, Lane lane, Run run) throws IOException {
+        switch (finding) {
+            case Finding.Unreached() -> {
+                tally.addUnreached(chunk.length());
+                addZeros(before, chunk.length());
+            }
+            case Finding.Zeros() -> {
+                tally.addZeros(chunk.length());
+                addZeros(before, chunk.length());
+            }
+            case Finding.Unchanged(Extent.Stored same) -> {
+                Place place = candidates.find(chunk.bytes(), same.sums().digest(), chunk.alignment(), end(before),
+                        same.place());
+                before.add(new Extent.Stored(place == null ? same.place() : place, same.sums()));
+            }
+            case Finding.Copied(long at, ExtentSums sums) -> {
+                MemorySegment bytes = run.block.asSlice(at, chunk.length());
+                Place place = find(chunk, bytes, sums, before);
+                before.add(new Extent.Stored(place == null ? append(chunk, at, sums, run) : place, sums));
+            }
+            case Finding.TooLarge() -> before.add(placeLarge(chunk, before, lane));
+        }
+    }
+
+    private @Nullable Place find(Chunk chunk, MemorySegment bytes, ExtentSums sums, List<Extent> before)
+            throws IOException {
+        return options.sharing() == Sharing.CONTENT
+                ? candidates.find(bytes, sums.digest(), chunk.alignment(), end(before), null)
                 : null;
-        extents.add(new Extent.Stored(place == null ? append(storage, chunk, sums) : place, sums));
     }
 
-    private static void copy(PlannedStorage storage, long offset, MemorySegment into) throws IOException {
-        try {
-            into.copyFrom(storage.slice(offset, into.byteSize()));
-        } catch (InternalError e) {
-            throw truncated(storage, e);
+    /// Closes the gap that shared chunks have left in the block before this one.
+    private Place append(Chunk chunk, long at, ExtentSums sums, Run run) {
+        Place place = nextPlace(chunk);
+        if (run.length == 0) {
+            run.offset = place.offset();
         }
-    }
-
-    private boolean isLeftOut(PlannedStorage storage, MemorySegment chunk) throws IOException {
-        try {
-            return !options.savesZeros() && storage.nbytes() >= Layout.MAPPING_ALIGNMENT && RawBytes.areZero(chunk);
-        } catch (InternalError e) {
-            throw truncated(storage, e);
+        long to = place.offset() - run.offset;
+        if (to != at) {
+            run.block.asSlice(to, chunk.length()).copyFrom(run.block.asSlice(at, chunk.length()));
         }
+        run.block.asSlice(run.length, to - run.length).fill((byte) 0);
+        run.length = to + chunk.length();
+        candidates.unwritten().put(run.offset, run.bytes());
+        return taken(place, sums);
     }
 
-    private static IOException truncated(PlannedStorage storage, InternalError cause) {
-        return new IOException(
-                "the file behind " + storage.bytes().describe() + " was truncated while it was mapped; open it again",
-                cause);
+    private Place nextPlace(Chunk chunk) {
+        return new Place(Place.THIS_FILE, Layout.placeExtent(position, chunk.storage().nbytes()), chunk.length());
     }
 
-    private ExtentSums sum(MemorySegment chunk) {
-        digester.update(chunk);
-        return digester.finish();
-    }
-
-    private Place append(PlannedStorage storage, MemorySegment chunk, ExtentSums sums) throws IOException {
-        Place place = new Place(Place.THIS_FILE, Layout.placeExtent(position, storage.nbytes()), chunk.byteSize());
-        destination.sink().write(place.offset(), chunk);
+    private Place taken(Place place, ExtentSums sums) {
         position = place.end();
-        tally.addWritten(chunk.byteSize());
+        tally.addWritten(place.length());
         if (destination.source() != null) {
             candidates.add(sums.digest(), place);
         }
         return place;
+    }
+
+    /// A chunk that is larger than a block is read twice, unless it stands somewhere already. The sums are those of what was
+    /// written, should it have been changed in between.
+    private Extent.Stored placeLarge(Chunk chunk, List<Extent> before, Lane lane) throws IOException {
+        ExtentSums sums = lane.sum(chunk);
+        Place found = find(chunk, chunk.bytes(), sums, before);
+        if (found != null) {
+            return new Extent.Stored(found, sums);
+        }
+        Place place = nextPlace(chunk);
+        ExtentSums written = lane.carry(chunk,
+                (done, bytes) -> destination.sink().write(place.offset() + done, bytes));
+        return new Extent.Stored(taken(place, written), written);
     }
 
     private static @Nullable Place end(List<Extent> extents) {
@@ -172,10 +272,5 @@ final class StorageWriter implements AutoCloseable {
         } else {
             tally.addSharedChunks(shared);
         }
-    }
-
-    @Override
-    public void close() {
-        arena.close();
     }
 }

@@ -1,0 +1,42 @@
+package io.undercroft.interop.torch;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.zip.CRC32;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+
+/// Archives that are too large to be fixtures.
+final class TorchZips {
+    private TorchZips() {}
+
+    /// Writes one tensor of float32 without a name, all bytes 7. Its record comes first, where it is aligned.
+    ///
+    /// @return the file
+    static Path write(Path path, int numel) throws IOException {
+        byte[] payload = new byte[Math.multiplyExact(4, numel)];
+        Arrays.fill(payload, (byte) 7);
+        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(path))) {
+            store(zip, "weights/data/0", payload);
+            store(zip, "weights/data.pkl", new PickleBuilder().tensor("0", numel).stop());
+            store(zip, "weights/byteorder", "little".getBytes(US_ASCII));
+            store(zip, "weights/version", "3\n".getBytes(US_ASCII));
+        }
+        return path;
+    }
+
+    private static void store(ZipOutputStream zip, String name, byte[] bytes) throws IOException {
+        CRC32 crc = new CRC32();
+        crc.update(bytes);
+        ZipEntry entry = new ZipEntry(name);
+        entry.setMethod(ZipEntry.STORED);
+        entry.setSize(bytes.length);
+        entry.setCrc(crc.getValue());
+        zip.putNextEntry(entry);
+        zip.write(bytes);
+    }
+}

@@ -1,0 +1,160 @@
+package io.undercroft.serializer;
+
+import io.undercroft.serializer.internal.writing.SaveControl;
+import io.undercroft.serializer.internal.writing.TakenSnapshot;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/// A save that goes on in the background: of [Checkpoint#saveAsync], [CroftFile#appendAsync] or a [BackgroundSaver].
+///
+/// ```java
+/// try (PendingSave save = Checkpoint.saveAsync(path, state)) {
+///     train(state);
+/// }   // here the file is durable, or its failure is thrown
+/// ```
+///
+/// **What is saved** is the state as it was when the call returned. Whatever is done to the state, its tensors, their storages or the
+/// checkpoint that they came from afterwards does not show in the file.
+///
+/// **Failure** shows here, and only here: [#join] throws it, or [#close] does if nobody was told before. The file that was there
+/// stays whole.
+///
+/// **Order.** Until it has ended, the save holds the file's lock: another one to the same file is refused with
+/// [LockedException], so that an older state never replaces a newer one.
+///
+/// **The end of the JVM** waits for it, as the thread that saves is no daemon and a shutdown hook waits for it after `System.exit` or a
+/// signal that ends the process. Who would rather not wait cancels it. If the JVM is killed, the file that was there is whole, and a
+/// temporary file may be left.
+///
+/// **Threads.** All methods may be called from several threads at once.
+public final class PendingSave implements AutoCloseable {
+    private final CompletableFuture<DedupReport> result = new CompletableFuture<>();
+    private final TakenSnapshot snapshot;
+    private final SaveControl control;
+    private final Thread hook;
+    private volatile boolean toldHow;
+
+    private PendingSave(TakenSnapshot snapshot) {
+        this.snapshot = snapshot;
+        this.control = snapshot.control();
+        this.hook = Thread.ofPlatform().name("waits for the save of " + snapshot.path()).unstarted(this::awaitEnd);
+    }
+
+    /// Begins to save a snapshot, which belongs to the save from now on.
+    static PendingSave start(TakenSnapshot snapshot) throws IOException {
+        PendingSave save = new PendingSave(snapshot);
+        save.addHook();
+        try {
+            Thread.ofPlatform().daemon(false).name("save of " + snapshot.path()).start(save::run);
+            return save;
+        } catch (Throwable e) {
+            save.removeHook();
+            try (snapshot) {
+                throw e;
+            }
+        }
+    }
+
+    private void run() {
+        try {
+            result.complete(snapshot.save());
+        } catch (Throwable e) {
+            control.end();
+            // Whoever waits is told, be it an error of the machine.
+            result.completeExceptionally(control.isCancelled() ? cancellation(e) : e);
+        }
+        removeHook();
+    }
+
+    private static Throwable cancellation(Throwable e) {
+        return e instanceof CancellationException
+                ? e
+                : new CancellationException("the save was cancelled").initCause(e);
+    }
+
+    private void addHook() {
+        try {
+            Runtime.getRuntime().addShutdownHook(hook);
+        } catch (IllegalStateException ending) {
+            // The JVM is ending already: it may do so before the file is saved.
+        }
+    }
+
+    private void removeHook() {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException ending) {
+            // It is about to see that there is nothing to wait for.
+        }
+    }
+
+    private void awaitEnd() {
+        result.exceptionally(_ -> null).join();
+    }
+
+    /// {@return the file}
+    public Path path() {
+        return snapshot.path();
+    }
+
+    /// {@return whether it has ended: the file is durable, or saving failed, or was cancelled}
+    public boolean isDone() {
+        return result.isDone();
+    }
+
+    /// {@return how many bytes of the snapshot were worked on; all of them, while they are brought to the disk}
+    public long done() {
+        return control.done();
+    }
+
+    /// {@return how many bytes the snapshot has: the chunks of storages that tensors reach}
+    public long total() {
+        return control.total();
+    }
+
+    /// Waits until the file is durable.
+    ///
+    /// @return what became of the bytes
+    /// @throws IOException if saving failed; the file is as it was
+    /// @throws CancellationException if it was cancelled
+    public DedupReport join() throws IOException {
+        toldHow = true;
+        try {
+            return result.join();
+        } catch (CompletionException e) {
+            switch (e.getCause()) {
+                case IOException failure -> throw failure;
+                case RuntimeException failure -> throw failure;
+                case Error failure -> throw failure;
+                case null, default -> throw e;
+            }
+        }
+    }
+
+    /// Ends the save: nothing of it is left, and the file is as it was. It takes some milliseconds, for which [#close] waits.
+    ///
+    /// @return whether it was in time; if not, the save has ended, or is at its last step and comes to its end
+    public boolean cancel() {
+        return control.cancel();
+    }
+
+    /// Waits until it has ended.
+    ///
+    /// @throws IOException if saving failed, and [#join] has told nobody yet; not if it was cancelled
+    @Override
+    public void close() throws IOException {
+        awaitEnd();
+        if (!toldHow && !control.isCancelled()) {
+            join();
+        }
+    }
+
+    /// {@return the file, and how far it is}
+    @Override
+    public String toString() {
+        return "save of " + path() + ", " + done() + " of " + total() + " bytes" + (isDone() ? ", ended" : "");
+    }
+}

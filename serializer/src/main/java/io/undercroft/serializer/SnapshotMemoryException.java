@@ -1,0 +1,29 @@
+package io.undercroft.serializer;
+
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+
+/// There is not enough memory for the copy of a state that a save in the background needs. Nothing was changed, and what was
+/// taken was given back.
+public final class SnapshotMemoryException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    private final long wanted;
+
+    /// Memory that could not be had.
+    ///
+    /// @param wanted how many bytes were asked for
+    /// @param why what is known of it
+    /// @param cause what the system said, or null
+    public SnapshotMemoryException(long wanted, String why, @Nullable Throwable cause) {
+        super("to save in the background, " + wanted + " bytes are copied first, and there is no memory for them ("
+                + why
+                + "); free some, save in the foreground, or have the storages in CopyOnWriteMemory", cause);
+        this.wanted = wanted;
+    }
+
+    /// {@return how many bytes were asked for}
+    public long wanted() {
+        return wanted;
+    }
+}

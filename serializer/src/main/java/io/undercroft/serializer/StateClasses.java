@@ -1,0 +1,296 @@
+package io.undercroft.serializer;
+
+import com.esotericsoftware.kryo.Serializer;
+import io.undercroft.serializer.internal.graph.Lowering;
+import java.io.IOException;
+import java.lang.reflect.Modifier;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.SequencedMap;
+import java.util.SequencedSet;
+import org.jspecify.annotations.Nullable;
+
+/// The classes of a program whose objects may stand in its states: records, enums and other classes of its own.
+///
+/// ```java
+/// StateClasses classes = Checkpoint.registering(TrainerState.class, Optimizer.class, RandomState.class);
+/// classes.save(path, new TrainerState(…));
+/// try (Checkpoint c = classes.open(path)) {
+///     TrainerState state = c.state(TrainerState.class);
+/// }
+/// ```
+///
+/// **What needs no registration:** plain values, tensors and all else of [io.undercroft.serializer.state], the collections of
+/// `java.util` and `java.util.concurrent`, arrays, `Optional`, `BigInteger`, and the values of the JDK: `java.time`, `UUID`,
+/// `BigDecimal`, `URI`, `Path`, `Locale` and others. Everything else is refused when it is saved unless it is registered. A
+/// file never chooses a class: what it names is looked up here, and nowhere else.
+///
+/// **How an object is saved.** A record is saved by its components and made by its canonical constructor; an enum constant
+/// by its name. Of any other class all fields are saved that are not `static` or `transient`, and it is made by its
+/// constructor without parameters, or by none if it lacks one; or else what its own [Serializer] writes is saved.
+/// Registering a sealed class or interface registers all that it permits. Whatever stands in an object, tensors above all, has
+/// a name as in a map: `optimizer/state/exp_avg`.
+///
+/// **What comes back.** An object, list, map, set, array or storage that stood in two places comes back as one, in cycles too;
+/// strings, `byte[]` and numbers are values, told apart by nothing but what they are. Maps and sets come back in their order.
+/// `TreeMap`, `EnumMap`, `ArrayDeque` and the like come back as what they were; of other lists, maps and sets only the
+/// contents count: they come back as `ArrayList`, `LinkedHashMap` and `LinkedHashSet`, immutable ones too. What is sorted
+/// comes back as `TreeMap` or `TreeSet`. Quantized and sparse tensors come back as the nodes that
+/// [TensorNodes][io.undercroft.serializer.state.TensorNodes] makes tensors of. An object whose component or field could not take
+/// what comes back is refused when it is saved.
+/// Only a constructor that takes part in a cycle may see a list or map that is still being filled. Containers nest at most 128
+/// deep, where a record or other object of a registered class counts twice.
+///
+/// **Other programs.** Who opens the file without these classes still finds every tensor by name, and everything else
+/// in [Checkpoint#tree]. It is only [Checkpoint#state] that needs them.
+///
+/// **Evolution.** A class that was renamed is found by [its former name][#formerly], or has [a name of its own][#named] in
+/// files from the start. A record that has got, lost or renamed components needs [an upgrader][#upgrading]; without one a file
+/// whose components are others is refused, with their names. So are fields that a class has lost; those that it has got keep
+/// what its constructor gave them. A class may become a record, and a record another class. Numbers fit any
+/// component that can hold them exactly. Constants of enums go by their names. A class that is gone needs one in its place for as
+/// long as files hold its objects: an empty class under its name, with the upgrader `Map::clear`.
+///
+/// Immutable: each method returns a changed copy. Reflection must be able to reach the classes: a named module has to open
+/// their packages to `io.undercroft.serializer` and to Kryo.
+public final class StateClasses {
+    private static final StateClasses NONE = new StateClasses(Map.of(), Map.of(), Map.of(), Map.of());
+
+    /// For each class its name in files, in the order of registration.
+    private final SequencedMap<Class<?>, String> names;
+    private final Map<String, Class<?>> byName;
+    private final Map<Class<?>, Serializer<?>> serializers;
+    private final Map<Class<?>, Upgrader> upgraders;
+
+    /// Brings what was saved of an old version of a record, or of another class that is saved by its fields, to the present one.
+    @FunctionalInterface
+    public interface Upgrader {
+        /// Adds the components that the file lacks, renames those that have got other names, removes what is gone. It is called
+        /// for every record of its class that is read, also for those of the present version.
+        ///
+        /// @param components the values by component names, as they were saved; to be changed
+        void upgrade(SequencedMap<String, @Nullable Object> components);
+    }
+
+    private StateClasses(Map<Class<?>, String> names, Map<String, Class<?>> byName,
+            Map<Class<?>, Serializer<?>> serializers, Map<Class<?>, Upgrader> upgraders) {
+        this.names = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(names));
+        this.byName = Map.copyOf(byName);
+        this.serializers = Map.copyOf(serializers);
+        this.upgraders = Map.copyOf(upgraders);
+    }
+
+    /// {@return the given classes, each under its own name}
+    ///
+    /// @param classes as for [#with(Class...)]
+    /// @throws IllegalArgumentException as from there
+    public static StateClasses of(Class<?>... classes) {
+        return NONE.with(classes);
+    }
+
+    /// Adds classes, each under its own name. Of those that are there already nothing changes.
+    ///
+    /// @param classes records, enums, other classes, and sealed classes and interfaces, which stand for all that they permit
+    /// @return the changed classes
+    /// @throws IllegalArgumentException if one has no objects of its own (it is an interface or abstract, and not sealed), is an
+    ///     array, a primitive type or a value of the JDK, or has the name of another
+    public StateClasses with(Class<?>... classes) {
+        StateClasses all = this;
+        for (Class<?> type : classes) {
+            all = all.withPermitted(type);
+        }
+        return all;
+    }
+
+    /// A sealed hierarchy is as deep as a programmer wrote it.
+    private StateClasses withPermitted(Class<?> type) {
+        StateClasses all = this;
+        if (all.names.containsKey(type)) {
+            return all;
+        }
+        if (!type.isSealed() || type.isEnum()) {
+            return all.named(type.getName(), type);
+        }
+        // Itself too, since there may be arrays of it.
+        return all.add(type.getName(), type).with(type.getPermittedSubclasses());
+    }
+
+    /// Adds a class whose objects are written and read by a serializer of Kryo. What the serializer writes with
+    /// `kryo.writeObject` and its like is saved as any object of a state is.
+    ///
+    /// @param <T> the class
+    /// @param type the class, no record and no enum
+    /// @param serializer used by several threads, perhaps at once; keeps nothing between calls
+    /// @return the changed classes
+    /// @throws IllegalArgumentException if the class is a record or an enum, or one that cannot be added
+    public <T> StateClasses with(Class<T> type, Serializer<T> serializer) {
+        Objects.requireNonNull(serializer, "serializer");
+        if (type.isRecord() || type.isEnum()) {
+            throw new IllegalArgumentException(type.getName() + " is a " + (type.isRecord() ? "record" : "enum")
+                    + ", which needs no serializer; add it without one");
+        }
+        StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
+        return new StateClasses(all.names, all.byName, put(serializers, type, serializer), upgraders);
+    }
+
+    /// Adds a class under a name that files have for it, whatever the class is called. A class that is there already gets the name in
+    /// place of its former one, which is not read any more, unless [#formerly] says so.
+    ///
+    /// @param name the name in files
+    /// @param type the class
+    /// @return the changed classes
+    /// @throws IllegalArgumentException if the class cannot be added, the name is empty, ends with `[]`, or means another class
+    public StateClasses named(String name, Class<?> type) {
+        checkType(type);
+        return add(name, type);
+    }
+
+    private StateClasses add(String name, Class<?> type) {
+        checkName(name, type);
+        Map<String, Class<?>> found = new LinkedHashMap<>(byName);
+        String before = names.get(type);
+        if (before != null) {
+            found.remove(before);
+        }
+        found.put(name, type);
+        return new StateClasses(put(names, type, name), found, serializers, upgraders);
+    }
+
+    /// Says what a class was called when files were written that are still to be read.
+    ///
+    /// @param oldName a name that files have
+    /// @param type the class that it means now; added if it is not there
+    /// @return the changed classes
+    /// @throws IllegalArgumentException as from [#named]
+    public StateClasses formerly(String oldName, Class<?> type) {
+        StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
+        checkName(oldName, type);
+        return new StateClasses(all.names, put(all.byName, oldName, type), serializers, upgraders);
+    }
+
+    /// Says how objects of an older version become those of the present one.
+    ///
+    /// @param type a record, or another class without a serializer of its own; added if it is not there
+    /// @param upgrader brings its components or fields up to date; used by several threads
+    /// @return the changed classes
+    /// @throws IllegalArgumentException if the class is an enum or has a serializer, or cannot be added
+    public StateClasses upgrading(Class<?> type, Upgrader upgrader) {
+        Objects.requireNonNull(upgrader, "upgrader");
+        if (type.isEnum() || serializers.containsKey(type)) {
+            throw new IllegalArgumentException(type.getName() + " has no components or fields to upgrade: "
+                    + (type.isEnum() ? "it is an enum" : "its serializer reads it"));
+        }
+        StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
+        return new StateClasses(all.names, all.byName, serializers, put(upgraders, type, upgrader));
+    }
+
+    private static void checkType(Class<?> type) {
+        if (Lowering.isValue(type)) {
+            throw new IllegalArgumentException(
+                    type.getName() + " needs no registration: any state may hold its objects");
+        }
+        boolean hasObjects = type.isEnum() || type.isSealed()
+                || (!type.isPrimitive() && !Modifier.isAbstract(type.getModifiers()) && !type.isHidden());
+        if (type.isArray() || !hasObjects) {
+            throw new IllegalArgumentException(type.getTypeName()
+                    + " cannot be registered: it has no objects of its own; register the classes of the objects, "
+                    + "or a sealed class");
+        }
+    }
+
+    private void checkName(String name, Class<?> type) {
+        if (name.isEmpty() || name.endsWith("[]")) {
+            throw new IllegalArgumentException("'" + name + "' is no name for " + type.getName());
+        }
+        Class<?> there = byName.get(name);
+        if (there != null && there != type) {
+            throw new IllegalArgumentException("the name " + name + " means " + there.getName() + " (of "
+                    + there.getClassLoader() + ") already; give " + type.getName() + " another one");
+        }
+    }
+
+    private static <K, V> Map<K, V> put(Map<K, V> map, K key, V value) {
+        Map<K, V> more = new LinkedHashMap<>(map);
+        more.put(key, value);
+        return more;
+    }
+
+    /// Saves a state as a `.croft` file that may hold objects of these classes; see [Checkpoint#save(Path, Object)].
+    ///
+    /// @param path the file to make or replace
+    /// @param state what [io.undercroft.serializer.state] describes, and objects of these classes
+    /// @return what became of the bytes
+    /// @throws LockedException if somebody else is writing to the file that would be replaced
+    /// @throws IOException if writing fails; nothing is left behind
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public DedupReport save(Path path, @Nullable Object state) throws IOException {
+        return Checkpoint.save(path, state, SaveOptions.defaults().classes(this));
+    }
+
+    /// Saves a state that may hold objects of these classes in the background; see [Checkpoint#saveAsync(Path, Object)].
+    ///
+    /// @param path the file to make or replace
+    /// @param state what [io.undercroft.serializer.state] describes, and objects of these classes
+    /// @return the save, which goes on
+    /// @throws LockedException if somebody else is writing to the file
+    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws IOException if the file cannot be written to
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public PendingSave saveAsync(Path path, @Nullable Object state) throws IOException {
+        return Checkpoint.saveAsync(path, state, SaveOptions.defaults().classes(this));
+    }
+
+    /// Opens a file whose state may hold objects of these classes; see [Checkpoint#open(Path)].
+    ///
+    /// @param path the file
+    /// @return what it holds
+    /// @throws IOException if the file is missing, a directory or not readable
+    /// @throws io.undercroft.format.FormatException if its format is unknown, or its contents are damaged, hostile or
+    ///     unsupported
+    public Checkpoint open(Path path) throws IOException {
+        return Checkpoint.open(path, OpenOptions.defaults().classes(this));
+    }
+
+    /// {@return all classes, in the order in which they were added}
+    public SequencedSet<Class<?>> classes() {
+        return names.sequencedKeySet();
+    }
+
+    /// {@return the name of a class in files, if it is registered}
+    ///
+    /// @param type any class
+    public Optional<String> name(Class<?> type) {
+        return Optional.ofNullable(names.get(type));
+    }
+
+    /// {@return the class that a name in a file means, now or formerly, if there is one}
+    ///
+    /// @param name the name
+    public Optional<Class<?>> type(String name) {
+        return Optional.ofNullable(byName.get(name));
+    }
+
+    /// {@return the serializer that a class was registered with, if there was one}
+    ///
+    /// @param type any class
+    public Optional<Serializer<?>> serializer(Class<?> type) {
+        return Optional.ofNullable(serializers.get(type));
+    }
+
+    /// {@return the upgrader of a record, if it has one}
+    ///
+    /// @param type any class
+    public Optional<Upgrader> upgrader(Class<?> type) {
+        return Optional.ofNullable(upgraders.get(type));
+    }
+
+    /// {@return the names of the classes}
+    @Override
+    public String toString() {
+        return names.values().toString();
+    }
+}

@@ -1,0 +1,93 @@
+package io.undercroft.serializer.internal.disk;
+
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLockInterruptionException;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+
+/// The names of files that are being written. One whose process was killed stays behind, and is deleted by whoever writes to
+/// the directory next.
+///
+/// Who writes such a file has it locked, and the system takes the lock back with the process. So what can be locked is nobody's.
+/// Where a file system has no locks nothing is deleted. A process would lose its own locks by closing a second descriptor of
+/// the file, so it remembers its names and leaves these files alone, whichever way it came to their directory.
+final class Temporaries {
+    private static final String SUFFIX = ".croft-tmp";
+    private static final int UUID_LENGTH = 36;
+    private static final Set<Path> OWN_NAMES = ConcurrentHashMap.newKeySet();
+
+    private Temporaries() {}
+
+    /// {@return a name that no file has; to be [given back][#forget]} It is without the name of what it becomes, which may be as
+    /// long as names can be.
+    ///
+    /// @param directory where the file is going to be, an absolute path
+    static Path name(Path directory) {
+        Path name = Path.of("." + UUID.randomUUID() + SUFFIX);
+        OWN_NAMES.add(name);
+        return directory.resolve(name);
+    }
+
+    /// Gives a name back.
+    ///
+    /// @param name the name of a file that is closed
+    static void forget(Path name) {
+        OWN_NAMES.remove(name.getFileName());
+    }
+
+    /// Locks a file that was just made, or does nothing where there are no locks.
+    ///
+    /// @param file the file; it stays locked until it is closed
+    /// @throws ClosedByInterruptException if the thread was interrupted
+    static void lock(FileChannel file) throws ClosedByInterruptException {
+        try {
+            // Waits for one who took it for left behind, and is deleting it.
+            file.lock();
+        } catch (ClosedChannelException | FileLockInterruptionException _) {
+            throw new ClosedByInterruptException();
+        } catch (IOException _) {
+            // Then others cannot lock it either.
+        }
+    }
+
+    /// Deletes what was left behind. What cannot be deleted is left for somebody else.
+    ///
+    /// @param directory where
+    static void sweep(Path directory) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, Temporaries::isLike)) {
+            for (Path file : files) {
+                if (!OWN_NAMES.contains(file.getFileName())) {
+                    deleteIfLeft(file);
+                }
+            }
+        } catch (IOException | DirectoryIteratorException _) {
+            // To write here may be allowed though listing is not.
+        }
+    }
+
+    private static boolean isLike(Path file) {
+        String name = file.getFileName().toString();
+        return name.startsWith(".") && name.endsWith(SUFFIX) && name.length() == 1 + UUID_LENGTH + SUFFIX.length();
+    }
+
+    private static void deleteIfLeft(Path file) {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
+            if (channel.tryLock() != null) {
+                Files.deleteIfExists(file);
+            }
+        } catch (IOException | OverlappingFileLockException _) {
+            // It went by itself, belongs to another user, or there are no locks.
+        }
+    }
+}

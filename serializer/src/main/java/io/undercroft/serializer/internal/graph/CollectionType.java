@@ -1,0 +1,140 @@
+package io.undercroft.serializer.internal.graph;
+
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.LinkedList;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.Stack;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.Vector;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CopyOnWriteArraySet;
+import java.util.concurrent.LinkedBlockingDeque;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.PriorityBlockingQueue;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// A collection of the JDK that comes back as what it was.
+///
+/// @param type its class, whose name stands in files
+/// @param isSorted whether it has a comparator
+/// @param maker makes an empty one with a comparator, null for the natural order
+@SuppressWarnings("JdkObsolete") // What programs have, they want back.
+record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Comparator<Object>, Object> maker) {
+    /// What an enum map or set is saved as; a maker would have to know the enum.
+    static final String ENUM_MAP = "java.util.EnumMap";
+    static final String ENUM_SET = "java.util.EnumSet";
+    /// What maps and sets are saved as whose keys are no plain values, and which need not come back as anything else.
+    static final CollectionType MAP = of(LinkedHashMap.class, LinkedHashMap::new);
+    static final CollectionType SET = of(LinkedHashSet.class, LinkedHashSet::new);
+
+    private static final CollectionType TREE_MAP = sorted(TreeMap.class, TreeMap::new);
+    private static final CollectionType TREE_SET = sorted(TreeSet.class, TreeSet::new);
+
+    private static final Map<String, CollectionType> BY_NAME = Stream.of(MAP, SET, TREE_MAP, TREE_SET,
+            of(ConcurrentHashMap.class, ConcurrentHashMap::new),
+            sorted(ConcurrentSkipListMap.class, ConcurrentSkipListMap::new),
+            sorted(ConcurrentSkipListSet.class, ConcurrentSkipListSet::new),
+            of(CopyOnWriteArraySet.class, CopyOnWriteArraySet::new),
+            of(LinkedList.class, LinkedList::new),
+            of(Vector.class, Vector::new),
+            of(Stack.class, Stack::new),
+            of(CopyOnWriteArrayList.class, CopyOnWriteArrayList::new),
+            of(ArrayDeque.class, ArrayDeque::new),
+            of(ConcurrentLinkedDeque.class, ConcurrentLinkedDeque::new),
+            of(ConcurrentLinkedQueue.class, ConcurrentLinkedQueue::new),
+            of(LinkedBlockingDeque.class, LinkedBlockingDeque::new),
+            of(LinkedBlockingQueue.class, LinkedBlockingQueue::new),
+            sorted(PriorityQueue.class, PriorityQueue::new),
+            sorted(PriorityBlockingQueue.class, CollectionType::blockingQueue))
+            .collect(Collectors.toUnmodifiableMap(known -> known.type.getName(), Function.identity()));
+
+    private static CollectionType of(Class<?> type, Supplier<Object> maker) {
+        return new CollectionType(type, false, _ -> maker.get());
+    }
+
+    private static CollectionType sorted(Class<?> type, Function<@Nullable Comparator<Object>, Object> maker) {
+        return new CollectionType(type, true, maker);
+    }
+
+    private static Object blockingQueue(@Nullable Comparator<Object> order) {
+        return new PriorityBlockingQueue<>(11, order);
+    }
+
+    /// {@return the type of a name in a file, or null if no collection has it}
+    static @Nullable CollectionType named(String name) {
+        return BY_NAME.get(name);
+    }
+
+    /// {@return the type that a collection comes back as, or null if only its contents count, as of most} What is sorted stays
+    /// sorted: a view of a `TreeMap` comes back as one.
+    ///
+    /// @param collection a map or a collection
+    static @Nullable CollectionType of(Object collection) {
+        CollectionType type = BY_NAME.get(collection.getClass().getName());
+        if (type == null) {
+            return switch (collection) {
+                case SortedMap<?, ?> _ -> TREE_MAP;
+                case SortedSet<?> _ -> TREE_SET;
+                default -> null;
+            };
+        }
+        return MAP.equals(type) || SET.equals(type) ? null : type;
+    }
+
+    /// Checks that a variable that holds a collection can hold what it comes back as.
+    ///
+    /// @param variable the class of the variable
+    /// @param value what it holds
+    /// @param node what that is saved as
+    /// @throws IllegalArgumentException if it cannot
+    static void checkFits(Class<?> variable, @Nullable Object value, @Nullable Object node) {
+        Class<?> back = madeOf(node);
+        if (value != null && back != null && !variable.isAssignableFrom(back)) {
+            throw new IllegalArgumentException("a " + value.getClass().getTypeName() + " would come back as a "
+                    + back.getTypeName() + ", which a variable of type " + variable.getTypeName()
+                    + " does not take; declare it as what comes back, or register an upgrader that makes the one of the "
+                    + "other");
+        }
+    }
+
+    /// The class of what a node becomes, or null if that is the class of what it was made of.
+    private static @Nullable Class<?> madeOf(@Nullable Object node) {
+        String name = JavaNode.className(node);
+        CollectionType type = name == null ? null : named(name);
+        if (type != null) {
+            return type.type;
+        }
+        return switch (node) {
+            case Object _ when name != null -> null;
+            case Typed _ -> Typed.class;
+            case TypedMap _ -> TypedMap.class;
+            case Tuple _ -> Tuple.class;
+            case Map<?, ?> _ -> LinkedHashMap.class;
+            case List<?> _ -> ArrayList.class;
+            case Set<?> _ -> LinkedHashSet.class;
+            case null, default -> null;
+        };
+    }
+}

@@ -1,0 +1,5 @@
+/// How Java objects stand in a state tree; nothing here is for use outside this module.
+@NullMarked
+package io.undercroft.serializer.internal.graph;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,58 @@
+package io.undercroft.serializer.internal.loading;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Snapshot;
+import io.undercroft.serializer.OpenOptions;
+import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
+
+/// The storages of a snapshot on which tensors stand that were chosen. If not all were, the names are gone through, once,
+/// when that is first asked. Safe for any thread.
+public final class ChosenStorages {
+    private final Snapshot snapshot;
+    private final OpenOptions options;
+    private volatile @Nullable BitSet numbers;
+
+    /// The storages of a snapshot.
+    ///
+    /// @param snapshot the snapshot
+    /// @param options which tensors were chosen
+    public ChosenStorages(Snapshot snapshot, OpenOptions options) {
+        this.snapshot = snapshot;
+        this.options = options;
+    }
+
+    /// {@return whether a chosen tensor stands on a storage}
+    ///
+    /// @param number which storage
+    public boolean contains(int number) {
+        return !options.isPartial() || numbers().get(number);
+    }
+
+    private BitSet numbers() {
+        BitSet there = numbers;
+        if (there != null) {
+            return there;
+        }
+        synchronized (this) {
+            if (numbers == null) {
+                numbers = find();
+            }
+            return numbers;
+        }
+    }
+
+    private BitSet find() {
+        BitSet found = new BitSet();
+        for (int name = 0; name < snapshot.nameCount(); name++) {
+            try {
+                if (options.isChosen(snapshot.name(name))) {
+                    found.set(snapshot.tensor(snapshot.tensorOfName(name)).storage());
+                }
+            } catch (FormatException _) {
+                // Whoever asks for that tensor is told.
+            }
+        }
+        return found;
+    }
+}

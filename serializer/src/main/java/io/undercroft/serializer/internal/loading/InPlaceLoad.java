@@ -1,0 +1,111 @@
+package io.undercroft.serializer.internal.loading;
+
+import io.undercroft.serializer.LoadOptions;
+import io.undercroft.serializer.MatchReport;
+import io.undercroft.serializer.PartlyLoadedException;
+import io.undercroft.serializer.StateMismatchException;
+import io.undercroft.serializer.TensorSpec;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/// Copies the tensors of a checkpoint into those of a state: first everything that may refuse, then the copies.
+public final class InPlaceLoad {
+    private final Contents contents;
+    private final String file;
+    private final LoadOptions options;
+    /// Whether elements of one dtype can be copied to another, for those that were asked for.
+    private final Map<List<DType>, Boolean> convertible = new HashMap<>();
+
+    private InPlaceLoad(Contents contents, String file, LoadOptions options) {
+        this.contents = contents;
+        this.file = file;
+        this.options = options;
+    }
+
+    /// Loads a state, as [io.undercroft.serializer.Checkpoint#loadInto] says.
+    ///
+    /// @param contents the checkpoint
+    /// @param file its name, for messages
+    /// @param state where to
+    /// @param options whether names may be missing
+    /// @return how they fitted
+    public static MatchReport run(Contents contents, String file, @Nullable Object state, LoadOptions options) {
+        return new InPlaceLoad(contents, file, options).run(StateIndex.of(state).tensors());
+    }
+
+    private MatchReport run(Map<String, Tensor> targets) {
+        Map<String, TensorSpec> expected = new HashMap<>();
+        targets.forEach((name, tensor) -> expected.put(name, TensorSpec.of(tensor)));
+        MatchReport report = StateMatch.compare(contents, expected, this::canBeCopied);
+        require(report, options.isStrict() ? report.isExact() : report.isLoadable());
+        List<TensorCopy> copies = copies(targets);
+        CopyPlan plan = CopyPlan.of(copies);
+        List<String> conflicting = plan.conflicts();
+        MatchReport complete = new MatchReport(report.missing(), report.unexpected(), report.mismatched(), conflicting);
+        require(complete, conflicting.isEmpty());
+        carryOut(plan.copies());
+        return complete;
+    }
+
+    private void require(MatchReport report, boolean isGood) {
+        if (!isGood) {
+            throw new StateMismatchException(file, report,
+                    "Nothing was changed; load into a state of the same names and shapes"
+                            + (report.isLoadable() ? ", or with LoadOptions.partial" : ""));
+        }
+    }
+
+    private boolean canBeCopied(TensorSpec found, TensorSpec wanted) {
+        return found.shape().equals(wanted.shape()) && (found.dtype().equals(wanted.dtype())
+                || convertible.computeIfAbsent(List.of(found.dtype(), wanted.dtype()),
+                        pair -> canConvert(pair.get(0), pair.get(1))));
+    }
+
+    private static boolean canConvert(DType from, DType to) {
+        try {
+            var _ = Tensor.zeros(to, 1).copyFrom(Tensor.zeros(from, 1));
+            return true;
+        } catch (UnsupportedOperationException _) {
+            return false;
+        }
+    }
+
+    /// The bytes of each tensor are fetched, and checked if the policy wants that, before any is copied.
+    private List<TensorCopy> copies(Map<String, Tensor> targets) {
+        List<TensorCopy> copies = new ArrayList<>();
+        targets.forEach((name, target) -> contents.tensor(name)
+                .ifPresent(source -> copies.add(new TensorCopy(name, source, target))));
+        copies.forEach(TensorCopy::check);
+        checkNoSourceChanges(copies);
+        return copies;
+    }
+
+    /// A state that holds tensors of this very checkpoint: they can stay as they are, but not take the elements of others.
+    private static void checkNoSourceChanges(List<TensorCopy> copies) {
+        Set<Storage> sources = copies.stream().map(copy -> TensorCopy.memoryOf(copy.source()))
+                .collect(Collectors.toSet());
+        copies.stream().filter(copy -> sources.contains(copy.memory())).forEach(TensorCopy::checkStays);
+    }
+
+    private void carryOut(List<TensorCopy> copies) {
+        List<String> loaded = new ArrayList<>();
+        for (TensorCopy copy : copies) {
+            try {
+                copy.run();
+            } catch (RuntimeException | Error e) {
+                throw new PartlyLoadedException(file, loaded, copy.name(), e);
+            }
+            loaded.add(copy.name());
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package io.undercroft.serializer.internal.loading;
+
+import io.undercroft.format.Span;
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.util.function.Function;
+
+/// Reads a part of a tensor from where its bytes stand, without touching its storage.
+public final class RowReader {
+    private RowReader() {}
+
+    /// Reads all elements of a tensor.
+    ///
+    /// @param tensor the tensor, with elements; its storage is only looked at
+    /// @param source reads a part of the storage
+    /// @return the elements in row-major order on a storage of their own
+    public static Tensor read(Tensor tensor, Function<Span, Allocation> source) {
+        Span span = span(tensor);
+        Storage storage = Storage.over(source.apply(span));
+        long first = tensor.storageOffset() - Math.multiplyExact(span.start(), Byte.SIZE) / tensor.dtype().bits();
+        Tensor read = Tensor.of(storage, tensor.dtype(), first, tensor.shape(), tensor.stride())
+                .withFlags(tensor.flags());
+        if (read.isContiguous() && read.nbytes() == storage.nbytes()) {
+            return read;
+        }
+        try {
+            return read.copy(AnonymousMemory.allocator());
+        } finally {
+            storage.release();
+        }
+    }
+
+    /// The bytes from the first element to the last. Those narrower than a byte begin where some element begins with a byte.
+    private static Span span(Tensor tensor) {
+        DType dtype = tensor.dtype();
+        Span bytes = ByteSpan.of(tensor);
+        return dtype.isByteSized()
+                ? bytes
+                : new Span(bytes.start() / dtype.bits() * dtype.bits(), bytes.end());
+    }
+}

@@ -1,0 +1,192 @@
+package io.undercroft.serializer.internal.loading;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Span;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// A tensor of a checkpoint, and the one of a state that it is copied to.
+///
+/// @param name the name of both
+/// @param source where from
+/// @param target where to, of the same shape
+record TensorCopy(String name, Tensor source, Tensor target) {
+    /// Finds out what can be known before copying. The bytes of both are fetched.
+    ///
+    /// @throws UnsupportedOperationException if the target cannot be written to
+    /// @throws IllegalArgumentException if the target shows an element twice
+    /// @throws IllegalStateException if a storage was freed, or the source has no elements
+    void check() {
+        if (source.device().isMeta()) {
+            throw new IllegalStateException(said("was saved from the meta device, and has no elements to load; "
+                    + "leave it out with OpenOptions.only and LoadOptions.partial"));
+        }
+        if (target.device().isMeta()) {
+            throw unsupported("is on the meta device and cannot hold elements; allocate it first");
+        }
+        if (!target.device().isCpu() && !isWholeStorage()) {
+            throw unsupported("is on " + target.device()
+                    + ", where only whole storages are copied to; load into tensors on the CPU "
+                    + "and move them with SharingCopy");
+        }
+        if (target.storage().isReadOnly()) {
+            throw unsupported("is read-only; copy it, or open its file copy-on-write");
+        }
+        if (target.numel() > 0 && ByteSpan.of(target).end() > target.storage().nbytes()) {
+            throw new IllegalStateException(said("stands on a storage that was resized, and is too small for it now"));
+        }
+        if (target.numel() > 0 && showsOneTwice()) {
+            throw new IllegalArgumentException(
+                    said("is expanded: stride 0 puts several elements in one place; copy it first"));
+        }
+        if (source.numel() > 0) {
+            var _ = source.storage().segment();
+        }
+    }
+
+    /// Checks a copy into the memory of the checkpoint itself.
+    ///
+    /// @throws IllegalArgumentException unless it puts every element where it is
+    void checkStays() {
+        if (source.numel() > 0 && !stays()) {
+            throw new IllegalArgumentException(said("would be loaded over other tensors of the checkpoint that it is "
+                    + "loaded from; copy it first"));
+        }
+    }
+
+    private UnsupportedOperationException unsupported(String what) {
+        return new UnsupportedOperationException(said(what));
+    }
+
+    private String said(String what) {
+        return "nothing was loaded: the tensor " + FormatException.quote(name) + " " + what;
+    }
+
+    private boolean showsOneTwice() {
+        return IntStream.range(0, target.dim()).anyMatch(dim -> target.stride(dim) == 0 && target.size(dim) > 1);
+    }
+
+    /// Copies the elements.
+    void run() {
+        if (target.device().isCpu()) {
+            var _ = target.copyFrom(source);
+        } else {
+            var _ = target.storage().copyFrom(source.storage());
+        }
+    }
+
+    /// {@return whether copying the tensor is copying its storage}
+    private boolean isWholeStorage() {
+        return keepsBytes() && source.storageOffset() == target.storageOffset()
+                && source.storage().nbytes() == target.storage().nbytes()
+                && fills(source, source.storage().nbytes());
+    }
+
+    /// {@return whether bytes are copied as they are, each to the same place relative to the first}
+    boolean keepsBytes() {
+        return source.dtype().equals(target.dtype()) && source.flags().equals(target.flags())
+                && haveSameSteps();
+    }
+
+    private boolean haveSameSteps() {
+        return IntStream.range(0, source.dim())
+                .allMatch(dim -> source.size(dim) == 1 || source.stride(dim) == target.stride(dim));
+    }
+
+    /// {@return whether all bytes that the target lies between are written}
+    boolean isOneRun() {
+        Span span = span();
+        return fills(target, span.end() - span.start());
+    }
+
+    /// {@return whether the elements of a tensor lie dense, each once, in that many bytes}
+    private static boolean fills(Tensor tensor, long nbytes) {
+        return tensor.dtype().isByteSized() && tensor.nbytes() == nbytes && isDense(tensor);
+    }
+
+    private static boolean isDense(Tensor tensor) {
+        long step = 1;
+        for (int dim : byStride(tensor)) {
+            if (tensor.stride(dim) != step) {
+                return false;
+            }
+            step *= tensor.size(dim);
+        }
+        return true;
+    }
+
+    /// {@return whether some place of the target may belong to two elements}
+    boolean mayWriteTwice() {
+        long reach = 0;
+        for (int dim : byStride(target)) {
+            if (target.stride(dim) <= reach) {
+                return true;
+            }
+            reach += (target.size(dim) - 1) * target.stride(dim);
+        }
+        return false;
+    }
+
+    /// The dimensions that have steps, the smallest step first.
+    private static List<Integer> byStride(Tensor tensor) {
+        return IntStream.range(0, tensor.dim()).boxed().filter(dim -> tensor.size(dim) > 1)
+                .sorted(Comparator.comparing(tensor::stride)).toList();
+    }
+
+    /// {@return the storage that the target's bytes belong to: that of which it is a slice, or its own}
+    Storage memory() {
+        return memoryOf(target);
+    }
+
+    /// {@return the storage that a tensor's bytes belong to}
+    static Storage memoryOf(Tensor tensor) {
+        return tensor.storage().base().orElse(tensor.storage());
+    }
+
+    private boolean stays() {
+        return memory() == memoryOf(source) && keepsBytes() && shift() == source.storage().sliceOffset();
+    }
+
+    /// {@return the bytes of that storage that the target lies between}
+    Span span() {
+        long start = target.storage().sliceOffset();
+        Span within = ByteSpan.of(target);
+        return new Span(start + within.start(), start + within.end());
+    }
+
+    /// {@return whether two copies that keep bytes put each byte of the file in one place}
+    boolean isInStepWith(TensorCopy other) {
+        return keepsBytes() && other.keepsBytes() && source.storage() == other.source.storage()
+                && shift() == other.shift();
+    }
+
+    private long shift() {
+        return span().start() - ByteSpan.of(source).start();
+    }
+
+    /// {@return whether it copies exactly what another one does}
+    boolean isSameAs(TensorCopy other) {
+        return isInStepWith(other) && span().equals(other.span()) && source.dtype().equals(other.source.dtype())
+                && Arrays.equals(target.stride(), other.target.stride()) && target.shape().equals(other.target.shape());
+    }
+
+    /// {@return the same copy to other memory}
+    ///
+    /// @param memory takes the place of [#memory], and has its size
+    TensorCopy into(Storage memory) {
+        Storage storage = target.storage().base().isPresent()
+                ? memory.slice(target.storage().sliceOffset(), target.storage().nbytes())
+                : memory;
+        return new TensorCopy(name, source, Tensor.of(storage, target.dtype(), target.storageOffset(), target.shape(),
+                target.stride()).withFlags(target.flags()));
+    }
+
+    /// {@return whether the target has the elements now that it should have}
+    boolean isDone() {
+        return target.copy().contentEquals(source.to(target.dtype()).copy());
+    }
+}

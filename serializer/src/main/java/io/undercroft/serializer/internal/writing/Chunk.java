@@ -1,0 +1,34 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.Layout;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/// A run of bytes of a storage that is looked at, shared and written as one.
+///
+/// @param storage the storage
+/// @param start its first byte in the storage
+/// @param length how many bytes
+/// @param isReached whether it is worth saving
+/// @param before what the snapshot before has in its place, in the file itself; null if it has not
+record Chunk(PlannedStorage storage, long start, long length, boolean isReached, Extent.@Nullable Stored before) {
+    /// {@return its bytes, in place}
+    ///
+    /// @throws IllegalStateException if the storage is closed, or was resized since the save was planned
+    MemorySegment bytes() {
+        return storage.slice(start, length);
+    }
+
+    /// {@return what its place in the file has to be a multiple of}
+    long alignment() {
+        return Layout.alignment(storage.nbytes());
+    }
+
+    boolean isFirst() {
+        return start == 0;
+    }
+
+    boolean isLast() {
+        return start + length == storage.nbytes();
+    }
+}

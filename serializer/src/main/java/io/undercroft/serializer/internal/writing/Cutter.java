@@ -1,0 +1,81 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.Layout;
+import io.undercroft.format.Snapshot;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/// Cuts storages into chunks and deals them out in batches, so many that a block of memory holds those of a batch as they will lie
+/// in the file. Safe for use by several threads.
+final class Cutter {
+    /// Keeps a batch of chunks that take no room from going on for ever.
+    private static final int MOST_CHUNKS = 1 << 17;
+
+    private final Iterator<PlannedStorage> storages;
+    private final long chunkBytes;
+    private final @Nullable Snapshot parent;
+    private final long blockBytes;
+    private @Nullable PlannedStorage storage;
+    private Predecessor predecessor = new Predecessor(null, 0);
+    private long start;
+    private @Nullable Chunk next;
+    private long batches;
+
+    /// A cutter that has dealt out nothing.
+    ///
+    /// @param storages the storages in the order of the file; none of them meta
+    /// @param chunkBytes the size of a chunk
+    /// @param parent the snapshot before, or null if nothing of it may be shared
+    /// @param blockBytes the size of a block
+    Cutter(List<PlannedStorage> storages, long chunkBytes, @Nullable Snapshot parent, long blockBytes) {
+        this.storages = storages.iterator();
+        this.chunkBytes = chunkBytes;
+        this.parent = parent;
+        this.blockBytes = blockBytes;
+    }
+
+    /// {@return the next batch, or null if there is none} All of its chunks have the same alignment. Either they all find
+    /// room in a block, or it is one that does not.
+    synchronized @Nullable Batch next() {
+        List<Chunk> chunks = new ArrayList<>();
+        long end = 0;
+        for (Chunk chunk = peek(); chunk != null && chunks.size() < MOST_CHUNKS; chunk = peek()) {
+            long endWithIt = chunk.isReached()
+                    ? Layout.placeExtent(end, chunk.storage().nbytes()) + chunk.length()
+                    : end;
+            if (!chunks.isEmpty()
+                    && (endWithIt > blockBytes || chunk.alignment() != chunks.getFirst().alignment())) {
+                break;
+            }
+            chunks.add(chunk);
+            end = endWithIt;
+            next = null;
+        }
+        return chunks.isEmpty() ? null : new Batch(batches++, chunks, end <= blockBytes);
+    }
+
+    private @Nullable Chunk peek() {
+        if (next == null) {
+            next = cut();
+        }
+        return next;
+    }
+
+    private @Nullable Chunk cut() {
+        while (storage == null || start == storage.nbytes()) {
+            if (!storages.hasNext()) {
+                return null;
+            }
+            storage = storages.next();
+            predecessor = new Predecessor(parent, storage.number());
+            start = 0;
+        }
+        long length = Math.min(chunkBytes, storage.nbytes() - start);
+        boolean isReached = storage.reaches(start, start + length);
+        Chunk chunk = new Chunk(storage, start, length, isReached, isReached ? predecessor.find(start, length) : null);
+        start += length;
+        return chunk;
+    }
+}

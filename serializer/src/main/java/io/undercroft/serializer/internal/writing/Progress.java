@@ -1,0 +1,28 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.serializer.SaveProgress;
+
+/// Counts the bytes that have been dealt with, and tells a listener. Safe for use by several threads.
+final class Progress {
+    private final SaveProgress listener;
+    private final long total;
+    private long done;
+
+    /// Nothing has been dealt with.
+    ///
+    /// @param listener is told so at once
+    /// @param total how many bytes there are
+    Progress(SaveProgress listener, long total) {
+        this.listener = listener;
+        this.total = total;
+        listener.written(0, total);
+    }
+
+    /// Counts more bytes.
+    ///
+    /// @param bytes how many, more than 0
+    synchronized void add(long bytes) {
+        done += bytes;
+        listener.written(done, total);
+    }
+}

@@ -1,0 +1,60 @@
+package io.undercroft.serializer.internal.writing;
+
+import java.lang.foreign.MemorySegment;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/// The bytes of a storage as they were when a snapshot was taken, as far as they are saved. Whoever reads them learns that
+/// the save is not wanted any more.
+final class SnapshotBytes implements PlannedStorage.Bytes {
+    private final String name;
+    private final SaveControl control;
+    /// By their first byte.
+    private final NavigableMap<Long, Run> runs = new TreeMap<>();
+
+    /// Bytes in a row.
+    private record Run(MemorySegment bytes, AtomicLong read) {}
+
+    /// No bytes yet.
+    ///
+    /// @param name what the storage is called in messages
+    /// @param control told of what is read
+    SnapshotBytes(String name, SaveControl control) {
+        this.name = name;
+        this.control = control;
+    }
+
+    /// Adds bytes, before anybody reads.
+    ///
+    /// @param start the first of them, in the storage
+    /// @param bytes all of them
+    void add(long start, MemorySegment bytes) {
+        runs.put(start, new Run(bytes, new AtomicLong()));
+        control.expect(bytes.byteSize());
+    }
+
+    @Override
+    public MemorySegment slice(long offset, long length) {
+        var found = runs.floorEntry(offset);
+        if (found == null) {
+            throw new IndexOutOfBoundsException("byte " + offset + " of " + name + " is not in the snapshot");
+        }
+        long start = offset - found.getKey();
+        MemorySegment slice = found.getValue().bytes().asSlice(start, length);
+        long end = start + length;
+        long before = found.getValue().read().getAndAccumulate(end, Math::max);
+        control.read(Math.max(0, end - before));
+        return slice;
+    }
+
+    @Override
+    public boolean isAccessibleBy(Thread thread) {
+        return runs.values().stream().allMatch(run -> run.bytes().isAccessibleBy(thread));
+    }
+
+    @Override
+    public String describe() {
+        return name;
+    }
+}

@@ -1,0 +1,31 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.storage.Storage;
+import java.lang.foreign.MemorySegment;
+
+/// The bytes that a storage has by now.
+///
+/// @param storage the storage
+/// @param nbytes its size when the save was planned
+record StorageBytes(Storage storage, long nbytes) implements PlannedStorage.Bytes {
+    @Override
+    public MemorySegment slice(long offset, long length) {
+        MemorySegment all = storage.segment();
+        if (all.byteSize() < nbytes) {
+            throw new IllegalStateException(
+                    storage.describe() + " had " + nbytes + " bytes, and was resized while it was "
+                            + "being saved; save it before or after");
+        }
+        return all.asSlice(offset, length);
+    }
+
+    @Override
+    public boolean isAccessibleBy(Thread thread) {
+        return storage.segment().isAccessibleBy(thread);
+    }
+
+    @Override
+    public String describe() {
+        return storage.describe();
+    }
+}

@@ -1,0 +1,351 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import com.esotericsoftware.kryo.Kryo;
+import com.esotericsoftware.kryo.Serializer;
+import com.esotericsoftware.kryo.io.Input;
+import com.esotericsoftware.kryo.io.Output;
+import io.undercroft.format.FormatException;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Files outlive the classes that they were saved with.
+class EvolutionTest {
+    private static final String NAME = "training.Optimizer";
+
+    @TempDir
+    Path directory;
+
+    /// The first version of a record.
+    record Optimizer1(double rate, int steps, Tensor moments) {}
+
+    /// The second one: a component is new, one has another name.
+    record Optimizer2(double learningRate, long steps, Tensor moments, boolean amsgrad) {}
+
+    /// A class that is no record any more, or not yet.
+    static final class OptimizerClass {
+        private double rate;
+        private int steps;
+        private @Nullable Tensor moments;
+        private String note = "new";
+    }
+
+    record Noted(double rate, int steps, Tensor moments, String note) {}
+
+    record Wide(double rate, BigInteger steps, Tensor moments) {}
+
+    record Picky(double rate, int steps, Tensor moments) {
+        Picky {
+            throw new IllegalStateException("never\nhappy");
+        }
+    }
+
+    enum Phase {
+        TRAIN
+    }
+
+    enum Renamed {
+        TRAINING
+    }
+
+    sealed interface Layer permits Dense, Norm {}
+
+    record Dense(Tensor weight) implements Layer {}
+
+    static final class Norm implements Layer {
+        private final List<Layer> after = new ArrayList<>();
+    }
+
+    /// What a serializer of Kryo's writes.
+    static final class Buffer {
+        private final List<Object> held;
+        private final int size;
+
+        Buffer(List<Object> held, int size) {
+            this.held = held;
+            this.size = size;
+        }
+    }
+
+    static final class BufferSerializer extends Serializer<Buffer> {
+        @Override
+        public void write(Kryo kryo, Output out, Buffer buffer) {
+            out.writeInt(buffer.size);
+            kryo.writeClassAndObject(out, buffer.held);
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public Buffer read(Kryo kryo, Input in, Class<? extends Buffer> type) {
+            int size = in.readInt();
+            return new Buffer((List<Object>) kryo.readClassAndObject(in), size);
+        }
+    }
+
+    static final class Knot {
+        private Object next = "";
+    }
+
+    static final class KnotSerializer extends Serializer<Knot> {
+        @Override
+        public void write(Kryo kryo, Output out, Knot knot) {
+            kryo.writeClassAndObject(out, knot.next);
+        }
+
+        @Override
+        public Knot read(Kryo kryo, Input in, Class<? extends Knot> type) {
+            Knot knot = new Knot();
+            knot.next = kryo.readClassAndObject(in);
+            return knot;
+        }
+    }
+
+    private Path saved() throws IOException {
+        Path path = directory.resolve("old.croft");
+        StateClasses.of().named(NAME, Optimizer1.class).save(path,
+                Map.of("optimizer", List.of(new Optimizer1(0.5, 7, Tensor.of(1f)))));
+        return path;
+    }
+
+    private static Object optimizer(Checkpoint checkpoint) {
+        return ((List<?>) ((Map<?, ?>) checkpoint.state()).get("optimizer")).getFirst();
+    }
+
+    private static void assertRefused(Path path, StateClasses classes, String code, String... parts)
+            throws IOException {
+        try (Checkpoint c = classes.open(path)) {
+            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
+                    .withMessageStartingWith(path + ": state/optimizer/0 ").withMessageNotContaining("\n")
+                    .satisfies(e -> assertThat(e.getMessage()).contains(parts))
+                    .extracting(FormatException::code).isEqualTo(code);
+            assertThat(c.tensor("optimizer/0/moments").getFloat(0)).isEqualTo(1f);
+        }
+    }
+
+    @Test
+    void anUpgraderBringsARecordToItsPresentVersion() throws IOException {
+        StateClasses now = StateClasses.of().named(NAME, Optimizer2.class).upgrading(Optimizer2.class, components -> {
+            if (components.containsKey("rate")) {
+                components.put("learningRate", components.remove("rate"));
+            }
+            components.putIfAbsent("amsgrad", false);
+        });
+        try (Checkpoint c = now.open(saved())) {
+            Optimizer2 upgraded = (Optimizer2) optimizer(c);
+            assertThat(upgraded).isEqualTo(new Optimizer2(0.5, 7, c.tensor("optimizer/0/moments"), false));
+            Path again = directory.resolve("new.croft");
+            now.save(again, Map.of("optimizer", List.of(upgraded)));
+            try (Checkpoint second = now.open(again)) {
+                assertThat(((Optimizer2) optimizer(second)).learningRate()).isEqualTo(0.5);
+            }
+        }
+    }
+
+    @Test
+    void withoutOneTheComponentsThatDifferAreNamed() throws IOException {
+        assertRefused(saved(), StateClasses.of().named(NAME, Optimizer2.class), "CROFT-OBJECT",
+                "was saved without 'learningRate', 'amsgrad' of the record " + Optimizer2.class.getName(),
+                "Register an upgrader that adds it: StateClasses.upgrading(Optimizer2.class");
+        assertRefused(saved(),
+                StateClasses.of().named(NAME, Optimizer2.class).upgrading(Optimizer2.class, components -> {
+                    components.put("learningRate", 1.0);
+                    components.put("amsgrad", true);
+                }), "CROFT-OBJECT", "was saved with 'rate', which the record");
+    }
+
+    @Test
+    void anUpgraderThatFailsAndAConstructorThatRefusesAreNamed() throws IOException {
+        assertRefused(saved(), StateClasses.of().named(NAME, Optimizer1.class).upgrading(Optimizer1.class, _ -> {
+            throw new IllegalStateException("too old");
+        }), "CROFT-OBJECT", "upgrader", "too old");
+        assertRefused(saved(), StateClasses.of().named(NAME, Picky.class), "CROFT-OBJECT", "constructor of",
+                "IllegalStateException: never");
+    }
+
+    @Test
+    void numbersFitWhatHoldsThemExactly() throws IOException {
+        try (Checkpoint c = StateClasses.of().named(NAME, Wide.class).open(saved())) {
+            assertThat(((Wide) optimizer(c)).steps()).isEqualTo(7);
+        }
+        assertRefused(saved(), StateClasses.of().named(NAME, Optimizer1.class)
+                .upgrading(Optimizer1.class, components -> components.put("steps", 1L << 40)), "CROFT-OBJECT",
+                "has a component steps that takes a int, but was saved with a java.lang.Long");
+        assertRefused(saved(), StateClasses.of().named(NAME, Optimizer1.class)
+                .upgrading(Optimizer1.class, components -> components.put("steps", null)), "CROFT-OBJECT", "null");
+    }
+
+    @Test
+    void anUnknownClassIsNamedAndItsTensorsStayReadable() throws IOException {
+        assertRefused(saved(), StateClasses.of(), "CROFT-CLASS", "'" + NAME + "'", "not registered", "Register it");
+    }
+
+    @Test
+    void aRecordMayBecomeAnotherClassAndAClassARecord() throws IOException {
+        StateClasses asClass = StateClasses.of().named(NAME, OptimizerClass.class);
+        Path path = directory.resolve("class.croft");
+        try (Checkpoint c = asClass.open(saved())) {
+            OptimizerClass optimizer = (OptimizerClass) optimizer(c);
+            assertThat(optimizer.rate).isEqualTo(0.5);
+            assertThat(optimizer.steps).isEqualTo(7);
+            assertThat(optimizer.moments).isSameAs(c.tensor("optimizer/0/moments"));
+            assertThat(optimizer.note).isEqualTo("new");
+            asClass.save(path, Map.of("optimizer", List.of(optimizer)));
+        }
+        try (Checkpoint c = StateClasses.of().named(NAME, Noted.class).open(path)) {
+            assertThat(optimizer(c)).isEqualTo(new Noted(0.5, 7, c.tensor("optimizer/0/moments"), "new"));
+        }
+    }
+
+    static final class Gone {}
+
+    @Test
+    void anEmptyClassStandsForOneThatIsGone() throws IOException {
+        StateClasses classes = StateClasses.of().named(NAME, Gone.class).upgrading(Gone.class, Map::clear);
+        try (Checkpoint c = classes.open(saved())) {
+            assertThat(optimizer(c)).isInstanceOf(Gone.class);
+        }
+    }
+
+    @Test
+    void whatHasNothingToUpgradeGetsNoUpgrader() {
+        assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().upgrading(Phase.class, _ -> {}))
+                .withMessageContaining("is an enum");
+        assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of()
+                .with(Buffer.class, new BufferSerializer()).upgrading(Buffer.class, _ -> {}))
+                .withMessageContaining("serializer");
+    }
+
+    @Test
+    void valuesOfTheJdkNeedNoRegistration() {
+        for (Class<?> type : List.of(UUID.class, TimeUnit.class, Path.class, Integer.class)) {
+            assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.registering(type))
+                    .withMessageContaining(type.getName() + " needs no registration");
+        }
+    }
+
+    @Test
+    void aFormerNameIsFound() throws IOException {
+        try (Checkpoint c = StateClasses.of(Optimizer1.class).formerly(NAME, Optimizer1.class).open(saved())) {
+            assertThat(optimizer(c)).isInstanceOf(Optimizer1.class);
+        }
+    }
+
+    @Test
+    void aClassUnderAnotherNameIsOnlyFoundUnderThat() throws IOException {
+        StateClasses classes = Checkpoint.registering(Optimizer1.class).named("short", Optimizer1.class);
+        assertThat(classes.name(Optimizer1.class)).contains("short");
+        assertThat(classes.type(Optimizer1.class.getName())).isEmpty();
+        assertRefused(saved(), classes, "CROFT-CLASS", NAME);
+    }
+
+    @Test
+    void aConstantThatIsGoneIsNamed() throws IOException {
+        Path path = directory.resolve("phase.croft");
+        StateClasses.of().named("phase", Phase.class).save(path, List.of(Phase.TRAIN));
+        try (Checkpoint c = StateClasses.of().named("phase", Renamed.class).open(path)) {
+            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
+                    .withMessageContaining(
+                            "state/0 is the constant 'TRAIN', which the enum " + Renamed.class.getName());
+        }
+    }
+
+    @Test
+    void aSealedInterfaceStandsForAllThatItPermits() throws IOException {
+        StateClasses classes = Checkpoint.registering(Layer.class);
+        assertThat(classes.classes()).containsExactly(Layer.class, Dense.class, Norm.class);
+        Norm norm = new Norm();
+        norm.after.add(new Dense(Tensor.of(2f)));
+        norm.after.add(norm);
+        Path path = directory.resolve("layers.croft");
+        classes.save(path, new Layer[]{norm, norm.after.getFirst()});
+        try (Checkpoint c = classes.open(path)) {
+            Layer[] back = c.state(Layer[].class);
+            assertThat(((Norm) back[0]).after).containsExactly(back[1], back[0]);
+            assertThat(((Dense) back[1]).weight()).isSameAs(c.tensor("0/after/0/weight"));
+        }
+    }
+
+    @Test
+    void aSerializersChildrenAreNumberedAndShared() throws IOException {
+        StateClasses classes = StateClasses.of().with(Buffer.class, new BufferSerializer());
+        List<Object> shared = new ArrayList<>(List.of(Tensor.of(1f, 2f)));
+        Path path = directory.resolve("buffer.croft");
+        classes.save(path, List.of(new Buffer(shared, 3), shared));
+        try (Checkpoint c = classes.open(path)) {
+            List<?> back = c.state(List.class);
+            Buffer buffer = (Buffer) back.getFirst();
+            assertThat(buffer.size).isEqualTo(3);
+            assertThat(buffer.held).isSameAs(back.get(1));
+            assertThat(c.names()).containsExactly("0/0/0");
+        }
+    }
+
+    @Test
+    void anObjectThatItsSerializerCouldNotMakeAgainIsRefusedWhenItIsSaved() throws IOException {
+        StateClasses classes = StateClasses.of(Optimizer1.class).with(Knot.class, new KnotSerializer());
+        Knot knot = new Knot();
+        knot.next = Optional.of(knot);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> classes.save(directory.resolve("knot.croft"), List.of(knot)))
+                .withMessageStartingWith("cannot save state/0/0").withMessageContaining("holds itself");
+        knot.next = List.of(knot);
+        classes.save(directory.resolve("knot.croft"), List.of(knot, knot));
+        try (Checkpoint c = classes.open(directory.resolve("knot.croft"))) {
+            List<?> back = c.state(List.class);
+            assertThat(((List<?>) ((Knot) back.getFirst()).next).getFirst()).isSameAs(back.get(1));
+        }
+    }
+
+    @Test
+    void aStateOfAnotherClassIsNamed() throws IOException {
+        try (Checkpoint c = StateClasses.of().named(NAME, Optimizer1.class).open(saved())) {
+            assertThatExceptionOfType(ClassCastException.class).isThrownBy(() -> c.state(Optimizer1.class))
+                    .withMessageContaining("is a java.util.LinkedHashMap, not a " + Optimizer1.class.getName());
+        }
+    }
+
+    @Test
+    void whatHasNoObjectsOrAnothersNameIsNotRegistered() {
+        for (Class<?> type : List.of(int.class, int[].class, Runnable.class, Number.class, void.class)) {
+            assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.registering(type))
+                    .withMessageContaining("cannot be registered");
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.registering(Phase.class).named(Phase.class.getName(), Renamed.class))
+                .withMessageContaining("means " + Phase.class.getName());
+        assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().named("x[]", Phase.class));
+        assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().with(Phase.class, new Serializer<>() {
+            @Override
+            public void write(Kryo kryo, Output out, Phase phase) {}
+
+            @Override
+            public Phase read(Kryo kryo, Input in, Class<? extends Phase> type) {
+                return Phase.TRAIN;
+            }
+        })).withMessageContaining("needs no serializer");
+    }
+
+    @Test
+    void aChangedCopyLeavesTheFormerOneAsItWas() {
+        StateClasses before = Checkpoint.registering(Phase.class);
+        StateClasses after = before.with(Renamed.class).formerly("old", Phase.class);
+        assertThat(before.classes()).containsExactly(Phase.class);
+        assertThat(before.type("old")).isEmpty();
+        assertThat(after.classes()).containsExactly(Phase.class, Renamed.class);
+        assertThat(after.with(Phase.class)).isSameAs(after);
+    }
+}

@@ -1,0 +1,171 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Rows of a tensor without the rest.
+class RowsTest {
+    private static final int ROWS = 1 << 16;
+    private static final int COLUMNS = 64;
+
+    @TempDir
+    private Path folder;
+    private Path file;
+    private Tensor embedding;
+
+    @BeforeEach
+    void saveSixteenMebibytes() throws IOException {
+        file = folder.resolve("model.croft");
+        embedding = Tensor.arange(DType.INT32, ROWS * COLUMNS).view(ROWS, COLUMNS);
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("wte", embedding);
+        state.put("wte.t", embedding.t());
+        state.put("half", embedding.narrow(1, 3, 7));
+        state.put("scalar", Tensor.scalar(1.5));
+        state.put("complex", Tensor.of(new Complex(1, 2), new Complex(3, 4)).conj());
+        state.put("nibbles", nibbles());
+        Checkpoint.save(file, state);
+    }
+
+    private static Tensor nibbles() {
+        Storage storage = Storage.copyOf(CroftImage.bytes(50, 3));
+        return Tensor.of(storage, DType.QUINT4X2, 0, Shape.of(20, 5), 5, 1);
+    }
+
+    @Test
+    void rowsAreThoseOfTheTensor() throws IOException {
+        try (Checkpoint c = Checkpoint.open(file)) {
+            for (String name : new String[]{"wte", "wte.t", "half"}) {
+                Tensor rows = c.rows(name, 3, 6);
+                assertThat(c.storages()).noneMatch(Storage::isMaterialized);
+                try (Checkpoint other = Checkpoint.open(file)) {
+                    assertThat(rows.contentEquals(other.tensor(name).narrow(0, 3, 3))).as(name).isTrue();
+                }
+                assertThat(rows.isContiguous()).isTrue();
+                assertThat(rows.storage().nbytes()).isEqualTo(rows.nbytes());
+            }
+            assertThat(c.rows("wte", ROWS, ROWS).numel()).isZero();
+            assertThat(c.rows("complex", 1, 2).getComplex(0).imaginary()).isEqualTo(-4);
+        }
+    }
+
+    @Test
+    void rowsThatBeginWithinAByteAreThoseOfTheTensor() throws IOException {
+        try (Checkpoint c = Checkpoint.open(file)) {
+            for (int from = 0; from < 20; from++) {
+                assertThat(c.rows("nibbles", from, 20).contentEquals(nibbles().narrow(0, from, 20 - from))).isTrue();
+            }
+        }
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void nothingElseIsRead() throws IOException {
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH))) {
+            assertThat(c.contains("wte")).isTrue();
+            long before = SubsetTest.bytesReadByThisThread();
+            Tensor rows = c.rows("wte", ROWS / 2, ROWS / 2 + 100);
+            long read = SubsetTest.bytesReadByThisThread() - before;
+            assertThat(rows.getLong(99, 63)).isEqualTo((ROWS / 2 + 100) * COLUMNS - 1);
+            // The chunks that cover the rows; a chunk has 1 MiB at most.
+            assertThat(read).isBetween(rows.nbytes(), (2L << 20) + 4096);
+        }
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.contains("wte")).isTrue();
+            long before = SubsetTest.bytesReadByThisThread();
+            Tensor rows = c.rows("wte", 5, 6);
+            assertThat(SubsetTest.bytesReadByThisThread() - before).isBetween(rows.nbytes(), rows.nbytes() + 2048);
+        }
+    }
+
+    @Test
+    void theyStayWhenTheCheckpointIsClosedAndChangesDoNotShow() throws IOException {
+        Tensor rows;
+        try (Checkpoint c = Checkpoint.open(file)) {
+            rows = c.rows("wte", 1, 2);
+            rows.setLong(-1, 0, 0);
+            assertThat(c.tensor("wte").getLong(1, 0)).isEqualTo(COLUMNS);
+            c.tensor("wte").setLong(-2, 1, 0);
+            assertThat(c.rows("wte", 1, 2).getLong(0, 0)).isEqualTo(-2);
+        }
+        assertThat(rows.getLong(0, 0)).isEqualTo(-1);
+    }
+
+    @Test
+    void rowsThatAreNotThereAreRefused() throws IOException {
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("wte", 0, ROWS + 1));
+            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("scalar", 0, 1));
+            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("wte", -2, 0))
+                    .withMessageContaining("rows from -2 to 0 of 'wte'");
+            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("wte", 3, 2));
+            assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> c.rows("wtf", 0, 1))
+                    .withMessageContaining("did you mean 'wte'");
+        }
+    }
+
+    @Test
+    void theyCanBeWrittenToHoweverTheFileIsMapped() throws IOException {
+        for (MapMode mode : MapMode.values()) {
+            try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().mapping(mode))) {
+                Tensor rows = c.rows("wte", 1, 2);
+                rows.setLong(-1, 0, 0);
+                assertThat(rows.getLong(0, 0)).as("%s", mode).isEqualTo(-1);
+                assertThat(c.rows("wte", 1, 2).getLong(0, 0)).isEqualTo(COLUMNS);
+            }
+        }
+    }
+
+    @Test
+    void onMetaThereAreNoElements() throws IOException {
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().onMeta())) {
+            Tensor rows = c.rows("wte", 3, 5);
+            assertThat(rows.storage().isMeta()).isTrue();
+            assertThat(rows.shape()).isEqualTo(Shape.of(2, COLUMNS));
+        }
+    }
+
+    @Test
+    void rowsInSoundChunksAreGivenWhateverElseIsDamaged() throws IOException {
+        int chunk = CroftImage.CHUNK;
+        CroftImage image = CroftImage.first();
+        byte[] first = CroftImage.bytes(3 * chunk, 1);
+        long place = image.write(first);
+        image.zeros(chunk).write(CroftImage.bytes(chunk, 2));
+        byte[] bytes = image.tensor("all", 5L * chunk).commit();
+        bytes[(int) place + chunk + 5] ^= 1;
+        Files.write(file, bytes);
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH))) {
+            assertThat(c.rows("all", 0, chunk).getLong(chunk - 1)).isEqualTo(first[chunk - 1]);
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> c.rows("all", chunk - 1, chunk + 1))
+                    .withMessageContainingAll(file.toString(), "V14-CHECKSUM", "'all'");
+            assertThat(c.damages()).singleElement().extracting(Damage::where).asString().contains("'all'");
+            Tensor rows = c.rows("all", 3 * chunk - 1, 4 * chunk + 1);
+            assertThat(rows.getLong(0)).isEqualTo(first[3 * chunk - 1]);
+            assertThat(rows.narrow(0, 1, chunk).toByteArray()).containsOnly(0);
+            assertThat(rows.getLong(chunk + 1)).isEqualTo(CroftImage.bytes(chunk, 2)[0]);
+        }
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.rows("all", chunk - 1, chunk + 1).numel()).isEqualTo(2);
+        }
+    }
+}
