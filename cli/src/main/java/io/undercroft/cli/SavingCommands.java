@@ -4,6 +4,7 @@ import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
@@ -12,7 +13,6 @@ import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Published;
 import io.undercroft.serializer.SaveOptions;
-import java.io.Console;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -71,7 +71,7 @@ final class SavingCommands {
     }
 
     private interface Save {
-        int run(Checkpoint source) throws IOException;
+        int run(Checkpoint source, SaveOptions options) throws IOException;
     }
 
     /// Opens a file that is sound, and saves it under a name that messages get unless they name a file themselves.
@@ -85,7 +85,12 @@ final class SavingCommands {
         return run.of(source, () -> {
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening())) {
                 Soundness.require(checkpoint);
-                return run.of(target, () -> body.run(checkpoint));
+                return run.of(target, () -> {
+                    try (ProgressBar bar = ProgressBar.onTerminal()) {
+                        return body.run(checkpoint,
+                                arguments.saving().metadata(checkpoint.metadata()).progress(bar));
+                    }
+                });
             }
         });
     }
@@ -103,17 +108,18 @@ final class SavingCommands {
         }
         return Targets.isCroft(target)
                 ? save(arguments.path(0), target, arguments,
-                        checkpoint -> convert(checkpoint, target, arguments))
+                        (checkpoint, options) -> convert(checkpoint, target, arguments, options))
                 : Targets.refuse("OUT", target, run);
     }
 
-    private int convert(Checkpoint checkpoint, Path target, Arguments arguments) throws IOException {
+    private int convert(Checkpoint checkpoint, Path target, Arguments arguments, SaveOptions options)
+            throws IOException {
         if (Targets.isSame(checkpoint.path(), target) && checkpoint.snapshots().size() > 1) {
             return run.complain("%s: it would lose its other snapshots. Give OUT another name, or use croft compact"
                     .formatted(target));
         }
         long size = Files.size(checkpoint.path());
-        DedupReport report = Checkpoint.save(target, checkpoint.state(), saving(checkpoint, arguments));
+        DedupReport report = Checkpoint.save(target, checkpoint.tree(), options);
         out.line("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), Text.bytes(size),
                 target, Text.bytes(Files.size(target)), contents(checkpoint)));
         report(report, arguments);
@@ -124,28 +130,20 @@ final class SavingCommands {
         if (arguments.has(REPORT)) {
             return run.complain("the file and the report cannot both go to standard output. Give OUT a name");
         }
-        if (isTerminal()) {
+        if (ProgressBar.terminal().isPresent()) {
             return run.complain("standard output is a terminal, which a .croft file would upset. Give OUT a name");
         }
-        return save(arguments.path(0), arguments.path(0), arguments, checkpoint -> {
-            CroftFile.stream(out.channel(), checkpoint.state(), saving(checkpoint, arguments));
+        return save(arguments.path(0), arguments.path(0), arguments, (checkpoint, options) -> {
+            CroftFile.stream(out.channel(), checkpoint.tree(), options);
             return Run.OK;
         });
     }
 
-    /// Whether somebody would look at the bytes. JDK 22 always gave a console; 25 gives none again where there is none.
-    @SuppressWarnings("SystemConsoleNull")
-    private static boolean isTerminal() {
-        Console console = System.console();
-        return console != null && console.isTerminal();
-    }
-
     private int append(Arguments arguments) {
         Path file = arguments.path(0);
-        return save(arguments.path(1), file, arguments, checkpoint -> {
-            SaveOptions options = saving(checkpoint, arguments).time(Instant.now())
-                    .message(arguments.text(MESSAGE).orElse(""));
-            DedupReport report = CroftFile.append(file, checkpoint.state(), options);
+        return save(arguments.path(1), file, arguments, (checkpoint, options) -> {
+            DedupReport report = CroftFile.append(file, checkpoint.tree(),
+                    options.time(Instant.now()).message(arguments.text(MESSAGE).orElse("")));
             out.line("%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.path(), checkpoint.format(), file,
                     newest(file), Text.bytes(Files.size(file)), contents(checkpoint)));
             Savings.print(report, out);
@@ -164,14 +162,13 @@ final class SavingCommands {
         Path target = arguments.path(1);
         return Targets.isCroft(target)
                 ? save(source, target, arguments,
-                        checkpoint -> adopt(checkpoint, target, arguments))
+                        (checkpoint, options) -> adopt(checkpoint, target, arguments, options))
                 : Targets.refuse("TARGET", target, run);
     }
 
-    private int adopt(Checkpoint checkpoint, Path target, Arguments arguments) throws IOException {
+    private int adopt(Checkpoint checkpoint, Path target, Arguments arguments, SaveOptions options) throws IOException {
         Path source = checkpoint.path();
-        SaveOptions options = saving(checkpoint, arguments).base(source).wholeStorages();
-        DedupReport report = Checkpoint.save(target, checkpoint.state(), options);
+        DedupReport report = Checkpoint.save(target, checkpoint.tree(), options.base(source).wholeStorages());
         out.line("%s (%s, %s) -> %s (%s): %s".formatted(source, checkpoint.format(), Text.bytes(Files.size(source)),
                 target, Text.bytes(Files.size(target)), contents(checkpoint)));
         long adopted = adopted(checkpoint, report, target);
@@ -204,9 +201,8 @@ final class SavingCommands {
             return run.complain("with %s every storage has its bytes for itself; leave out %s".formatted(WRITABLE,
                     Arguments.SHARING));
         }
-        return save(arguments.path(0), Path.of(name), arguments, checkpoint -> {
-            SaveOptions options = saving(checkpoint, arguments);
-            try (Published published = Published.publish(name, checkpoint.state(),
+        return save(arguments.path(0), Path.of(name), arguments, (checkpoint, options) -> {
+            try (Published published = Published.publish(name, checkpoint.tree(),
                     arguments.has(WRITABLE) ? options.writableInPlace() : options)) {
                 out.line("%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(),
                         Text.bytes(Files.size(checkpoint.path())), published.name(), Text.bytes(published.nbytes()),
@@ -217,10 +213,6 @@ final class SavingCommands {
             }
             return Run.OK;
         });
-    }
-
-    private static SaveOptions saving(Checkpoint checkpoint, Arguments arguments) {
-        return arguments.saving().metadata(checkpoint.metadata());
     }
 
     private static String contents(Checkpoint checkpoint) {

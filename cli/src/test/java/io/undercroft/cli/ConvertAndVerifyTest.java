@@ -8,10 +8,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.StateClasses;
+import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -54,6 +57,27 @@ class ConvertAndVerifyTest {
 
         assertThat(Invocation.of("convert", TRAINING, converted).out()).contains("(torch-zip, 1.6 MiB) -> " + converted,
                 "113 tensors on 112 storages");
+    }
+
+    record Step(int number, Instant at, Tensor weight) {}
+
+    @Test
+    void aFileOfAnotherProgramsObjectsIsShownConvertedAndVerifiedWithoutItsClasses() throws IOException {
+        Path original = folder.resolve("objects.croft");
+        Path converted = folder.resolve("converted.croft");
+        StateClasses classes = Checkpoint.registering(Step.class);
+        classes.save(original, Map.of("last", new Step(7, Instant.EPOCH, Tensor.of(1f))));
+
+        assertThat(Invocation.of("convert", original, converted).err()).isEmpty();
+
+        assertThat(Invocation.of("inspect", original).out()).contains("last/weight", "Step of 3");
+        assertThat(Invocation.of("verify", converted).out()).contains("all is well");
+        assertThat(withoutFormat(converted)).isEqualTo(withoutFormat(original));
+        try (Checkpoint c = classes.open(converted)) {
+            Step step = (Step) c.state(Map.class).get("last");
+            assertThat(step.number()).isEqualTo(7);
+            assertThat(step.at()).isEqualTo(Instant.EPOCH);
+        }
     }
 
     @Test

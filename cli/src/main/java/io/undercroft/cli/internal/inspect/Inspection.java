@@ -23,7 +23,7 @@ final class Inspection {
     Inspection(Checkpoint checkpoint, @Nullable Sha256 digests) {
         this.checkpoint = checkpoint;
         this.digests = digests;
-        this.index = StateIndex.of(checkpoint.state());
+        this.index = StateIndex.of(checkpoint.tree());
         index.storages().forEach(storage -> ids.put(storage, ids.size()));
         index.tensors().forEach((name, tensor) -> users(tensor.storage()).add(name));
     }

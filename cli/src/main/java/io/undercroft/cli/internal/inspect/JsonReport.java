@@ -62,7 +62,7 @@ public final class JsonReport {
         writeStorages();
         writeTensors();
         json.writeFieldName("state");
-        new StateJson(inspection, json).write(inspection.checkpoint().state());
+        new StateJson(inspection, json).write(inspection.checkpoint().tree());
         writeMetadata();
         json.writeEndObject();
     }

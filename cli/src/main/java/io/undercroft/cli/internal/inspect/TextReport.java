@@ -69,7 +69,7 @@ public final class TextReport {
     }
 
     private void printState() {
-        Object state = inspection.checkpoint().state();
+        Object state = inspection.checkpoint().tree();
         out.line("state     " + StateOutline.of(state));
         if (state instanceof Map<?, ?> map) {
             List<? extends Map.Entry<?, ?>> entries = map.entrySet().stream()

@@ -1,0 +1,81 @@
+package io.undercroft.cli.internal;
+
+import io.undercroft.serializer.SaveProgress;
+import java.io.Console;
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/// Shows on a terminal how far a save has come, if it takes long: one line, which is gone at the end.
+public final class ProgressBar implements SaveProgress, AutoCloseable {
+    /// Who waits less wants to see results only.
+    private static final long PATIENCE = Duration.ofSeconds(1).toNanos();
+    private static final long BETWEEN = Duration.ofMillis(100).toNanos();
+    private static final int WIDTH = 30;
+    private static final int PERCENT = 100;
+
+    private final PrintWriter out;
+    private final LongSupplier clock;
+    private final long start;
+    private long next;
+    private int shown;
+
+    /// A bar that shows nothing yet.
+    ///
+    /// @param out where it is shown
+    /// @param clock nanoseconds from some moment on
+    ProgressBar(Writer out, LongSupplier clock) {
+        this.out = new PrintWriter(out);
+        this.clock = clock;
+        this.start = clock.getAsLong();
+        this.next = start + PATIENCE;
+    }
+
+    /// {@return a bar on the terminal; one that shows nothing where there is none}
+    public static ProgressBar onTerminal() {
+        return new ProgressBar(terminal().map(Console::writer).orElseGet(() -> new PrintWriter(Writer.nullWriter())),
+                System::nanoTime);
+    }
+
+    /// {@return the terminal, if somebody looks at standard output there} JDK 22 always gave a console; 25 gives none again where
+    /// there is none.
+    @SuppressWarnings("SystemConsoleNull")
+    public static Optional<Console> terminal() {
+        return Optional.ofNullable(System.console()).filter(Console::isTerminal);
+    }
+
+    @Override
+    public void written(long done, long total) {
+        long now = clock.getAsLong();
+        if (now - next >= 0 && total > 0) {
+            next = now + BETWEEN;
+            show(line(done, total, now - start));
+        }
+    }
+
+    private static String line(long done, long total, long nanos) {
+        int filled = (int) ((double) done / total * WIDTH);
+        double rate = done / (nanos / 1e9);
+        return String.format(Locale.ROOT, "[%s%s] %d %% of %s, %s/s", "#".repeat(filled), ".".repeat(WIDTH - filled),
+                (int) ((double) done / total * PERCENT), Text.bytes(total), Text.bytes((long) rate));
+    }
+
+    private void show(String line) {
+        out.print("\r" + line + " ".repeat(Math.max(0, shown - line.length())));
+        out.flush();
+        shown = line.length();
+    }
+
+    /// Takes the bar away.
+    @Override
+    public void close() {
+        if (shown > 0) {
+            show("");
+            out.print("\r");
+            out.flush();
+        }
+    }
+}
