@@ -17,7 +17,9 @@ public final class Main {
             usage: benchmarks/run NAME [--quick] [--dir DIR] [--rounds N]
 
               open        open a file and read one element, beside torch and safetensors
+              eager       load 1 GiB into memory, beside reading the file, torch and safetensors
               save        save 1 GiB durably, beside torch and safetensors
+              async       how long a save of 1 GiB in the background keeps its caller, beside a memory copy
               delta       save a second snapshot of 1 GiB of which one chunk in a hundred has changed
               stitch      map a storage that lies in 16 384 extents as one range, beside copying it
               attach      let eight JVMs attach to a published checkpoint of 2 GiB, beside eight Pythons that map it
@@ -70,7 +72,7 @@ public final class Main {
                 default -> name = argument;
             }
         }
-        if (!List.of("open", "save", "delta", "stitch", "attach", "storage").contains(name)) {
+        if (!List.of("open", "eager", "save", "async", "delta", "stitch", "attach", "storage").contains(name)) {
             throw new IllegalArgumentException(
                     name.isEmpty() ? "which benchmark?" : "no benchmark is called '" + name + "'");
         }
@@ -105,7 +107,9 @@ public final class Main {
     private List<Figure> figures(Peers peers, Path scratch) throws IOException {
         return switch (name) {
             case "open" -> new OpenBenchmark(bench(peers, scratch, 30, 15)).run();
+            case "eager" -> new EagerBenchmark(bench(peers, scratch, 15, 5)).run();
             case "save" -> new SaveBenchmark(bench(peers, scratch, 5, 3)).run();
+            case "async" -> new AsyncBenchmark(bench(peers, scratch, 7, 3)).run();
             case "delta" -> new DeltaBenchmark(bench(peers, scratch, 10, 5)).run();
             case "stitch" -> new StitchBenchmark(bench(peers, scratch, 30, 10)).run();
             case "attach" -> new AttachBenchmark(bench(peers, scratch, 50, 20)).run();

@@ -19,6 +19,16 @@ record Workload(String what, int count, int rows, int columns) {
         };
     }
 
+    /// {@return 1 GiB in 256 tensors, or a sixteenth of it in tensors that are large enough to be frozen}
+    ///
+    /// @param effort how much time to take
+    static Workload background(Effort effort) {
+        return switch (effort) {
+            case FULL -> large(effort);
+            case QUICK -> new Workload("64 MiB in 64 tensors", 64, 512, 512);
+        };
+    }
+
     /// {@return 10 000 tensors of 256 bytes, or a tenth of them}
     ///
     /// @param effort how much time to take

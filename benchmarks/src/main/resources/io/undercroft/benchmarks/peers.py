@@ -78,6 +78,20 @@ def safetensors_safe_open(path, name):
     return timed(action)
 
 
+def all_read(seconds, tensors):
+    """The bits of all elements, taken for integers and added up, show that they all arrived."""
+    return seconds, sum(int(t.view(torch.int32).sum(dtype=torch.int64)) for t in tensors.values()) % 2**52
+
+
+def torch_load_all(path):
+    return all_read(*timed(lambda: torch.load(path, weights_only=True)))
+
+
+def safetensors_load_all(path):
+    """Opens the file as a map, and copies each tensor out of it."""
+    return all_read(*timed(lambda: {name: t.clone() for name, t in safetensors.torch.load_file(path).items()}))
+
+
 def keep_torch_mmap(path):
     """Opens all tensors, and reads every byte after that; they stay open."""
     seconds, opened = timed(lambda: torch.load(path, mmap=True, weights_only=True))
@@ -178,7 +192,7 @@ def mean_seconds(action, seconds):
 
 
 REQUESTS = {f.__name__: f for f in (versions, make, forget, settle, torch_load, torch_load_mmap, safetensors_load_file,
-                                    safetensors_safe_open, keep_torch_mmap, keep_safe_open, torch_save, torch_save_durably, safetensors_save_file,
+                                    safetensors_safe_open, torch_load_all, safetensors_load_all, keep_torch_mmap, keep_safe_open, torch_save, torch_save_durably, safetensors_save_file,
                                     copy)}
 
 

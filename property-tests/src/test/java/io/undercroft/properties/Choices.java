@@ -33,6 +33,13 @@ final class Choices {
         return ((long) bits(4) << 32) | (bits(4) & 0xffff_ffffL);
     }
 
+    /// {@return as many bytes as are left, up to a count}
+    byte[] bytes(int count) {
+        byte[] taken = new byte[Math.min(count, bytes.remaining())];
+        bytes.get(taken);
+        return taken;
+    }
+
     <T> T of(List<T> possibilities) {
         return possibilities.get(below(possibilities.size()));
     }

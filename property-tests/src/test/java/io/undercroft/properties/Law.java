@@ -3,6 +3,7 @@ package io.undercroft.properties;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
@@ -11,6 +12,7 @@ import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.Set;
 
 /// What holds of every state that is saved.
@@ -88,6 +90,12 @@ enum Law {
         this.text = text;
     }
 
+    /// {@return the laws of states of Java objects too} The others ask the state itself for names, which only its tree has.
+    static Set<Law> ofObjects() {
+        return EnumSet
+                .complementOf(EnumSet.of(NAMES_ARE_THOSE_OF_THE_STATE, WRITES_SHOW_IN_ALIASES_AND_NOT_IN_THE_FILE));
+    }
+
     /// Throws an [AssertionError] if the law does not hold of a state.
     abstract void check(Object state, Scratch scratch) throws IOException;
 
@@ -109,8 +117,8 @@ enum Law {
     private static Checkpoint save(Object state, Scratch scratch, String name, SaveOptions options)
             throws IOException {
         Path path = scratch.file(name);
-        Checkpoint.save(path, state, options);
-        return Checkpoint.open(path);
+        Checkpoint.save(path, state, options.classes(TrainingObjects.CLASSES));
+        return Checkpoint.open(path, OpenOptions.defaults().classes(TrainingObjects.CLASSES));
     }
 
     private static void assertSameBytes(Scratch scratch) throws IOException {

@@ -2,6 +2,7 @@ package io.undercroft.properties;
 
 import io.undercroft.benchmarks.Report;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -12,12 +13,14 @@ final class Main {
             usage: property-tests/run NAME [--quick] [--seed N]
 
               laws         saves random states, appends and compacts them, and checks every law
+              objects      saves random states of Java objects, and opens files with hostile ones
               bitflips     flips every bit of a file, one after the other: each must be reported
               truncations  cuts files at every length: each must be reported
               crashes      cuts the power at every moment of a save, an append and a compaction
               scale        builds an index of 2^24 tensors, opens it, finds names and copies it
               races        lets threads use, free and move storages at once
               soak         kills processes that share memory, and looks for torn reads and leftovers
+              kills        kills processes at random moments of a save or an append over a file that is there
               cycles       opens and closes 10 000 times, and counts mappings and descriptors
 
               --quick      a part of it: less than a minute
@@ -31,6 +34,10 @@ final class Main {
     public static void main(String... arguments) throws IOException {
         if (List.of(arguments).equals(List.of("peer"))) {
             SharedPeer.main();
+            return;
+        }
+        if (arguments.length == 2 && arguments[0].equals(KillsProof.SAVER)) {
+            KillsProof.save(Path.of(arguments[1]));
             return;
         }
         Effort effort = Effort.FULL;
@@ -61,12 +68,14 @@ final class Main {
     private static Report run(String name, Effort effort) throws IOException {
         return switch (name) {
             case "laws" -> LawsProof.run(effort);
+            case "objects" -> ObjectsProof.run(effort);
             case "bitflips" -> BitFlipsProof.run(effort);
             case "truncations" -> TruncationsProof.run(effort);
             case "crashes" -> CrashesProof.run(effort);
             case "scale" -> ScaleProof.run(effort);
             case "races" -> RacesProof.run(effort);
             case "soak" -> SoakProof.run(effort);
+            case "kills" -> KillsProof.run(effort);
             case "cycles" -> CyclesProof.run(effort);
             default -> fail();
         };

@@ -7,12 +7,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
-/// The disk of this computer, with a record of all that was done to it. Belongs to one thread.
+/// The disk of this computer, with a record of all that was done to it. Safe for use by several threads.
 final class RecordingDisk implements Disk {
     private final Disk disk = Disk.system();
-    private final List<DiskOperation> operations = new ArrayList<>();
+    private final List<DiskOperation> operations = Collections.synchronizedList(new ArrayList<>());
 
     /// {@return what was done, in order}
     List<DiskOperation> operations() {

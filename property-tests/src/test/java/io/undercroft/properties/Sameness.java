@@ -9,13 +9,24 @@ import io.undercroft.storage.Complex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
-import java.math.BigInteger;
+import java.lang.reflect.Array;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.ArrayDeque;
+import java.util.BitSet;
 import java.util.Collection;
+import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
 
 /// Whether two states are the same: the same tree, the same bytes, and the same sharing, which is to say that what is one
 /// object in the one is one object in the other, and what is two is two.
@@ -59,6 +70,25 @@ final class Sameness {
                 }
             }
             case byte[] bytes -> assertThat(actual).as(path).isEqualTo(bytes);
+            case Optional<?> optional -> {
+                assertThat(actual).as(path).isInstanceOf(Optional.class);
+                compare(path, optional.orElse(null), ((Optional<?>) actual).orElse(null));
+            }
+            case Object object when hasFields(object) -> {
+                if (firstMeeting(path, object, actual)) {
+                    compareFields(path, object, actual);
+                }
+            }
+            case Object array when array.getClass().isArray() -> {
+                if (firstMeeting(path, array, actual)) {
+                    compareArrays(path, array, actual);
+                }
+            }
+            case AtomicLong _,BitSet _ -> {
+                if (firstMeeting(path, expected, actual)) {
+                    assertThat(actual).as(path).hasSameClassAs(expected).hasToString(expected.toString());
+                }
+            }
             case null, default -> assertThat(plain(actual)).as(path).isEqualTo(plain(expected));
         }
     }
@@ -98,7 +128,7 @@ final class Sameness {
     private void compareMaps(String path, Map<?, ?> expected, Object actual) {
         assertThat(actual).as(path).isInstanceOf(Map.class);
         Map<?, ?> map = (Map<?, ?>) actual;
-        assertThat(map instanceof TypedMap).as(path).isEqualTo(expected instanceof TypedMap);
+        assertThat(kind(map)).as(path).isEqualTo(kind(expected));
         assertThat(map.size()).as(path).isEqualTo(expected.size());
         Iterator<? extends Map.Entry<?, ?>> entries = map.entrySet().iterator();
         for (Map.Entry<?, ?> entry : expected.entrySet()) {
@@ -131,20 +161,60 @@ final class Sameness {
         compareMaps(path + " attributes", expected.attributes(), typed.attributes());
     }
 
+    private void compareArrays(String path, Object expected, Object actual) {
+        assertThat(actual).as(path).hasSameClassAs(expected);
+        assertThat(Array.getLength(actual)).as(path).isEqualTo(Array.getLength(expected));
+        for (int i = 0; i < Array.getLength(expected); i++) {
+            compare(path + "/" + i, Array.get(expected, i), Array.get(actual, i));
+        }
+    }
+
+    /// Whether it is of a class of these tests.
+    private static boolean hasFields(Object object) {
+        Class<?> type = object.getClass();
+        return type.getPackageName().equals(Sameness.class.getPackageName()) && !type.isArray()
+                && !(object instanceof Enum);
+    }
+
+    private void compareFields(String path, Object expected, Object actual) {
+        assertThat(actual).as(path).hasSameClassAs(expected);
+        for (Class<?> type = expected.getClass(); type != Object.class && type != Record.class; type = type
+                .getSuperclass()) {
+            for (Field field : type.getDeclaredFields()) {
+                if (!Modifier.isStatic(field.getModifiers()) && !Modifier.isTransient(field.getModifiers())) {
+                    compare(path + "/" + field.getName(), get(field, expected), get(field, actual));
+                }
+            }
+        }
+    }
+
+    private static Object get(Field field, Object object) {
+        try {
+            field.setAccessible(true);
+            return field.get(object);
+        } catch (IllegalAccessException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /// What a container has to come back as. Of hashed, linked and immutable collections that is a map, list or set of the same order.
     private static String kind(Object value) {
         return switch (value) {
-            case Tuple _ -> "tuple";
+            case TypedMap _,EnumMap<?, ?> _,TreeMap<?, ?> _ -> value.getClass().getName();
+            case Map<?, ?> _ -> "map";
+            case Tuple _,ArrayDeque<?> _,CopyOnWriteArrayList<?> _,TreeSet<?> _ -> value.getClass().getName();
+            case EnumSet<?> _ -> "set of constants";
             case List<?> _ -> "list";
             case Set<?> _ -> "set";
             case null, default -> "no collection";
         };
     }
 
-    /// What a plain value is after a save: integers are longs where they fit; floating-point numbers keep their bits.
+    /// What tells a plain value from others: floating-point numbers keep their bits.
     private static Object plain(Object value) {
         return switch (value) {
-            case BigInteger big when big.bitLength() < Long.SIZE -> big.longValue();
             case Double real -> "bits " + Long.toHexString(Double.doubleToRawLongBits(real));
+            case Float real -> "bits of a float " + Integer.toHexString(Float.floatToRawIntBits(real));
             case Complex complex -> List.of(plain(complex.real()), plain(complex.imaginary()));
             case null, default -> value;
         };

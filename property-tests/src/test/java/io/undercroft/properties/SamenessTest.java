@@ -3,6 +3,11 @@ package io.undercroft.properties;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.properties.TrainingObjects.Block;
+import io.undercroft.properties.TrainingObjects.Constant;
+import io.undercroft.properties.TrainingObjects.StageKey;
+import io.undercroft.properties.TrainingObjects.Phase;
+import io.undercroft.properties.TrainingObjects.Wrapper;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -10,12 +15,18 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -64,7 +75,36 @@ class SamenessTest {
                 new Pair("a list that came back as two", List.of(list, list),
                         List.of(List.of(1L), new ArrayList<>(List.of(1L)))),
                 new Pair("two lists that came back as one", List.of(new ArrayList<>(list), new ArrayList<>(list)),
-                        List.of(list, list)))
+                        List.of(list, list)),
+                new Pair("the class of a number", 1, (short) 1),
+                new Pair("the bits of a float", 0f, -0f),
+                new Pair("a component of a record", new StageKey("a", 1, Phase.DONE), new StageKey("a", 2, Phase.DONE)),
+                new Pair("a constant", Phase.DONE, Phase.TRAIN),
+                new Pair("the class of a record", new Constant(0), new StageKey("a", 0, null)),
+                new Pair("a field", block(1L, 2L), block(1L, 3L)),
+                new Pair("a field above", new Wrapper("a", 1), new Wrapper("b", 1)),
+                new Pair("a hidden field", wrapper(1), wrapper(2)),
+                new Pair("a record that came back as two", twice(new Constant(0)),
+                        List.of(new Constant(0), new Constant(0))),
+                new Pair("two records that came back as one", List.of(new Constant(0), new Constant(0)),
+                        twice(new Constant(0))),
+                new Pair("an object that came back as two", twice(block(1, 2)), List.of(block(1, 2), block(1, 2))),
+                new Pair("a cycle that was cut", selfish(), block(1, block(1, null))),
+                new Pair("a list shared by two fields", block(list, list), block(list, new ArrayList<>(list))),
+                new Pair("a counter that came back as two", twice(new AtomicLong(1)),
+                        List.of(new AtomicLong(1), new AtomicLong(1))),
+                new Pair("a count", new AtomicLong(1), new AtomicLong(2)),
+                new Pair("the class of an array", new float[1], new double[1]),
+                new Pair("the class of elements", new Object[0], new String[0]),
+                new Pair("an element of an array", new Object[]{1}, new Object[]{2}),
+                new Pair("the length of an array", new int[1], new int[2]),
+                new Pair("an array that came back as two", twice(new int[1]), List.of(new int[1], new int[1])),
+                new Pair("the class of a map", new TreeMap<>(), Map.of()),
+                new Pair("the class of a set", new TreeSet<>(), Set.of()),
+                new Pair("the class of a map of constants", new EnumMap<>(Phase.class), Map.of()),
+                new Pair("an empty optional", Optional.empty(), Optional.of(1L)),
+                new Pair("what an optional holds", Optional.of(2L), Optional.of(1L)),
+                new Pair("a value", Instant.EPOCH, Instant.MAX))
                 .map(pair -> DynamicTest.dynamicTest(pair.what,
                         () -> assertThatThrownBy(() -> Sameness.check(pair.first, pair.second))
                                 .isInstanceOf(AssertionError.class)));
@@ -79,6 +119,14 @@ class SamenessTest {
     }
 
     @Test
+    void equalChoicesMakeTheSameObjects() {
+        byte[] choices = new byte[3000];
+        new Random(1).nextBytes(choices);
+        assertThatCode(() -> Sameness.check(ObjectMaker.make(choices), ObjectMaker.make(choices)))
+                .doesNotThrowAnyException();
+    }
+
+    @Test
     void aCycleEnds() {
         assertThatCode(() -> Sameness.check(cycle(), cycle())).doesNotThrowAnyException();
     }
@@ -86,6 +134,29 @@ class SamenessTest {
     private static List<Tensor> sharedViews() {
         Tensor one = Tensor.of(1f);
         return List.of(one.view(1), one.view(1));
+    }
+
+    private static List<Object> twice(Object object) {
+        return List.of(object, object);
+    }
+
+    private static Block block(Object first, Object second) {
+        Block block = new Block();
+        block.first = first;
+        block.second = second;
+        return block;
+    }
+
+    private static Block selfish() {
+        Block block = block(1, null);
+        block.second = block;
+        return block;
+    }
+
+    private static Wrapper wrapper(Object hidden) {
+        Wrapper wrapper = new Wrapper("a", 1);
+        wrapper.weight(hidden);
+        return wrapper;
     }
 
     private static Object cycle() {

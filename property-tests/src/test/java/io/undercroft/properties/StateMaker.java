@@ -95,7 +95,8 @@ final class StateMaker {
             case 4 -> choices.of(DOUBLES);
             case 5 -> choices.of(STRINGS);
             case 6 -> bytes();
-            case 7 -> BigInteger.valueOf(choices.bits()).shiftLeft(choices.below(200)).negate();
+            case 7 -> BigInteger.ONE.shiftLeft(Long.SIZE).add(BigInteger.valueOf(choices.bits()))
+                    .shiftLeft(choices.below(200)).negate();
             case 8 -> new Complex(choices.of(DOUBLES), choices.of(DOUBLES));
             case 9 -> choices.of(DType.values());
             case 10 -> choices.yes() ? choices.of(DEVICES) : choices.of(SHAPES);

@@ -1,0 +1,191 @@
+package io.undercroft.benchmarks;
+
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.mmap.CopyOnWriteMemory;
+import io.undercroft.serializer.BackgroundSaver;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.PendingSave;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.Allocator;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/// For how long a save in the background keeps its caller, beside a copy of the same bytes by one thread, and what the caller pays later.
+/// Each save comes to its end, and the disk to rest, before the next thing is timed.
+final class AsyncBenchmark {
+    private static final String COPY = "memory copy, to memory that is there";
+    private static final String FRESH_COPY = "memory copy, to new memory";
+    private static final String SAVER = "BackgroundSaver.save";
+    private static final String SAVE_ASYNC = "Checkpoint.saveAsync";
+    private static final String FIRST = "copy-on-write, first save";
+    private static final String SOME = "copy-on-write, 1 % written since the last save";
+    private static final String ALL = "copy-on-write, all written since the last save";
+    private static final long CHUNK = SaveOptions.defaults().chunkSize();
+    private static final Duration ONCE = Duration.ofNanos(1);
+
+    private final Bench bench;
+    private final Workload workload;
+    private final Map<String, List<Double>> others = new LinkedHashMap<>();
+
+    AsyncBenchmark(Bench bench) {
+        this.bench = bench;
+        this.workload = Workload.background(bench.effort());
+    }
+
+    /// Begins to save a state.
+    @FunctionalInterface
+    private interface Saving {
+        PendingSave begin(Path path, Map<String, Tensor> state) throws IOException;
+    }
+
+    List<Figure> run() throws IOException {
+        try (BackgroundSaver saver = new BackgroundSaver()) {
+            Saving kept = (path, state) -> saver.save(path, state, SaveOptions.defaults());
+            Map<String, Tensor> copied = state(AnonymousMemory.allocator());
+            Map<String, Tensor> some = state(CopyOnWriteMemory.allocator());
+            Map<String, Tensor> all = state(CopyOnWriteMemory.allocator());
+            Storage target = Storage.allocate(workload.nbytes(), AnonymousMemory.populatedAllocator());
+            save(copied, kept);
+            save(some, kept);
+            save(all, kept);
+            Timings stalls = new Rounds(ONCE, bench.rounds()).time(List.of(
+                    new Contender(COPY, () -> outcome(copy(copied, target))),
+                    new Contender(FRESH_COPY, () -> outcome(copyToNewMemory(copied))),
+                    new Contender(SAVER, () -> timed(SAVER, copied, kept)),
+                    new Contender(SAVE_ASYNC, () -> timed(SAVE_ASYNC, copied, Checkpoint::saveAsync)),
+                    new Contender(FIRST, () -> firstSave(kept)),
+                    new Contender(SOME, () -> {
+                        some.values().forEach(AsyncBenchmark::writeSome);
+                        return timed(SOME, some, kept);
+                    }),
+                    new Contender(ALL, () -> {
+                        note("write to all, of storages that are written and saved again and again", write(all));
+                        return timed(ALL, all, kept);
+                    })));
+            return report(stalls);
+        }
+    }
+
+    private Map<String, Tensor> state(Allocator allocator) {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int number = 0; number < workload.count(); number++) {
+            Tensor tensor = Tensor.zeros(allocator, DType.FLOAT32, workload.rows(), workload.columns());
+            state.put(workload.name(number), tensor);
+        }
+        write(state);
+        return state;
+    }
+
+    private Contender.Outcome firstSave(Saving saving) throws IOException {
+        Map<String, Tensor> state = state(CopyOnWriteMemory.allocator());
+        note("write to all, before a freeze", write(state));
+        Contender.Outcome outcome = timed(FIRST, state, saving);
+        note("write to all, the first time after a freeze", write(state));
+        state.values().forEach(tensor -> tensor.storage().release());
+        return outcome;
+    }
+
+    private Contender.Outcome timed(String name, Map<String, Tensor> state, Saving saving) throws IOException {
+        double[] seconds = save(state, saving);
+        note(name + ": until it is durable", seconds[1]);
+        return outcome(seconds[0]);
+    }
+
+    /// Returns for how many seconds the caller was kept, and after how many the file was durable.
+    private double[] save(Map<String, Tensor> state, Saving saving) throws IOException {
+        Path path = bench.file("async.croft");
+        bench.peers().ask("settle");
+        long start = System.nanoTime();
+        try (PendingSave save = saving.begin(path, state)) {
+            double stall = since(start);
+            save.join();
+            double durable = since(start);
+            bench.peers().ask("settle", path);
+            return new double[]{stall, durable};
+        }
+    }
+
+    private static double copy(Map<String, Tensor> state, Storage target) {
+        long start = System.nanoTime();
+        long position = 0;
+        for (Tensor tensor : state.values()) {
+            MemorySegment bytes = tensor.bytes();
+            MemorySegment.copy(bytes, 0, target.segment(), position, bytes.byteSize());
+            position += bytes.byteSize();
+        }
+        return since(start);
+    }
+
+    private double copyToNewMemory(Map<String, Tensor> state) {
+        Storage target = Storage.allocate(workload.nbytes(), AnonymousMemory.allocator());
+        double seconds = copy(state, target);
+        target.release();
+        return seconds;
+    }
+
+    /// Writes something else to each chunk, so that each takes its room in the file.
+    private static double write(Map<String, Tensor> state) {
+        long start = System.nanoTime();
+        long number = 0;
+        for (Tensor tensor : state.values()) {
+            MemorySegment bytes = tensor.bytes();
+            bytes.fill((byte) 1);
+            for (long chunk = 0; chunk < bytes.byteSize(); chunk += CHUNK) {
+                bytes.set(ValueLayout.JAVA_LONG, chunk, ++number);
+            }
+        }
+        return since(start);
+    }
+
+    private static void writeSome(Tensor tensor) {
+        MemorySegment bytes = tensor.bytes();
+        MemorySegment some = bytes.asSlice(0, bytes.byteSize() / 100);
+        some.fill((byte) (some.get(ValueLayout.JAVA_BYTE, 0) + 1));
+    }
+
+    private static double since(long start) {
+        return (System.nanoTime() - start) / 1e9;
+    }
+
+    private Contender.Outcome outcome(double seconds) {
+        return new Contender.Outcome(seconds, workload.nbytes());
+    }
+
+    private void note(String what, double seconds) {
+        others.computeIfAbsent(what, _ -> new ArrayList<>()).add(seconds);
+    }
+
+    private List<Figure> report(Timings stalls) {
+        List<Figure> figures = new ArrayList<>();
+        for (String contender : stalls.contenders()) {
+            Figure stall = Figure.of(workload.what() + ", the caller is kept: " + contender,
+                    stalls.of(contender).map(seconds -> seconds * 1e3), "ms");
+            figures.add(contender.equals(FIRST) ? stall.with(Goal.atMost(10)) : stall);
+        }
+        figures.add(beside(stalls, SAVER, COPY).with(Goal.atMost(1.2)));
+        figures.add(beside(stalls, SAVE_ASYNC, FRESH_COPY).with(Goal.atMost(1.2)));
+        figures.add(beside(stalls, SOME, COPY));
+        figures.add(beside(stalls, ALL, COPY));
+        others.forEach((what, seconds) -> figures.add(Figure.of(what, last(seconds), "s")));
+        return figures;
+    }
+
+    private static Figure beside(Timings stalls, String contender, String copy) {
+        return Figure.of(contender + " beside " + copy, stalls.of(contender).over(stalls.of(copy)), "x");
+    }
+
+    /// Those that were counted: the first ones were not.
+    private Samples last(List<Double> seconds) {
+        return new Samples(seconds.subList(seconds.size() - bench.rounds(), seconds.size()));
+    }
+}

@@ -1,0 +1,199 @@
+package io.undercroft.benchmarks;
+
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ChecksumPolicy;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Allocator;
+import io.undercroft.storage.Storage;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+
+/// A whole file into memory of the process, as tensors, beside reading the same file into a buffer, and beside the peers. Files
+/// are in the page cache. Memory is fresh, as it is for whoever loads a model, or was there and touched before.
+///
+/// What fresh memory costs is up to the machine: a virtual one may have handed what was free back to its host, which takes
+/// seconds to bring it again. So before each run as much memory as is going to be needed is touched and given back: all
+/// contenders find the free memory of the machine in one state.
+final class EagerBenchmark {
+    private static final String OURS = "undercroft, fresh memory";
+    private static final String REUSED = "undercroft, memory there before";
+    private static final String CHECKED = "undercroft, fresh memory, checksums compared";
+    private static final String PT = "undercroft, fresh memory, .pt";
+    private static final String PLAIN = "plain read, memory there before";
+    private static final String PLAIN_FRESH = "plain read, fresh memory";
+    private static final String TORCH = "torch.load";
+    private static final double TARGET_BESIDE_PLAIN = 0.9;
+    private static final double TARGET_BESIDE_TORCH = 1.5;
+    private static final int BLOCK = 4 << 20;
+    private static final ValueLayout.OfInt WORD = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    /// Sums are told as numbers that a double holds.
+    private static final long WITNESS = (1L << 52) - 1;
+
+    private final Bench bench;
+
+    EagerBenchmark(Bench bench) {
+        this.bench = bench;
+    }
+
+    List<Figure> run() throws IOException {
+        Workload workload = Workload.large(bench.effort());
+        Path pt = bench.file("model.pt");
+        Path croft = bench.file("model.croft");
+        Path safetensors = bench.file("model.safetensors");
+        bench.prepare(workload);
+        bench.peers().ask("forget");
+        long sum;
+        try (Checkpoint made = Checkpoint.open(pt)) {
+            Checkpoint.save(croft, made.state());
+            sum = sum(made.storages());
+        }
+        Storage buffer = Storage.allocate(Files.size(croft), AnonymousMemory.populatedAllocator());
+        readPlainly(croft, buffer.segment(), 1);
+        long others = sum(List.of(buffer)) - sum;
+        OpenOptions options = OpenOptions.defaults().inMemory();
+        int threads = ForkJoinPool.getCommonPoolParallelism() + 1;
+        Peers peers = bench.peers();
+        List<Contender> contenders = Stream.of(
+                ours(OURS, croft, options),
+                ours(REUSED, croft, () -> options.inMemory(new Cutter(buffer.segment()))),
+                plain(PLAIN, croft, buffer, 1, others),
+                plain(PLAIN + ", " + threads + " threads", croft, buffer, threads, others),
+                plainFresh(croft, others),
+                ours(CHECKED, croft, options.verification(ChecksumPolicy.EAGER)),
+                ours(PT, pt, options),
+                peers.contender(TORCH, "torch_load_all", pt),
+                peers.contender("safetensors load_file, cloned", "safetensors_load_all", safetensors))
+                .map(contender -> refreshed(contender, buffer.nbytes())).toList();
+        Timings timings = new Rounds(bench.warmUp(), bench.rounds()).time(contenders);
+        buffer.release();
+        return report(workload, timings);
+    }
+
+    /// Cuts storages from memory that is there. (It is not zeroed, as it should be if storages had zeros in no file.)
+    private static final class Cutter implements Allocator {
+        private final MemorySegment memory;
+        private final AtomicLong used = new AtomicLong();
+
+        Cutter(MemorySegment memory) {
+            this.memory = memory;
+        }
+
+        @Override
+        public Allocation allocate(long nbytes) {
+            long room = (nbytes + Storage.ALIGNMENT - 1) & -Storage.ALIGNMENT;
+            return Allocation.collected(memory.asSlice(used.getAndAdd(room), nbytes));
+        }
+    }
+
+    private static Contender refreshed(Contender contender, long nbytes) {
+        return new Contender(contender.name(), () -> {
+            AnonymousMemory.populatedAllocator().allocate(nbytes).free();
+            return contender.task().run();
+        });
+    }
+
+    private static List<Figure> report(Workload workload, Timings timings) {
+        List<Figure> figures = new ArrayList<>();
+        double gibibytes = workload.nbytes() / 0x1p30;
+        for (String contender : timings.contenders()) {
+            Samples seconds = timings.of(contender);
+            figures.add(Figure.of(workload.what() + ": " + contender, seconds.map(s -> s * 1e3), "ms"));
+            figures.add(Figure.of(workload.what() + ": " + contender, seconds.map(s -> gibibytes / s), "GiB/s"));
+        }
+        figures.add(beside(timings, OURS, PLAIN).with(Goal.atLeast(TARGET_BESIDE_PLAIN)));
+        figures.add(beside(timings, REUSED, PLAIN).with(Goal.atLeast(TARGET_BESIDE_PLAIN)));
+        figures.add(beside(timings, OURS, PLAIN_FRESH));
+        figures.add(beside(timings, OURS, TORCH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
+        figures.add(beside(timings, CHECKED, TORCH));
+        figures.add(beside(timings, PT, TORCH));
+        return figures;
+    }
+
+    private static Figure beside(Timings timings, String one, String other) {
+        return Figure.of(one + " beside " + other, timings.speedup(one, other), "x");
+    }
+
+    private static Contender ours(String contender, Path path, OpenOptions options) {
+        return ours(contender, path, () -> options);
+    }
+
+    private static Contender ours(String contender, Path path, Supplier<OpenOptions> options) {
+        return new Contender(contender, () -> {
+            OpenOptions prepared = options.get();
+            long start = System.nanoTime();
+            try (Checkpoint checkpoint = Checkpoint.open(path, prepared)) {
+                double seconds = (System.nanoTime() - start) / 1e9;
+                return new Contender.Outcome(seconds, sum(checkpoint.storages()) & WITNESS);
+            }
+        });
+    }
+
+    /// @param others the sum of all that is in the file and in no tensor
+    private static Contender plain(String contender, Path path, Storage buffer, int threads, long others) {
+        return new Contender(contender, () -> {
+            buffer.fill((byte) 0);
+            long start = System.nanoTime();
+            readPlainly(path, buffer.segment(), threads);
+            double seconds = (System.nanoTime() - start) / 1e9;
+            return new Contender.Outcome(seconds, (sum(List.of(buffer)) - others) & WITNESS);
+        });
+    }
+
+    private static Contender plainFresh(Path path, long others) {
+        return new Contender(PLAIN_FRESH, () -> {
+            long start = System.nanoTime();
+            Storage fresh = Storage.allocate(Files.size(path), AnonymousMemory.allocator());
+            readPlainly(path, fresh.segment(), 1);
+            double seconds = (System.nanoTime() - start) / 1e9;
+            long sum = sum(List.of(fresh));
+            fresh.release();
+            return new Contender.Outcome(seconds, (sum - others) & WITNESS);
+        });
+    }
+
+    private static void readPlainly(Path path, MemorySegment into, int threads) throws IOException {
+        try (FileChannel file = FileChannel.open(path)) {
+            LongStream blocks = LongStream.range(0, (into.byteSize() + BLOCK - 1) / BLOCK);
+            (threads == 1 ? blocks : blocks.parallel()).forEach(block -> readBlock(file, into, block * BLOCK));
+        }
+    }
+
+    private static void readBlock(FileChannel file, MemorySegment into, long offset) {
+        ByteBuffer block = into.asSlice(offset, Math.min(BLOCK, into.byteSize() - offset)).asByteBuffer();
+        try {
+            while (block.hasRemaining()) {
+                file.read(block, offset + block.position());
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /// The bytes, taken for words and added up, show that they all arrived.
+    private static long sum(List<Storage> storages) {
+        long sum = 0;
+        for (Storage storage : storages) {
+            MemorySegment bytes = storage.segment();
+            for (long at = 0; at <= bytes.byteSize() - Integer.BYTES; at += Integer.BYTES) {
+                sum += bytes.get(WORD, at);
+            }
+        }
+        return sum;
+    }
+}

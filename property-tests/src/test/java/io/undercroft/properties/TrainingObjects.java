@@ -1,0 +1,123 @@
+package io.undercroft.properties;
+
+import com.esotericsoftware.kryo.Kryo;
+import com.esotericsoftware.kryo.Serializer;
+import com.esotericsoftware.kryo.io.Input;
+import com.esotericsoftware.kryo.io.Output;
+import io.undercroft.serializer.StateClasses;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/// Classes as a program that trains a model has them: one of each kind that a state may hold.
+final class TrainingObjects {
+    static final StateClasses CLASSES = StateClasses.of(Phase.class, StageKey.class, Trainer.class, Schedule.class,
+            Module.class, Wrapper.class).with(Bundle.class, new BundleSerializer()).named("block", Block.class);
+
+    private TrainingObjects() {}
+
+    enum Phase {
+        WARMUP, TRAIN {
+            @Override
+            boolean learns() {
+                return true;
+            }
+        },
+        DONE;
+
+        boolean learns() {
+            return false;
+        }
+    }
+
+    /// What maps have for keys.
+    record StageKey(String name, int id, Phase phase) {}
+
+    @SuppressWarnings("ArrayRecordComponent")
+    record Trainer(String name, Object model, Object optimizer, long step, float rate, Phase phase, Object[] extra) {}
+
+    sealed interface Schedule {}
+
+    record Constant(double rate) implements Schedule {}
+
+    record Cosine(double from, double to, Duration period, Object tail) implements Schedule {}
+
+    /// Saved by its fields.
+    static class Module {
+        final String name;
+        private Object weight;
+        Object parent;
+        Optional<Object> bias = Optional.empty();
+        int calls;
+        List<Object> children = new ArrayList<>();
+        transient Object cache = "none";
+
+        Module(String name) {
+            this.name = name;
+        }
+
+        void weight(Object held) {
+            this.weight = held;
+        }
+
+        Object weight() {
+            return weight;
+        }
+    }
+
+    /// Has a field of a name that its super class has, too.
+    static final class Wrapper extends Module {
+        private Object weight;
+        Phase phase = Phase.WARMUP;
+        Object anything;
+
+        Wrapper(String name, Object weight) {
+            super(name);
+            this.weight = weight;
+        }
+
+        Object outerWeight() {
+            return weight;
+        }
+
+        void outerWeight(Object held) {
+            this.weight = held;
+        }
+    }
+
+    /// Has a constructor without parameters, and in files another name.
+    static final class Block {
+        Object first = List.of();
+        Object second;
+        boolean open = true;
+        char letter = 'x';
+    }
+
+    /// Saved by a serializer of its own.
+    static final class Bundle {
+        final String label;
+        final Object first;
+        final Object second;
+
+        Bundle(String label, Object first, Object second) {
+            this.label = label;
+            this.first = first;
+            this.second = second;
+        }
+    }
+
+    private static final class BundleSerializer extends Serializer<Bundle> {
+        @Override
+        public void write(Kryo kryo, Output out, Bundle bundle) {
+            out.writeString(bundle.label);
+            kryo.writeClassAndObject(out, bundle.first);
+            kryo.writeClassAndObject(out, bundle.second);
+        }
+
+        @Override
+        public Bundle read(Kryo kryo, Input in, Class<? extends Bundle> type) {
+            return new Bundle(in.readString(), kryo.readClassAndObject(in), kryo.readClassAndObject(in));
+        }
+    }
+}
