@@ -115,16 +115,19 @@ public final class FormatException extends RuntimeException {
     }
 
     private static String message(String code, String what, long offset, String remedy, @Nullable String file) {
-        return (file == null ? "" : quoteless(file) + ": ")
+        return (file == null ? "" : printable(file) + ": ")
                 + what
                 + (offset == NO_OFFSET ? "" : String.format(" (at byte 0x%X)", offset))
                 + " [" + code + "]. " + remedy;
     }
 
-    /// A file's name needs no quotes, but must not break the line or the terminal either.
-    private static String quoteless(String file) {
+    /// {@return text without quotes, but with what would break the line or the terminal written as numbers} For the names of
+    /// files and paths in a state.
+    ///
+    /// @param text the text
+    public static String printable(String text) {
         StringBuilder out = new StringBuilder();
-        file.codePoints().forEach(point -> appendPrintable(out, point));
+        text.codePoints().forEach(point -> appendPrintable(out, point));
         return out.toString();
     }
 }

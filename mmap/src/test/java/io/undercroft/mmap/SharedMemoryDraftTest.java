@@ -12,23 +12,12 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
-import java.util.UUID;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
 @EnabledOnOs(OS.LINUX)
-class SharedMemoryDraftTest {
-    private static final Path HOME = Path.of("/dev/shm");
-
-    private final String name = "undercroft-test-" + UUID.randomUUID();
-
-    @AfterEach
-    void removeTheName() throws IOException {
-        SharedMemory.unlink(name);
-    }
-
+class SharedMemoryDraftTest extends NamedSegment {
     @Test
     void whatIsWrittenIsSeenUnderItsNameOnceItIsPublished() throws IOException {
         byte[] bytes = new byte[3_000_001];

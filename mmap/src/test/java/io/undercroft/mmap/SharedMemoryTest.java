@@ -14,9 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
-import java.util.UUID;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -24,16 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @EnabledOnOs(OS.LINUX)
-class SharedMemoryTest {
-    private static final Path HOME = Path.of("/dev/shm");
-
-    private final String name = "undercroft-test-" + UUID.randomUUID();
-
-    @AfterEach
-    void removeTheName() throws IOException {
-        SharedMemory.unlink(name);
-    }
-
+class SharedMemoryTest extends NamedSegment {
     @Test
     void aSecondProcessReadsAndWritesTheSameBytes() throws Exception {
         try (SharedMemory memory = SharedMemory.create(name, 1_000_001);

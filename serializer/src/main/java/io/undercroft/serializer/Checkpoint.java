@@ -179,6 +179,10 @@ public final class Checkpoint implements AutoCloseable {
     /// Saves a state as a `.croft` file, durably and atomically: the file appears whole under its name or not at all, and
     /// a file of that name stays as it was until then.
     ///
+    /// A process that is killed meanwhile leaves a temporary file, whose name ends with `.croft-tmp`, until the next save in the
+    /// directory, and perhaps `NAME.lock` until the next save of that name; neither keeps anybody out. Writers on several machines
+    /// keep each other out only if the file system has locks that all of them see, as NFS mounted with `nolock` has not.
+    ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @return what became of the bytes
@@ -280,6 +284,11 @@ public final class Checkpoint implements AutoCloseable {
     /// {@return the file}
     public Path path() {
         return file.path();
+    }
+
+    /// {@return whether this was closed}
+    boolean isClosed() {
+        return closed.get();
     }
 
     /// {@return whether this is open, and its path, or its name in shared memory, still means the file that was opened}

@@ -7,13 +7,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +32,9 @@ import org.jspecify.annotations.Nullable;
 /// A commit writes what no snapshot of the file has yet, and is durable when it returns. A run that was killed, by whatever and
 /// whenever, finds its last complete commit as [#newest]: half a commit is passed over, and the next one takes its place.
 ///
-/// **Lifetime.** The checkpoints that are handed out belong to this object, and are closed with it.
+/// **Lifetime.** The checkpoints that are handed out are closed with this object, if they were not closed before. Each that is
+/// open keeps its mapping, and the bytes of its file on the disk, also when that was compacted. So who asks for [#newest] after
+/// every commit closes what it had before.
 ///
 /// **Threads and processes.** All methods may be called from several threads at once. Each commit holds the right to write for
 /// as long as it lasts; a second writer is refused meanwhile with [LockedException], in whatever process. Readers are never
@@ -90,7 +91,8 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     /// @throws IllegalStateException if this is closed
     public synchronized DedupReport commit(@Nullable Object state, String message) throws IOException {
-        return new CroftWriter(Disk.system()).commit(path, state, next(message));
+        checkOpen();
+        return new CroftWriter(Disk.system()).commit(path, state, saying(message), this::numbered);
     }
 
     /// Saves a state as the next snapshot in the background, with the time of now. When this returns a snapshot of the state has
@@ -107,14 +109,20 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     /// @throws IllegalStateException if this is closed
     public synchronized PendingSave commitAsync(@Nullable Object state, String message) throws IOException {
-        return background.commit(path, state, next(message));
+        checkOpen();
+        return background.commit(path, state, saying(message), this::numbered);
     }
 
-    private SaveOptions next(String message) throws IOException {
+    private SaveOptions saying(String message) {
+        return saving.message(message).time(Instant.now());
+    }
+
+    /// The file is locked, so that nobody else takes the same number.
+    private SaveOptions numbered(SaveOptions options) throws IOException {
         try (Checkpoint newest = glimpse()) {
-            Map<String, String> metadata = new LinkedHashMap<>(saving.metadata());
+            Map<String, String> metadata = new LinkedHashMap<>(options.metadata());
             metadata.put(COMMIT, Long.toString(newest == null ? 1 : number(newest) + 1));
-            return saving.metadata(metadata).message(message).time(Instant.now());
+            return options.metadata(metadata);
         }
     }
 
@@ -145,7 +153,8 @@ public final class CheckpointFile implements AutoCloseable {
         return found;
     }
 
-    /// {@return the newest complete snapshot, or nothing if there is no file yet}
+    /// {@return the newest complete snapshot, or nothing if there is no file yet} As long as no newer one is committed and nobody
+    /// closes it, it is the same object at every call.
     ///
     /// @throws IOException if reading fails
     /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
@@ -155,7 +164,7 @@ public final class CheckpointFile implements AutoCloseable {
         return Files.exists(path) ? Optional.of(kept(Checkpoint.open(path, opening.newest()))) : Optional.empty();
     }
 
-    /// {@return a snapshot} As long as the file is not compacted it is the same object at every call.
+    /// {@return a snapshot} As long as the file is not compacted and nobody closes it, it is the same object at every call.
     ///
     /// @param sequence its number, see [#snapshots]
     /// @throws java.util.NoSuchElementException if there is none of that number
@@ -167,9 +176,10 @@ public final class CheckpointFile implements AutoCloseable {
         return kept(Checkpoint.open(path, opening.snapshot(sequence)));
     }
 
-    /// One checkpoint for each snapshot is enough. Of a file of another format there is one.
-    private Checkpoint kept(Checkpoint found) throws IOException {
+    /// One checkpoint for each snapshot is enough.
+    private Checkpoint kept(Checkpoint found) {
         SnapshotInfo snapshot = checked(found).snapshot().orElseThrow();
+        opened.values().removeIf(Checkpoint::isClosed);
         Checkpoint before = opened.putIfAbsent(snapshot, found);
         if (before == null) {
             return found;
@@ -213,16 +223,18 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     private Set<SnapshotInfo> dropped(Retention rule) throws IOException {
-        List<Retention.Commit> commits = new ArrayList<>();
-        for (SnapshotInfo snapshot : snapshots()) {
-            try (Checkpoint checkpoint = Checkpoint.open(path, opening.onMeta().snapshot(snapshot.sequence()))) {
-                commits.add(new Retention.Commit(number(checkpoint), snapshot));
-            } catch (NoSuchElementException _) {
-                // Another process has compacted the file since, so there is little to do.
-                return Set.of();
-            }
+        try {
+            return rule.dropped(snapshots(), this::number);
+        } catch (NoSuchElementException _) {
+            // Another process has compacted the file since, so there is little to do.
+            return Set.of();
         }
-        return rule.dropped(commits);
+    }
+
+    private long number(SnapshotInfo snapshot) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(path, opening.onMeta().snapshot(snapshot.sequence()))) {
+            return number(checkpoint);
+        }
     }
 
     /// By what they are and not by their numbers: should another process have compacted the file meanwhile, these mean others.

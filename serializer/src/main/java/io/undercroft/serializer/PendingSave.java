@@ -27,7 +27,7 @@ import java.util.concurrent.CompletionException;
 ///
 /// **The end of the JVM** waits for it, as the thread that saves is no daemon and a shutdown hook waits for it after `System.exit` or a
 /// signal that ends the process. Who would rather not wait cancels it. If the JVM is killed, the file that was there is whole, and a
-/// temporary file may be left.
+/// temporary file stays until the next save in its directory.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class PendingSave implements AutoCloseable {

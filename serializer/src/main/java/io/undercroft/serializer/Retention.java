@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -44,16 +45,24 @@ public final class Retention {
         return new Retention(last, commits);
     }
 
-    /// A snapshot and the number of the commit that made it.
-    record Commit(long number, SnapshotInfo snapshot) {}
+    /// Tells which commit made a snapshot.
+    @FunctionalInterface
+    interface Numbers {
+        long of(SnapshotInfo snapshot) throws IOException;
+    }
 
     /// {@return the snapshots that do not stay}
     ///
-    /// @param commits all of the file, the newest first
-    Set<SnapshotInfo> dropped(List<Commit> commits) {
+    /// @param snapshots all of the file, the newest first
+    /// @param numbers asked only of those that the number decides about, since it has to open them
+    /// @throws IOException what that throws
+    Set<SnapshotInfo> dropped(List<SnapshotInfo> snapshots, Numbers numbers) throws IOException {
         Set<SnapshotInfo> dropped = new HashSet<>();
-        commits.stream().skip(last).filter(commit -> every == NONE || commit.number % every != 0)
-                .forEach(commit -> dropped.add(commit.snapshot));
+        for (SnapshotInfo old : snapshots.subList(Math.min(last, snapshots.size()), snapshots.size())) {
+            if (every == NONE || numbers.of(old) % every != 0) {
+                dropped.add(old);
+            }
+        }
         return dropped;
     }
 

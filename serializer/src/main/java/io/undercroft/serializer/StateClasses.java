@@ -143,7 +143,8 @@ public final class StateClasses {
     /// @param name the name in files
     /// @param type the class
     /// @return the changed classes
-    /// @throws IllegalArgumentException if the class cannot be added, the name is empty, ends with `[]`, or means another class
+    /// @throws IllegalArgumentException if the class cannot be added, the name is empty, ends with `[]`, or means another class,
+    ///     be it one of the JDK that needs no registration
     public StateClasses named(String name, Class<?> type) {
         checkType(type);
         return add(name, type);
@@ -205,6 +206,10 @@ public final class StateClasses {
     private void checkName(String name, Class<?> type) {
         if (name.isEmpty() || name.endsWith("[]")) {
             throw new IllegalArgumentException("'" + name + "' is no name for " + type.getName());
+        }
+        if (Lowering.isKnown(name) && !name.equals(type.getName())) {
+            throw new IllegalArgumentException("the name " + name + " means a class of the JDK in every file; give "
+                    + type.getName() + " another one");
         }
         Class<?> there = byName.get(name);
         if (there != null && there != type) {

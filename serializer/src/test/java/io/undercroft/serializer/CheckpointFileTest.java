@@ -10,14 +10,17 @@ import io.undercroft.serializer.internal.disk.WriterLock;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.AbstractMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Set;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -170,6 +173,22 @@ class CheckpointFileTest {
         assertThat(descriptors()).isZero();
     }
 
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void whatItsUserHasClosedIsNotHeldOpenAndOpensAnew() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            for (int step = 1; step <= 5; step++) {
+                commit(file, step, step);
+                try (Checkpoint newest = file.newest().orElseThrow()) {
+                    assertThat(newest.tensor("trained").getLong(0)).isEqualTo(1000 + step);
+                }
+                assertThat(descriptors()).isZero();
+            }
+            assertThat(file.newest().orElseThrow().tensor("trained").getLong(0)).isEqualTo(1005);
+            assertThat(file.at(5)).isSameAs(file.newest().orElseThrow());
+        }
+    }
+
     /// How many descriptors of the file this process has, also where it was replaced.
     private long descriptors() throws IOException {
         try (Stream<Path> all = Files.list(Path.of("/proc/self/fd"))) {
@@ -241,6 +260,87 @@ class CheckpointFileTest {
         try (CheckpointFile file = CheckpointFile.open(path)) {
             assertThat(file.snapshots()).hasSize(committed);
             assertThat(file.newest().orElseThrow().verify().damages()).isEmpty();
+        }
+    }
+
+    @Test
+    void aCommitThatIsOvertakenGetsTheNextNumber() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path); CheckpointFile other = CheckpointFile.open(path)) {
+            file.commit(new OvertakenState(() -> commit(other, 1, 1)), "at once");
+            file.commitAsync(new OvertakenState(() -> commit(other, 3, 3)), "in the background").join();
+            assertThat(messages(file)).containsExactly("in the background", "step 3", "at once", "step 1");
+            for (int sequence = 1; sequence <= 4; sequence++) {
+                assertThat(file.at(sequence).metadata()).containsEntry("commit", Integer.toString(sequence));
+            }
+        }
+    }
+
+    @FunctionalInterface
+    private interface Overtaking {
+        void commit() throws IOException;
+    }
+
+    /// A state which another writer overtakes while it is planned.
+    private static final class OvertakenState extends AbstractMap<String, Object> {
+        private final Overtaking overtaking;
+        private boolean isOvertaken;
+
+        OvertakenState(Overtaking overtaking) {
+            this.overtaking = overtaking;
+        }
+
+        @Override
+        public Set<Entry<String, Object>> entrySet() {
+            if (!isOvertaken) {
+                isOvertaken = true;
+                try {
+                    overtaking.commit();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+            return Set.of(Map.entry("step", 0L));
+        }
+    }
+
+    @Test
+    void writersInARaceNumberTheirCommitsOneByOne() throws Exception {
+        int writers = 3;
+        int each = 15;
+        var start = new CyclicBarrier(writers);
+        try (ExecutorService threads = Executors.newFixedThreadPool(writers)) {
+            List<Future<?>> ends = IntStream.range(0, writers).<Future<?>>mapToObj(writer -> threads.submit(() -> {
+                start.await();
+                commitInSpiteOfOthers(each);
+                return null;
+            })).toList();
+            for (Future<?> end : ends) {
+                end.get();
+            }
+        }
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            for (int sequence = 1; sequence <= writers * each; sequence++) {
+                assertThat(file.at(sequence).metadata()).containsEntry("commit", Integer.toString(sequence));
+            }
+            assertThat(file.snapshots()).hasSize(writers * each);
+        }
+    }
+
+    /// Commits by turns at once and in the background, each time as soon as nobody else does.
+    private void commitInSpiteOfOthers(int count) throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            for (int done = 0; done < count;) {
+                try {
+                    if (done % 2 == 0) {
+                        file.commit(done, "at once");
+                    } else {
+                        file.commitAsync(done, "in the background").join();
+                    }
+                    done++;
+                } catch (LockedException _) {
+                    Thread.onSpinWait();
+                }
+            }
         }
     }
 

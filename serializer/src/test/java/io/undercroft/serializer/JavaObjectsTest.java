@@ -58,6 +58,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /// Java objects around tensors come back as they were, and shared as they were.
 class JavaObjectsTest {
@@ -553,6 +554,38 @@ class JavaObjectsTest {
     void aChainOfObjectsAsLongAsTheTreeIsDeepComesBackAndALongerOneIsRefused() throws IOException {
         assertThat(length((Node) again(chain(60)))).isEqualTo(60);
         assertThatIllegalArgumentException().isThrownBy(() -> again(chain(100_000))).withMessageContaining("deep");
+    }
+
+    @Test
+    void aStateThatIsTooDeepIsRefusedWithAPath() {
+        assertThatIllegalArgumentException().isThrownBy(() -> again(chain(80))).withMessageContaining("deep")
+                .withMessageContaining("next/next");
+    }
+
+    @Test
+    void aPathInAMessageBreaksNoLine() {
+        Path file = directory.resolve("a.croft");
+        String key = "a\nb\u001b[31m";
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(file, Map.of(key, new Object())))
+                .withMessageStartingWith("cannot save state/a\\u{a}b\\u{1b}[31m: a java.lang.Object");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(file, Map.of(key, Map.of(1, "int", 1L, "long"))))
+                .withMessageStartingWith("cannot save state/a\\u{a}b\\u{1b}[31m: the key");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"java.util.Optional", "java.util.UUID", "java.nio.file.Path", "java.util.TreeMap",
+            "java.util.EnumMap"})
+    void aNameThatMeansAClassOfTheJdkIsNotGivenToAnother(String name) {
+        assertThatIllegalArgumentException().isThrownBy(() -> CLASSES.named(name, Pair.class))
+                .withMessageContaining(name).withMessageContaining("another one");
+        assertThatIllegalArgumentException().isThrownBy(() -> CLASSES.formerly(name, Pair.class));
+    }
+
+    @Test
+    void optionalNeedsNoRegistration() {
+        assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of(Optional.class))
+                .withMessageContaining("needs no registration");
     }
 
     private static Node chain(int length) {

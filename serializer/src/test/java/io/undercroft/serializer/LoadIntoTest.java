@@ -17,6 +17,7 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.DeviceMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -188,7 +189,9 @@ class LoadIntoTest {
                 "'a'", "stride 0");
         Tensor freed = Tensor.of(3, 4);
         freed.storage().release();
-        assertRefused(file, map("first", first, "a", freed), IllegalStateException.class, "freed");
+        assertRefused(file, map("first", first, "a", freed), IllegalStateException.class, "'a'", "freed",
+                "nothing was loaded");
+        assertRefused(file, map("first", first, "a", closed()), IllegalStateException.class, "'a'", "closed");
         Tensor small = Tensor.of(3, 4);
         small.storage().resize(4);
         assertRefused(file, map("first", first, "a", small), IllegalStateException.class, "'a'", "too small");
@@ -196,7 +199,13 @@ class LoadIntoTest {
                 "'a' is int32 [2] and not bits16 [2]");
     }
 
-    /// A device whose memory is really the host's.
+    private static Tensor closed() {
+        try (Arena arena = Arena.ofShared()) {
+            return Tensor.of(Storage.wrap(arena.allocate(8)), DType.INT32, 0, Shape.of(2), 1);
+        }
+    }
+
+    /// A device whose memory is really the host's. (That of the tests of storage-core stands in no jar.)
     private record PretendMemory() implements DeviceMemory {
         @Override
         public Allocation allocate(long nbytes) {

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.Rule;
 import io.undercroft.format.StateToken;
 import io.undercroft.format.StateTreeReader;
+import io.undercroft.serializer.internal.graph.KeyWork;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -49,12 +50,16 @@ final class StateDecoder {
         @Nullable
         Object object();
 
+        /// Ends the container.
+        default void complete() {}
+
         /// Takes the next value in it.
         void add(@Nullable Object value);
     }
 
     private final StateTreeReader in;
     private final Tables tables;
+    private final KeyWork work = new KeyWork();
     private final List<@Nullable Object> containers = new ArrayList<>();
     private final Deque<Frame> open = new ArrayDeque<>();
 
@@ -80,8 +85,9 @@ final class StateDecoder {
             switch (token) {
                 case LIST, TUPLE, SET, MAP, OBJECT -> open(token);
                 case END -> {
-                    Object complete = open.pop().object();
-                    open.element().add(complete);
+                    Frame complete = open.pop();
+                    complete.complete();
+                    open.element().add(complete.object());
                 }
                 default -> {
                     if (open.element() instanceof ObjectFrame frame) {
@@ -207,9 +213,37 @@ final class StateDecoder {
         }
     }
 
+    /// Checks keys, or elements of a set, before they are put into it.
+    private void checkKeys(List<@Nullable Object> keys, String what) {
+        if (work.isTooMuch(keys, i -> parts(keys.get(i), what))) {
+            throw tooMuch(keys);
+        }
+        List<@Nullable Object> identities = new ArrayList<>(keys);
+        identities.replaceAll(StateKeys::identity);
+        if (work.isTooMuch(identities, i -> parts(keys.get(i), what))) {
+            throw tooMuch(keys);
+        }
+        if (new HashSet<>(identities).size() < keys.size()) {
+            throw malformed("has " + what + " twice");
+        }
+    }
+
+    private int parts(@Nullable Object key, String what) {
+        if (!StateKeys.isKey(key)) {
+            throw malformed("has " + what + " that cannot be one");
+        }
+        return StateKeys.parts(key);
+    }
+
+    private FormatException tooMuch(List<@Nullable Object> keys) {
+        return new FormatException("CROFT-KEYS", "the state tree has a map or set of " + keys.size()
+                + " keys, of which too many would be compared with each other", in.offset(),
+                "The file was made to be slow; its tensors can be read by name all the same");
+    }
+
     private final class SetFrame implements Frame {
         private final Set<@Nullable Object> set = new LinkedHashSet<>();
-        private final Set<@Nullable Object> identities = new HashSet<>();
+        private final List<@Nullable Object> elements = new ArrayList<>();
 
         @Override
         public Object object() {
@@ -218,21 +252,20 @@ final class StateDecoder {
 
         @Override
         public void add(@Nullable Object value) {
-            if (!StateKeys.isKey(value)) {
-                throw malformed("has a set with an element that cannot be one");
-            }
-            if (!identities.add(StateKeys.identity(value))) {
-                throw malformed("has a set with an element twice");
-            }
-            set.add(value);
+            elements.add(value);
+        }
+
+        @Override
+        public void complete() {
+            checkKeys(elements, "a set with an element");
+            set.addAll(elements);
         }
     }
 
     private class MapFrame implements Frame {
         private final Map<@Nullable Object, @Nullable Object> map;
-        private final Set<@Nullable Object> identities = new HashSet<>();
-        private @Nullable Object key;
-        private boolean keyRead;
+        private final List<@Nullable Object> keys = new ArrayList<>();
+        private final List<@Nullable Object> values = new ArrayList<>();
 
         MapFrame(Map<@Nullable Object, @Nullable Object> map) {
             this.map = map;
@@ -245,23 +278,19 @@ final class StateDecoder {
 
         @Override
         public void add(@Nullable Object value) {
-            if (!keyRead) {
-                key = checkKey(value);
-            } else {
-                map.put(key, value);
-            }
-            keyRead = !keyRead;
+            (keys.size() > values.size() ? values : keys).add(value);
         }
 
-        @Nullable
-        Object checkKey(@Nullable Object candidate) {
-            if (!StateKeys.isKey(candidate)) {
-                throw malformed("has a map with a key that cannot be one");
+        @Override
+        public void complete() {
+            check(keys);
+            for (int i = 0; i < keys.size(); i++) {
+                map.put(keys.get(i), values.get(i));
             }
-            if (!identities.add(StateKeys.identity(candidate))) {
-                throw malformed("has a map with a key twice");
-            }
-            return candidate;
+        }
+
+        void check(List<@Nullable Object> candidates) {
+            checkKeys(candidates, "a map with a key");
         }
     }
 
@@ -273,12 +302,11 @@ final class StateDecoder {
         }
 
         @Override
-        @Nullable
-        Object checkKey(@Nullable Object candidate) {
-            if (!(candidate instanceof String)) {
+        void check(List<@Nullable Object> candidates) {
+            if (!candidates.stream().allMatch(String.class::isInstance)) {
                 throw malformed("has an attribute whose name is no string");
             }
-            return super.checkKey(candidate);
+            super.check(candidates);
         }
     }
 

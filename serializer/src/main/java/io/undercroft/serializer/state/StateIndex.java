@@ -2,6 +2,7 @@ package io.undercroft.serializer.state;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -43,9 +44,6 @@ public final class StateIndex {
     /// How long a path may be, in bytes of UTF-8, as the `.croft` format limits it. Without a limit a short file could ask for
     /// very many long names.
     public static final int MAX_NAME = 4096;
-
-    /// How much of a path that is too long a message shows.
-    private static final int SHOWN = 80;
 
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
     private final Map<Tensor, String> firstNames = new HashMap<>();
@@ -109,10 +107,12 @@ public final class StateIndex {
                 open.pop();
                 continue;
             }
-            Iterator<Child> children = visit(open.element().next());
+            Child child = open.element().next();
+            Iterator<Child> children = visit(child);
             if (children != null) {
                 if (open.size() > MAX_DEPTH) {
-                    throw new IllegalArgumentException("the state nests containers more than " + MAX_DEPTH + " deep");
+                    throw new IllegalArgumentException("the state nests containers more than " + MAX_DEPTH
+                            + " deep, at " + FormatException.quote(child.path));
                 }
                 open.push(children);
             }
@@ -229,7 +229,7 @@ public final class StateIndex {
         String escaped = segment.replace("~", "~0").replace("/", "~1");
         if (isTooLong(path, escaped)) {
             throw new IllegalArgumentException("a path in the state is longer than " + MAX_NAME + " bytes: "
-                    + (path + "/" + escaped).substring(0, SHOWN) + "… Use shorter keys");
+                    + FormatException.quote(path + "/" + escaped) + "; use shorter keys");
         }
         return path.isEmpty() ? escaped : path + "/" + escaped;
     }

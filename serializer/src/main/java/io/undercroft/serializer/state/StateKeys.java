@@ -23,6 +23,13 @@ public final class StateKeys {
         return partsLeft(value, MAX_PARTS) >= 0;
     }
 
+    /// {@return how many parts a key has, counted again wherever they are shared; 1 of a plain value}
+    ///
+    /// @param key a value of which [#isKey] holds
+    public static int parts(@Nullable Object key) {
+        return MAX_PARTS - partsLeft(key, MAX_PARTS);
+    }
+
     /// {@return what a key is told apart by in a file} Numbers are told apart by what they are, not by how wide they are:
     /// the `Integer` 1 and the `Long` 1 are one key, although Java has two.
     ///

@@ -134,6 +134,7 @@ class StateIndexTest {
         }
         assertThat(StateIndex.of(deep).tensors()).hasSize(1);
         Object deeper = List.of(deep);
-        assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(deeper)).withMessageContaining("128");
+        assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(deeper))
+                .withMessageContaining("128").withMessageContaining("at '0/0/0/");
     }
 }

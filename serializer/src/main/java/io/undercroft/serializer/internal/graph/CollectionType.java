@@ -103,6 +103,21 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
         return MAP.equals(type) || SET.equals(type) ? null : type;
     }
 
+    /// Counts what it takes to fill one.
+    ///
+    /// @param work what was counted so far
+    /// @param keys the keys, or the elements
+    /// @param parts of each how many parts it has; of a collection that is no set, none are asked for
+    /// @return whether that is too much
+    boolean isTooMuch(KeyWork work, List<? extends @Nullable Object> keys, List<Integer> parts) {
+        if (isSorted || !(Map.class.isAssignableFrom(type) || Set.class.isAssignableFrom(type))) {
+            return false;
+        }
+        return type == CopyOnWriteArraySet.class
+                ? work.isTooMuchWithoutHashes(keys, parts::get)
+                : work.isTooMuch(keys, parts::get);
+    }
+
     /// Checks that a variable that holds a collection can hold what it comes back as.
     ///
     /// @param variable the class of the variable

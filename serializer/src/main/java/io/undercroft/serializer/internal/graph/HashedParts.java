@@ -9,6 +9,7 @@ import java.util.Deque;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -37,22 +38,23 @@ final class HashedParts {
     /// Counts one more key.
     ///
     /// @param key a value of the tree
-    /// @return whether it has more than [#MAX] parts, or all so far more than [#MAX_AGAIN] that were counted before
-    boolean areTooMany(@Nullable Object key) {
+    /// @return how many parts it has; empty if more than [#MAX], or all so far have more than [#MAX_AGAIN] that were counted
+    ///     before
+    OptionalInt count(@Nullable Object key) {
         Deque<Object> left = new ArrayDeque<>();
-        long parts = 0;
+        int parts = 0;
         Object next = JavaNode.isContainer(key) ? key : null;
         while (next != null) {
             Collection<? extends @Nullable Object> held = partsOf(next);
-            parts += held.size();
+            parts = (int) Math.min((long) parts + held.size(), Integer.MAX_VALUE);
             again += counted.add(next) ? 0 : held.size();
             if (parts > MAX || again > MAX_AGAIN) {
-                return true;
+                return OptionalInt.empty();
             }
             held.stream().filter(JavaNode::isContainer).forEach(left::push);
             next = left.poll();
         }
-        return false;
+        return OptionalInt.of(parts);
     }
 
     /// Other objects than these have hashes of their own, arrays those of their identity.

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.graph;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.graph.ObjectBytes.Fields;
 import io.undercroft.serializer.state.StateIndex;
@@ -62,6 +63,7 @@ public final class Lowering {
     private final StateClasses classes;
     private final ArrayTypes arrays;
     private final HashedParts hashed;
+    private final KeyWork work = new KeyWork();
     private final IdentityHashMap<Object, Object> nodes = new IdentityHashMap<>();
     private final Map<Class<?>, RecordType> records = new HashMap<>();
     /// Where this is, for messages: keys, indices and names of components from the innermost outwards.
@@ -108,7 +110,15 @@ public final class Lowering {
     ///
     /// @param type any class
     public static boolean isValue(Class<?> type) {
-        return ObjectBytes.valueClass(type.getName()).isPresent();
+        return ObjectBytes.valueClass(type.getName()).isPresent() || type == Optional.class;
+    }
+
+    /// {@return whether files have a name for a class of the JDK: one of its values or collections}
+    ///
+    /// @param name any name
+    public static boolean isKnown(String name) {
+        return ObjectBytes.valueClass(name).isPresent() || CollectionType.named(name) != null
+                || Set.of(Optional.class.getName(), CollectionType.ENUM_MAP, CollectionType.ENUM_SET).contains(name);
     }
 
     /// Kryo takes a while to load, and most states do not need it.
@@ -120,7 +130,7 @@ public final class Lowering {
     }
 
     private String where() {
-        return path.isEmpty() ? "the state" : "state/" + String.join("/", path.reversed());
+        return path.isEmpty() ? "the state" : FormatException.printable("state/" + String.join("/", path.reversed()));
     }
 
     private @Nullable Object lower(@Nullable Object value) {
@@ -300,13 +310,13 @@ public final class Lowering {
             return mapOfNames(enums, CollectionType.ENUM_MAP, enumOfKeys(enums));
         }
         CollectionType type = CollectionType.of(map);
-        String name = (type == null ? CollectionType.MAP : type).type().getName();
+        CollectionType saved = type == null ? CollectionType.MAP : type;
         if (!map.keySet().stream().allMatch(Lowering::isPlainKey)) {
             String constants = enumOf(map.keySet());
-            return constants == null ? pairs(map, name) : mapOfNames(map, name, constants);
+            return constants == null ? pairs(map, saved) : mapOfNames(map, saved.type().getName(), constants);
         }
         if (type != null) {
-            return mapOfNames(map, name, null);
+            return mapOfNames(map, type.type().getName(), null);
         }
         Map<@Nullable Object, @Nullable Object> node = noted(map, new LinkedHashMap<>());
         putAll(map, node);
@@ -326,18 +336,20 @@ public final class Lowering {
         return node;
     }
 
-    private Object pairs(Map<?, ?> map, String type) {
-        Typed node = noted(map, new Typed(JavaNode.PREFIX + type, null));
+    private Object pairs(Map<?, ?> map, CollectionType type) {
+        Typed node = noted(map, new Typed(JavaNode.PREFIX + type.type().getName(), null));
         putOrder(map, node.attributes());
         List<@Nullable Object> pairs = new ArrayList<>();
+        List<Integer> parts = new ArrayList<>();
         node.value(pairs);
         map.forEach((key, value) -> {
             path.push(Integer.toString(pairs.size()));
             Object lowered = lowerAt("0", key);
-            checkKey(lowered);
+            parts.add(partsOfKey(lowered));
             pairs.add(Tuple.of(lowered, lowerAt("1", value)));
             path.pop();
         });
+        checkWork(type, new ArrayList<>(map.keySet()), parts);
         return node;
     }
 
@@ -365,16 +377,23 @@ public final class Lowering {
         node.value(list);
         addAll(elements, list);
         if (elements instanceof Set) {
-            list.forEach(this::checkKey);
+            checkWork(type, new ArrayList<>(elements), list.stream().map(this::partsOfKey).toList());
         }
         return node;
     }
 
     /// What takes too long to hash when it is opened is not saved.
-    private void checkKey(@Nullable Object key) {
-        if (hashed.areTooMany(key)) {
-            throw new IllegalArgumentException("a key of a map or an element of a set has more than " + HashedParts.MAX
-                    + " parts, holds itself, or is one of too many that share much");
+    private int partsOfKey(@Nullable Object key) {
+        return hashed.count(key)
+                .orElseThrow(() -> new IllegalArgumentException("a key of a map or an element of a set has more than "
+                        + HashedParts.MAX + " parts, holds itself, or is one of too many that share much"));
+    }
+
+    private void checkWork(CollectionType type, List<@Nullable Object> keys, List<Integer> parts) {
+        if (type.isTooMuch(work, keys, parts)) {
+            throw new IllegalArgumentException("a " + type.type().getSimpleName() + " of " + keys.size()
+                    + " compares too many of them with each other; use another collection, or keys of which fewer have equal "
+                    + "hashes");
         }
     }
 

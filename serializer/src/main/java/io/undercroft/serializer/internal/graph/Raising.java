@@ -228,6 +228,6 @@ public final class Raising {
 
     private String where(Object value) {
         String path = StateIndex.of(tree).pathOf(value);
-        return path == null || path.isEmpty() ? "the state" : "state/" + path;
+        return path == null || path.isEmpty() ? "the state" : FormatException.printable("state/" + path);
     }
 }

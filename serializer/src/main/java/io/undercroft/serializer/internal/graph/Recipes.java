@@ -31,6 +31,7 @@ final class Recipes {
     private final StateClasses classes;
     private final ArrayTypes arrays;
     private final HashedParts hashed;
+    private final KeyWork work = new KeyWork();
     private final Map<Class<?>, RecordType> records = new HashMap<>();
     private @Nullable ObjectBytes bytes;
 
@@ -203,15 +204,16 @@ final class Recipes {
         if (!type.isSorted() && !(made instanceof Set)) {
             return Recipe.early(elements, collection, Collection::addAll);
         }
-        if (made instanceof Set) {
-            elements.forEach(this::checkKey);
-        }
-        return Recipe.ofContents(elements, collection, Recipes::addDistinct);
+        List<Integer> parts = made instanceof Set ? elements.stream().map(this::partsOfKey).toList() : List.of();
+        return Recipe.ofContents(elements, collection, (filled, values) -> {
+            checkWork(type, values, parts);
+            addDistinct(filled, values);
+        });
     }
 
     private Recipe map(CollectionType type, Object node, Map<@Nullable Object, @Nullable Object> made) {
         if (!(node instanceof TypedMap map)) {
-            return pairs(typedNode(node), made);
+            return pairs(type, typedNode(node), made);
         }
         if (map.attributes().containsKey(JavaNode.ENUM)) {
             return ofNames(map, made);
@@ -222,27 +224,43 @@ final class Recipes {
                 : Recipe.early(values(map), made, (filled, values) -> putAll(keys, values, filled));
     }
 
-    private void checkKey(@Nullable Object key) {
-        if (hashed.areTooMany(key)) {
-            throw Refusal.damaged("has a key or element of more than " + HashedParts.MAX
-                    + " parts, or that holds itself, or too many that share much");
+    private int partsOfKey(@Nullable Object key) {
+        return hashed.count(key)
+                .orElseThrow(() -> Refusal.damaged("has a key or element of more than " + HashedParts.MAX
+                        + " parts, or that holds itself, or too many that share much"));
+    }
+
+    private void checkWork(CollectionType type, List<@Nullable Object> keys, List<Integer> parts) {
+        if (type.isTooMuch(work, keys, parts)) {
+            throw Refusal
+                    .damaged("has " + keys.size() + " keys or elements, of which too many would be compared with each "
+                            + "other");
         }
     }
 
-    private Recipe pairs(Typed node, Map<@Nullable Object, @Nullable Object> made) {
-        List<@Nullable Object> parts = new ArrayList<>();
+    private Recipe pairs(CollectionType type, Typed node, Map<@Nullable Object, @Nullable Object> made) {
+        List<@Nullable Object> entries = new ArrayList<>();
+        List<Integer> parts = new ArrayList<>();
         for (Object pair : elements(node)) {
             if (!(pair instanceof List<?> entry) || entry.size() != 2) {
                 throw Refusal.damaged("has an entry that is no pair");
             }
-            checkKey(entry.getFirst());
-            parts.addAll(entry);
+            parts.add(partsOfKey(entry.getFirst()));
+            entries.addAll(entry);
         }
-        return Recipe.ofContents(parts, made, (filled, values) -> {
-            for (int i = 0; i < values.size(); i += 2) {
-                putNew(filled, values.get(i), values.get(i + 1));
-            }
+        return Recipe.ofContents(entries, made, (filled, values) -> {
+            List<@Nullable Object> keys = everyOther(values, 0);
+            checkWork(type, keys, parts);
+            putAll(keys, everyOther(values, 1), filled);
         });
+    }
+
+    private static List<@Nullable Object> everyOther(List<@Nullable Object> values, int first) {
+        List<@Nullable Object> chosen = new ArrayList<>(values.size() / 2);
+        for (int i = first; i < values.size(); i += 2) {
+            chosen.add(values.get(i));
+        }
+        return chosen;
     }
 
     private Recipe ofNames(TypedMap node, Map<@Nullable Object, @Nullable Object> made) {

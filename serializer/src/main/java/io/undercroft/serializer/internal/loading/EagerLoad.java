@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Rule;
+import io.undercroft.serializer.internal.Workers;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -5,6 +5,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
+import io.undercroft.serializer.internal.Workers;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.io.IOException;

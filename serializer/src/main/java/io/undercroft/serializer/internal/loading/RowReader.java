@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.Span;
 import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;

@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Span;
+import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.Arrays;
@@ -33,9 +34,7 @@ record TensorCopy(String name, Tensor source, Tensor target) {
                     + ", where only whole storages are copied to; load into tensors on the CPU "
                     + "and move them with SharingCopy");
         }
-        if (target.storage().isReadOnly()) {
-            throw unsupported("is read-only; copy it, or open its file copy-on-write");
-        }
+        checkTargetBytes();
         if (target.numel() > 0 && ByteSpan.of(target).end() > target.storage().nbytes()) {
             throw new IllegalStateException(said("stands on a storage that was resized, and is too small for it now"));
         }
@@ -45,6 +44,20 @@ record TensorCopy(String name, Tensor source, Tensor target) {
         }
         if (source.numel() > 0) {
             var _ = source.storage().segment();
+        }
+    }
+
+    private void checkTargetBytes() {
+        Storage storage = target.storage();
+        try {
+            if (storage.isReadOnly()) {
+                throw unsupported("is read-only; copy it, or open its file copy-on-write");
+            }
+            if (storage.device().isCpu() && !storage.segment().scope().isAlive()) {
+                throw new IllegalStateException("the memory of its storage was closed");
+            }
+        } catch (IllegalStateException e) {
+            throw new IllegalStateException(said("cannot be written to: " + e.getMessage()), e);
         }
     }
 

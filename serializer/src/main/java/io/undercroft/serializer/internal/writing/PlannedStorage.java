@@ -41,6 +41,14 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
                 new StorageBytes(storage, storage.nbytes()));
     }
 
+    /// {@return whether other threads than this one may read all of some storages}
+    ///
+    /// @param storages the storages
+    static boolean areOpenToAll(List<PlannedStorage> storages) {
+        Thread other = Thread.ofPlatform().unstarted(() -> {});
+        return storages.stream().allMatch(storage -> storage.bytes.isAccessibleBy(other));
+    }
+
     /// {@return the same storage with its bytes elsewhere}
     ///
     /// @param elsewhere as many bytes as it has

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.Span;
+import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -42,7 +43,7 @@ final class Reach {
 
     private void add(Tensor tensor) {
         if (tensor.numel() > 0 && !tensor.storage().isMeta()) {
-            add(tensor.storage(), span(tensor));
+            add(tensor.storage(), ByteSpan.of(tensor));
         }
     }
 
@@ -52,23 +53,6 @@ final class Reach {
 
     private void add(Storage storage, Span span) {
         spans.computeIfAbsent(storage, _ -> new ArrayList<>()).add(span);
-    }
-
-    /// Elements may be smaller than a byte.
-    private static Span span(Tensor tensor) {
-        long[] shape = tensor.shape().toArray();
-        long[] stride = tensor.stride();
-        long last = tensor.storageOffset();
-        for (int dim = 0; dim < shape.length; dim++) {
-            last += (shape[dim] - 1) * stride[dim];
-        }
-        int bits = tensor.dtype().bits();
-        return new Span(bytes(tensor.storageOffset(), bits, 0), bytes(last + 1, bits, 7));
-    }
-
-    /// Eight elements are a whole number of bytes. So nothing overflows, though there may be more bits than a `long` counts.
-    private static long bytes(long elements, int bits, int rounding) {
-        return elements / 8 * bits + (elements % 8 * bits + rounding) / 8;
     }
 
     private static List<Span> merged(List<Span> spans) {

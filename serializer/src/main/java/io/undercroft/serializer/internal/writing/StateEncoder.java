@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.StateTreeWriter;
+import io.undercroft.serializer.internal.graph.KeyWork;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -17,6 +18,7 @@ import io.undercroft.storage.TypedStorage;
 import java.lang.foreign.MemorySegment;
 import java.math.BigInteger;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.HashSet;
@@ -24,6 +26,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /// Writes a state as the tree that the format defines.
@@ -40,6 +43,7 @@ final class StateEncoder {
     }
 
     private final StateTreeWriter out = new StateTreeWriter();
+    private final KeyWork work = new KeyWork();
     private final IdentityHashMap<Object, Integer> containers = new IdentityHashMap<>();
     /// Where the encoder is, for messages: keys and indices from the innermost outwards.
     private final Deque<String> path = new ArrayDeque<>();
@@ -166,18 +170,29 @@ final class StateEncoder {
         }
     }
 
-    /// Keys that differ in Java but not in a file would make one that no reader accepts.
-    private static void checkDistinct(Collection<?> keys) {
+    /// Keys that differ in Java but not in a file would make one that no reader accepts, and so would those that take too long
+    /// to tell apart.
+    private void checkDistinct(Collection<?> all) {
+        List<@Nullable Object> keys = new ArrayList<>(all);
+        keys.removeIf(key -> !StateKeys.isKey(key));
+        IntUnaryOperator parts = i -> StateKeys.parts(keys.get(i));
+        List<@Nullable Object> identities = new ArrayList<>();
+        keys.forEach(key -> identities.add(StateKeys.identity(key)));
+        if (work.isTooMuch(keys, parts) || work.isTooMuch(identities, parts)) {
+            throw new IllegalArgumentException("of the " + keys.size()
+                    + " keys of a map or elements of a set too many are compared with each other; use keys of which fewer "
+                    + "have equal hashes, such as strings");
+        }
         Set<@Nullable Object> saved = new HashSet<>();
-        for (Object key : keys) {
-            if (StateKeys.isKey(key) && !saved.add(StateKeys.identity(key))) {
-                throw new IllegalArgumentException("the key " + FormatException.quote(String.valueOf(key))
+        for (int i = 0; i < keys.size(); i++) {
+            if (!saved.add(identities.get(i))) {
+                throw new IllegalArgumentException("the key " + FormatException.quote(String.valueOf(keys.get(i)))
                         + " comes twice, as numbers of different widths; use one of them");
             }
         }
     }
 
     private String where() {
-        return path.isEmpty() ? "the state" : "state/" + String.join("/", path.reversed());
+        return path.isEmpty() ? "the state" : FormatException.printable("state/" + String.join("/", path.reversed()));
     }
 }

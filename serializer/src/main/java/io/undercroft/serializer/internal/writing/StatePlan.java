@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.DTypeRecord;
+import io.undercroft.format.FormatException;
 import io.undercroft.format.IndexBuilder;
 import io.undercroft.format.TensorRecord;
 import io.undercroft.serializer.SaveOptions;
@@ -74,7 +75,7 @@ final class StatePlan {
     private static String holder(Storage storage, StateIndex names) {
         for (Map.Entry<String, Tensor> entry : names.tensors().entrySet()) {
             if (entry.getValue().storage().equals(storage)) {
-                return "the tensor '" + entry.getKey() + "'";
+                return "the tensor " + FormatException.quote(entry.getKey());
             }
         }
         return "a storage of the state";

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.Span;
+import io.undercroft.serializer.internal.Workers;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Faults;
 import io.undercroft.storage.spi.Freezable;
@@ -8,15 +9,11 @@ import io.undercroft.storage.spi.Freezable.Image;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.function.Consumer;
 
 /// Takes the bytes of a planned state as they are at one moment: they are frozen where their memory can be frozen, and copied
 /// elsewhere. Nobody may write to the storages meanwhile; afterwards anything may be done to them.
@@ -149,9 +146,8 @@ final class StateSnapshot {
             run.addPieces(memory.asSlice(position, run.length()), pieces);
             position += room(run);
         }
-        Thread other = Thread.ofPlatform().unstarted(() -> {});
-        if (copied.stream().allMatch(run -> run.from.bytes().isAccessibleBy(other))) {
-            together(pieces, Piece::copy);
+        if (PlannedStorage.areOpenToAll(copied.stream().map(Run::from).toList())) {
+            Workers.share(pieces, Piece::copy);
         } else {
             pieces.forEach(Piece::copy);
         }
@@ -159,25 +155,5 @@ final class StateSnapshot {
 
     private static long room(Run run) {
         return (run.length() + Storage.ALIGNMENT - 1) & -Storage.ALIGNMENT;
-    }
-
-    /// Does something to all items, in the threads of the common pool and this one. What one throws is thrown when all have ended,
-    /// so that nothing goes on behind the caller's back.
-    private static <T> void together(Collection<T> items, Consumer<T> work) {
-        Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
-        items.parallelStream().forEach(item -> {
-            try {
-                work.accept(item);
-            } catch (Throwable e) {
-                failures.add(e);
-            }
-        });
-        switch (failures.peek()) {
-            case null -> {
-            }
-            case Error error -> throw error;
-            case RuntimeException failure -> throw failure;
-            case Throwable unexpected -> throw new AssertionError("no checked exception is thrown", unexpected);
-        }
     }
 }

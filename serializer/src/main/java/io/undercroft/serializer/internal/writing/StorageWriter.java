@@ -86,7 +86,9 @@ final class StorageWriter {
             return;
         }
         long blockBytes = Math.min(Blocks.BLOCK, room);
-        int lanes = isOpenToAll(storages) ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes)) : 1;
+        int lanes = PlannedStorage.areOpenToAll(storages)
+                ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes))
+                : 1;
         Cutter cutter = new Cutter(storages, 1L << destination.chunkLog2(),
                 options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes);
         try (Blocks blocks = Blocks.allocate(lanes, blockBytes)) {
@@ -105,12 +107,6 @@ final class StorageWriter {
             }
         }
         return Layout.placeIndex(room);
-    }
-
-    /// Whether other threads than this one may read all storages.
-    private static boolean isOpenToAll(List<PlannedStorage> storages) {
-        Thread other = Thread.ofPlatform().unstarted(() -> {});
-        return storages.stream().allMatch(storage -> storage.bytes().isAccessibleBy(other));
     }
 
     private void write(Cutter cutter, Lane lane, Progress progress) throws IOException {

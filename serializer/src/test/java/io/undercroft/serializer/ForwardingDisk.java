@@ -1,0 +1,114 @@
+package io.undercroft.serializer;
+
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.DiskFile;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/// The disk of this computer, with a word to say before each operation.
+abstract class ForwardingDisk implements Disk {
+    private final Disk disk = Disk.system();
+
+    /// What may be asked of a disk or of a file on it. (Closing is not, since that has to work.)
+    enum Operation {
+        CREATE, OPEN, RENAME, DELETE, FORCE_DIRECTORY, SIZE, READ, SEGMENT, WRITE, FORCE, TRUNCATE, IS_AT
+    }
+
+    /// Called before an operation, which does not happen if this throws.
+    abstract void before(Operation operation) throws IOException;
+
+    /// Called in place of a write that does not happen, since it failed; may write a part of it.
+    void writePart(DiskFile file, long offset, MemorySegment bytes) throws IOException {}
+
+    @Override
+    public DiskFile create(Path path) throws IOException {
+        before(Operation.CREATE);
+        return new ForwardingFile(disk.create(path));
+    }
+
+    @Override
+    public DiskFile open(Path path) throws IOException {
+        before(Operation.OPEN);
+        return new ForwardingFile(disk.open(path));
+    }
+
+    @Override
+    public void rename(Path from, Path to) throws IOException {
+        before(Operation.RENAME);
+        disk.rename(from, to);
+    }
+
+    @Override
+    public void delete(Path path) throws IOException {
+        before(Operation.DELETE);
+        disk.delete(path);
+    }
+
+    @Override
+    public void forceDirectory(Path directory) throws IOException {
+        before(Operation.FORCE_DIRECTORY);
+        disk.forceDirectory(directory);
+    }
+
+    private final class ForwardingFile implements DiskFile {
+        private final DiskFile file;
+
+        ForwardingFile(DiskFile file) {
+            this.file = file;
+        }
+
+        @Override
+        public long size() throws IOException {
+            before(Operation.SIZE);
+            return file.size();
+        }
+
+        @Override
+        public void read(long offset, MemorySegment into) throws IOException {
+            before(Operation.READ);
+            file.read(offset, into);
+        }
+
+        @Override
+        public Optional<MemorySegment> segment(long offset, long length) throws IOException {
+            before(Operation.SEGMENT);
+            return file.segment(offset, length);
+        }
+
+        @Override
+        public void write(long offset, MemorySegment bytes) throws IOException {
+            try {
+                before(Operation.WRITE);
+            } catch (IOException e) {
+                writePart(file, offset, bytes);
+                throw e;
+            }
+            file.write(offset, bytes);
+        }
+
+        @Override
+        public void force() throws IOException {
+            before(Operation.FORCE);
+            file.force();
+        }
+
+        @Override
+        public void truncate(long size) throws IOException {
+            before(Operation.TRUNCATE);
+            file.truncate(size);
+        }
+
+        @Override
+        public boolean isAt(Path path) throws IOException {
+            before(Operation.IS_AT);
+            return file.isAt(path);
+        }
+
+        @Override
+        public void close() throws IOException {
+            file.close();
+        }
+    }
+}

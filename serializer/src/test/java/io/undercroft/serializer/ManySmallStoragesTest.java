@@ -1,0 +1,54 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/// A state of very many small storages, loaded into memory.
+class ManySmallStoragesTest {
+    private static final int COUNT = 30_000;
+    /// A hundred thousand take about a second.
+    private static final Duration SOON = Duration.ofSeconds(10);
+
+    @TempDir
+    private Path folder;
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void theyTakeFewMappings() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < COUNT; i++) {
+            state.put("t" + i, Tensor.full(DType.INT64, i, 4));
+        }
+        Path file = folder.resolve("small.croft");
+        Checkpoint.save(file, state);
+        long before = mappings();
+        try (Checkpoint c = assertTimeout(SOON, () -> Checkpoint.open(file, OpenOptions.defaults().inMemory()))) {
+            assertThat(mappings() - before).isLessThan(COUNT / 100);
+            assertThat(c.storages()).hasSize(COUNT).allMatch(Storage::isMaterialized);
+            for (int i = 0; i < COUNT; i += 997) {
+                assertThat(c.tensor("t" + i).getLong(3)).isEqualTo(i);
+            }
+        }
+    }
+
+    private static long mappings() throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.count();
+        }
+    }
+}

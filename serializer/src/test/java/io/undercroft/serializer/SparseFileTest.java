@@ -1,0 +1,144 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
+
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.DTypeRecord;
+import io.undercroft.format.ExtentDigester;
+import io.undercroft.format.ExtentSums;
+import io.undercroft.format.Header;
+import io.undercroft.format.IndexBuilder;
+import io.undercroft.format.Layout;
+import io.undercroft.format.StateTreeWriter;
+import io.undercroft.format.TensorRecord;
+import io.undercroft.mmap.Pages;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/// A file of 70 GiB, more than this machine has memory. All but the pages at its ends is a hole, which takes no place on the
+/// disk.
+@EnabledOnOs(OS.LINUX)
+class SparseFileTest {
+    private static final int CHUNK_LOG2 = 26;
+    private static final long CHUNK = 1L << CHUNK_LOG2;
+    private static final int CHUNKS = 70 << (30 - CHUNK_LOG2);
+    private static final long LENGTH = CHUNKS * CHUNK;
+    private static final int ROW = 1 << 12;
+    private static final long ROWS = LENGTH / ROW;
+    /// Reading 70 GiB takes longer on any disk.
+    private static final Duration SOON = Duration.ofSeconds(5);
+
+    @TempDir
+    private Path folder;
+    private Path file;
+
+    @BeforeEach
+    void write() throws IOException {
+        file = folder.resolve("sparse.croft");
+        MemorySegment first = chunk(0, 1);
+        MemorySegment last = chunk(CHUNK - ROW, 2);
+        IndexBuilder index = new IndexBuilder(CHUNK_LOG2);
+        int int8 = index.addDType(new DTypeRecord("int8", 8));
+        ExtentSums zeros = sums(MemorySegment.ofArray(new byte[(int) CHUNK]));
+        index.addRawExtent(Layout.DATA_START, CHUNK, sums(first));
+        for (int i = 1; i < CHUNKS - 1; i++) {
+            index.addRawExtent(Layout.DATA_START + i * CHUNK, CHUNK, zeros);
+        }
+        index.addRawExtent(Layout.DATA_START + LENGTH - CHUNK, CHUNK, sums(last));
+        index.addName("huge", index.addTensor(
+                new TensorRecord(int8, index.addStorage("cpu"), 0, Set.of(), new long[]{ROWS, ROW},
+                        new long[]{ROW, 1})));
+        StateTreeWriter tree = new StateTreeWriter();
+        tree.openMap(1);
+        tree.writeString("huge");
+        tree.writeTensor(0);
+        index.setTree(tree.toByteArray());
+        MemorySegment built = index.build(1);
+        long place = Layout.placeIndex(Layout.DATA_START + LENGTH);
+        CommitRecord commit = CommitRecord.canonical(built, place, 0, "");
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE,
+                StandardOpenOption.SPARSE)) {
+            put(channel, 0, MemorySegment.ofArray(Header.of(commit.uuid(), CHUNK_LOG2).encode()));
+            put(channel, Layout.slotOffset(1), MemorySegment.ofArray(commit.encode()));
+            put(channel, Layout.DATA_START, first.asSlice(0, ROW));
+            put(channel, Layout.DATA_START + LENGTH - ROW, last.asSlice(CHUNK - ROW));
+            put(channel, place, built);
+            put(channel, commit.committedLength() - 1, MemorySegment.ofArray(new byte[1]));
+        }
+    }
+
+    /// A chunk of zeros but for one row.
+    private static MemorySegment chunk(long row, int value) {
+        MemorySegment chunk = MemorySegment.ofArray(new byte[(int) CHUNK]);
+        chunk.asSlice(row, ROW).fill((byte) value);
+        return chunk;
+    }
+
+    private static ExtentSums sums(MemorySegment bytes) {
+        ExtentDigester digester = new ExtentDigester(CHUNK_LOG2);
+        digester.update(bytes);
+        return digester.finish();
+    }
+
+    private static void put(FileChannel channel, long at, MemorySegment bytes) throws IOException {
+        channel.write(bytes.asByteBuffer(), at);
+    }
+
+    @Test
+    void itOpensAndGivesItsEndsWithoutTheRest() throws IOException {
+        assertThat(Files.size(file)).isGreaterThan(LENGTH);
+        long before = SubsetTest.bytesReadByThisThread();
+        assertTimeout(SOON, () -> {
+            try (Checkpoint c = Checkpoint.open(file)) {
+                Tensor huge = c.tensor("huge");
+                assertThat(huge.nbytes()).isEqualTo(LENGTH);
+                assertThat(c.rows("huge", 0, 2).getLong(0, 5)).isEqualTo(1);
+                Tensor rows = c.rows("huge", ROWS - 2, ROWS);
+                assertThat(rows.getLong(0, 5)).isZero();
+                assertThat(rows.getLong(1, 5)).isEqualTo(2);
+                Storage storage = huge.storage();
+                assertThat(storage.isMaterialized()).isFalse();
+                assertThat(huge.getLong(ROWS - 1, ROW - 1)).isEqualTo(2);
+                assertThat(huge.getLong(ROWS / 2, 0)).isZero();
+                assertThat(Pages.residentBytes(storage.segment()).orElse(0)).isLessThan(16 << 20);
+            }
+        });
+        assertThat(SubsetTest.bytesReadByThisThread() - before).isLessThan(16 << 20);
+    }
+
+    @Test
+    void ofRowsThatAreCheckedTheirChunksAreRead() throws IOException {
+        long before = SubsetTest.bytesReadByThisThread();
+        OpenOptions checking = OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH);
+        assertTimeout(SOON, () -> {
+            try (Checkpoint c = Checkpoint.open(file, checking)) {
+                assertThat(c.rows("huge", ROWS - 1, ROWS).getLong(0, ROW - 1)).isEqualTo(2);
+                assertThat(c.damages()).isEmpty();
+            }
+        });
+        assertThat(SubsetTest.bytesReadByThisThread() - before).isLessThan(CHUNK + (16 << 20));
+    }
+
+    @Test
+    void aSubsetWithoutItIsLoadedIntoMemoryAtOnce() {
+        assertTimeout(SOON, () -> {
+            try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().inMemory().only("small"))) {
+                assertThat(c.names()).isEmpty();
+            }
+        });
+    }
+}
