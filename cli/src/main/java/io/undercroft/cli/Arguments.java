@@ -69,7 +69,8 @@ final class Arguments {
     }
 
     static ArgSpec number(String name, String description) {
-        return OptionSpec.builder(name).paramLabel("N").description(description).type(long.class).build();
+        return OptionSpec.builder(name).paramLabel("N").description(description).type(long.class)
+                .converters(Arguments::whole).build();
     }
 
     static ArgSpec at() {
@@ -200,6 +201,14 @@ final class Arguments {
             default -> throw new TypeConversionException("bytes can be shared by content or identity, not by '" + text
                     + "'");
         };
+    }
+
+    private static long whole(String text) {
+        try {
+            return Long.parseLong(text);
+        } catch (NumberFormatException _) {
+            throw new TypeConversionException("'" + text + "' is no whole number");
+        }
     }
 
     private static long size(String text) {

@@ -12,8 +12,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.SequencedMap;
+import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
@@ -91,8 +93,19 @@ public final class Croft {
                     .applyAsInt(new Arguments(arguments));
         } catch (ParameterException misuse) {
             String asked = misuse.getCommandLine().getCommandSpec().qualifiedName();
-            return run.complain(misuse.getMessage() + ". See " + asked + " --help");
+            String what = isCommand(args) ? misuse.getMessage() : noCommand(args);
+            return run.complain(what + ". See " + asked + " --help");
         }
+    }
+
+    private boolean isCommand(String... args) {
+        return args.length > 0 && (args[0].startsWith("-") || subcommands.containsKey(args[0]));
+    }
+
+    private String noCommand(String... args) {
+        String known = subcommands.entrySet().stream().filter(each -> !each.getValue().description().isEmpty())
+                .map(Map.Entry::getKey).collect(Collectors.joining(", "));
+        return (args.length == 0 ? "Missing command" : "There is no command '" + args[0] + "'") + ", only " + known;
     }
 
     private CommandSpec spec(String... args) {

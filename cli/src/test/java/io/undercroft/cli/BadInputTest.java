@@ -139,6 +139,13 @@ class BadInputTest {
         assertOneLine(Invocation.of((Object[]) (line.isEmpty() ? new String[0] : line.split(" "))), "--help");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"", "frobnicate"})
+    void withoutACommandThatThereIsTheCommandsAreNamed(String line) {
+        assertOneLine(Invocation.of((Object[]) (line.isEmpty() ? new String[0] : line.split(" "))), line, "only",
+                "convert, append, adopt", "--help");
+    }
+
     @Test
     void aReaderThatGoesAwayIsNoError() {
         Invocation ended = run(failing("Broken pipe"), "inspect", "--json", TRAINING.toString());

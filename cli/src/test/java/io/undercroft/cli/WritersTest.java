@@ -128,7 +128,7 @@ class WritersTest {
     @ParameterizedTest
     @CsvSource({"--chunk,5,power of two", "--chunk,5X,is no size", "--chunk,2G,power of two",
             "--sharing,most,by content",
-            "--at,x,is not a long"})
+            "--at,x,is no whole number"})
     void aBadOption(String option, String value, String words) throws IOException {
         assertRefused(Invocation.of("convert", TIED, folder.resolve("out.croft"), option, value), words);
     }

@@ -17,6 +17,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -57,7 +58,7 @@ final class Containers {
 
     /// Puts a value under a key that Python can hash.
     void put(Map<@Nullable Object, @Nullable Object> map, @Nullable Object key, @Nullable Object value) {
-        checkKey(map, key);
+        checkKey(map, map.keySet(), key);
         // Python tells NaNs apart, Java does not: the first entry would be lost.
         if (key instanceof Double real && real.isNaN() && map.containsKey(key)) {
             throw Refused.because("TORCH-KEY", "a dict has NaN as a key twice", "Use other keys");
@@ -67,7 +68,7 @@ final class Containers {
 
     /// Adds an element that Python can hash.
     void add(Set<@Nullable Object> set, @Nullable Object element) {
-        checkKey(set, element);
+        checkKey(set, set, element);
         set.add(element);
     }
 
@@ -110,17 +111,13 @@ final class Containers {
         });
     }
 
-    private void checkKey(Object container, @Nullable Object key) {
+    private void checkKey(Object container, Set<?> keys, @Nullable Object key) {
         switch (key) {
             case String text -> work(1 + text.length() / STRING_PIECE);
-            case Tuple tuple -> {
-                checkTuple(tuple);
-                countHash(container, tuple);
-            }
-            case Shape shape -> countHash(container, shape);
-            case Complex complex -> countHash(container, complex);
+            case Tuple tuple -> checkTuple(tuple);
             case null, default -> checkHashable(key);
         }
+        countHash(container, keys, key);
     }
 
     /// Looks into a tuple without recursion, and before its hash is asked for, which recurses.
@@ -151,9 +148,28 @@ final class Containers {
         }
     }
 
-    /// Java's hash of a list can be forged; keys of equal hashes that do not compare are searched one by one.
-    private void countHash(Object container, Object key) {
-        work(hashes.computeIfAbsent(container, _ -> new HashMap<>()).merge(key.hashCode(), 1, Integer::sum));
+    /// Hashes can be forged. Keys of equal ones are searched one by one, unless all are of one class that compares.
+    private void countHash(Object container, Set<?> keys, @Nullable Object key) {
+        Map<Integer, Integer> equal = hashes.get(container);
+        if (equal == null) {
+            if (compares(key) && (keys.isEmpty() || isOfSameClass(keys.iterator().next(), key))) {
+                return;
+            }
+            equal = new HashMap<>();
+            for (Object other : keys) {
+                equal.merge(Objects.hashCode(other), 1, Integer::sum);
+            }
+            hashes.put(container, equal);
+        }
+        work(equal.merge(Objects.hashCode(key), 1, Integer::sum));
+    }
+
+    private static boolean compares(@Nullable Object key) {
+        return key instanceof String || key instanceof Number;
+    }
+
+    private static boolean isOfSameClass(@Nullable Object one, @Nullable Object other) {
+        return one != null && other != null && one.getClass() == other.getClass();
     }
 
     private void work(long steps) {

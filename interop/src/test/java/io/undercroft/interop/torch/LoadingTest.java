@@ -2,9 +2,12 @@ package io.undercroft.interop.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.StateMismatchException;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.storage.Allocator;
@@ -16,10 +19,12 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -118,6 +123,74 @@ class LoadingTest {
             assertThat(c.loadInto(Map.of("model", live)).isExact()).isTrue();
             live.forEach((name, tensor) -> assertThat(tensor.contentEquals(c.tensor("model/" + name))).as(name)
                     .isTrue());
+        }
+    }
+
+    /// More than there is memory for; but for its ends it is a hole in the file.
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aFileOf70GibibytesOpensAndGivesItsEndsWithoutTheRest() throws IOException {
+        long numel = 70L << 28;
+        Path path = SparseZip.write(folder.resolve("sparse.pt"), numel);
+        assertThat(Files.size(path)).isGreaterThan(4 * numel);
+        assertTimeout(Duration.ofSeconds(5), () -> {
+            try (Checkpoint c = Checkpoint.open(path)) {
+                assertThat(c.rows("", 0, 2).toFloatArray()).containsExactly(1, 0);
+                assertThat(c.rows("", numel - 2, numel).toFloatArray()).containsExactly(0, 2);
+                assertThat(c.tensor("").getFloat(numel / 2)).isZero();
+                assertThat(c.tensor("").getFloat(numel - 1)).isEqualTo(2);
+                assertThat(residentKibibytes(path)).isBetween(4L, 16384L);
+            }
+        });
+    }
+
+    @Test
+    void recordsThatAreCompressedAreLoadedInAllWays() throws IOException {
+        int numel = 1 << 18;
+        Path path = TorchZips.write(folder.resolve("deflated.pt"), numel, ZipEntry.DEFLATED);
+        assertThat(Files.size(path)).isLessThan(numel);
+        Path plain = TorchZips.write(folder.resolve("plain.pt"), numel);
+        Map<String, TensorSpec> expected = Map.of("", new TensorSpec(DType.FLOAT32, Shape.of(numel)));
+        try (Checkpoint stored = Checkpoint.open(plain)) {
+            Tensor whole = stored.tensor("");
+            for (OpenOptions options : List.of(OPTIONS, OPTIONS.inMemory(), OPTIONS.only(""),
+                    OPTIONS.inMemory().only("").strict(expected))) {
+                try (Checkpoint c = Checkpoint.open(path, options)) {
+                    assertThat(c.rows("", 5, 99).contentEquals(whole.narrow(0, 5, 94))).isTrue();
+                    Tensor live = Tensor.zeros(DType.FLOAT32, numel);
+                    assertThat(c.loadInto(live).isExact()).isTrue();
+                    assertThat(live.contentEquals(whole)).isTrue();
+                    assertThat(c.tensor("").contentEquals(whole)).isTrue();
+                }
+            }
+            try (Checkpoint none = Checkpoint.open(path, OPTIONS.inMemory().only("other"))) {
+                assertThat(none.names()).isEmpty();
+                assertThat(((Tensor) none.state()).storage().isMeta()).isTrue();
+            }
+        }
+    }
+
+    /// A `.croft` file whose bytes stand in one of PyTorch.
+    @Test
+    void adoptedFilesAreLoadedInAllWays() throws IOException {
+        Path torch = Files.copy(TRAINING, folder.resolve("training.pt"));
+        Path croft = folder.resolve("training.croft");
+        try (Checkpoint source = Checkpoint.open(torch)) {
+            Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(torch));
+            OpenOptions below = OPTIONS.root(folder);
+            for (OpenOptions options : List.of(below, below.inMemory(), below.only("model/**").inMemory(),
+                    below.verification(ChecksumPolicy.NONE), below.inMemory().verification(ChecksumPolicy.EAGER))) {
+                try (Checkpoint c = Checkpoint.open(croft, options)) {
+                    assertThat(c.rows(WTE, 3, 5).contentEquals(source.tensor(WTE).narrow(0, 3, 2))).isTrue();
+                    c.names().forEach(name -> assertThat(c.tensor(name).contentEquals(source.tensor(name))).as(name)
+                            .isTrue());
+                    assertThat(c.tensor(WTE).storage()).isSameAs(c.tensor(HEAD).storage());
+                }
+            }
+            try (Checkpoint read = Checkpoint.open(croft, below.inMemory())) {
+                Files.delete(torch);
+                assertThat(read.tensor(HEAD).contentEquals(source.tensor(HEAD))).isTrue();
+            }
         }
     }
 

@@ -49,6 +49,16 @@ final class PickleBuilder {
         return u32(value);
     }
 
+    /// A number of up to 64 bits.
+    PickleBuilder integer(long value) {
+        if (value == (int) value) {
+            return integer((int) value);
+        }
+        bytes(0x8a, Long.BYTES);
+        out.writeBytes(ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN).putLong(value).array());
+        return this;
+    }
+
     PickleBuilder put(int slot) {
         bytes('r');
         return u32(slot);
@@ -60,13 +70,13 @@ final class PickleBuilder {
     }
 
     /// A float storage of so many elements.
-    PickleBuilder storage(String key, int numel) {
+    PickleBuilder storage(String key, long numel) {
         ops("(").text("storage").global("torch", "FloatStorage").text(key).text("cpu").integer(numel);
         return ops("tQ");
     }
 
     /// A one-dimensional tensor of all elements of a float storage.
-    PickleBuilder tensor(String key, int numel) {
+    PickleBuilder tensor(String key, long numel) {
         global("torch._utils", "_rebuild_tensor_v2").ops("(").storage(key, numel).integer(0);
         integer(numel).bytes(0x85).integer(1).bytes(0x85, 0x89);
         return global("collections", "OrderedDict").ops(")RtR");

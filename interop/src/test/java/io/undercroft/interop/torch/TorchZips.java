@@ -18,10 +18,17 @@ final class TorchZips {
     ///
     /// @return the file
     static Path write(Path path, int numel) throws IOException {
+        return write(path, numel, ZipEntry.STORED);
+    }
+
+    /// Writes such a tensor, in a record that is stored or deflated.
+    ///
+    /// @return the file
+    static Path write(Path path, int numel, int method) throws IOException {
         byte[] payload = new byte[Math.multiplyExact(4, numel)];
         Arrays.fill(payload, (byte) 7);
         try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(path))) {
-            store(zip, "weights/data/0", payload);
+            put(zip, "weights/data/0", payload, method);
             store(zip, "weights/data.pkl", new PickleBuilder().tensor("0", numel).stop());
             store(zip, "weights/byteorder", "little".getBytes(US_ASCII));
             store(zip, "weights/version", "3\n".getBytes(US_ASCII));
@@ -30,10 +37,14 @@ final class TorchZips {
     }
 
     private static void store(ZipOutputStream zip, String name, byte[] bytes) throws IOException {
+        put(zip, name, bytes, ZipEntry.STORED);
+    }
+
+    private static void put(ZipOutputStream zip, String name, byte[] bytes, int method) throws IOException {
         CRC32 crc = new CRC32();
         crc.update(bytes);
         ZipEntry entry = new ZipEntry(name);
-        entry.setMethod(ZipEntry.STORED);
+        entry.setMethod(method);
         entry.setSize(bytes.length);
         entry.setCrc(crc.getValue());
         zip.putNextEntry(entry);

@@ -340,6 +340,19 @@ class UnpicklerTest {
             assertThat(refusal(pickle.ops("u").stop()).what()).contains("slow");
         }
 
+        /// Strings alone, or numbers alone, Java would keep in a tree.
+        @Test
+        void numbersAmongStringsOfTheirHashAreRefused() {
+            PickleBuilder pickle = pickle().ops("}(");
+            int hash = "BB".repeat(14).hashCode();
+            for (int i = 0; i < 1 << 14; i++) {
+                String bits = Integer.toBinaryString(1 << 14 | i).substring(1);
+                pickle.text(bits.replace("0", "Aa").replace("1", "BB")).ops("N");
+                pickle.integer((i + 1L) << Integer.SIZE | Integer.toUnsignedLong((i + 1) ^ hash)).ops("N");
+            }
+            assertThat(refusal(pickle.ops("u").stop()).what()).contains("slow");
+        }
+
         @Test
         void manyHonestTupleKeysAreFine() {
             PickleBuilder pickle = pickle().ops("}(");
