@@ -30,6 +30,8 @@ public final class Main {
               --rounds N  counted rounds of each measurement
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
+    private static final List<String> NAMES = List.of("open", "eager", "save", "async", "delta", "stitch", "attach",
+            "storage");
 
     private String name = "";
     private Effort effort = Effort.FULL;
@@ -48,10 +50,14 @@ public final class Main {
         Deque<String> left = new ArrayDeque<>(List.of(arguments));
         var main = new Main(Path.of(left.removeFirst()));
         String python = left.removeFirst();
+        if (left.contains("--help") || left.contains("-h")) {
+            System.out.println(USAGE);
+            return;
+        }
         try {
             main.parse(left);
         } catch (IllegalArgumentException e) {
-            System.err.println(e.getMessage() + "\n\n" + USAGE);
+            System.err.println("benchmarks: " + e.getMessage());
             System.exit(2);
         }
         try {
@@ -68,18 +74,39 @@ public final class Main {
             switch (argument) {
                 case "--quick" -> effort = Effort.QUICK;
                 case "--dir" -> directory = Path.of(value(argument, left));
-                case "--rounds" -> rounds = Integer.parseInt(value(argument, left));
-                default -> name = argument;
+                case "--rounds" -> rounds = rounds(value(argument, left));
+                default -> takeName(argument);
             }
         }
-        if (!List.of("open", "eager", "save", "async", "delta", "stitch", "attach", "storage").contains(name)) {
-            throw new IllegalArgumentException(
-                    name.isEmpty() ? "which benchmark?" : "no benchmark is called '" + name + "'");
+        if (name.isEmpty()) {
+            throw new IllegalArgumentException("which benchmark? There are " + String.join(", ", NAMES));
         }
     }
 
+    private void takeName(String argument) {
+        if (argument.startsWith("-")) {
+            throw new IllegalArgumentException(
+                    "there is no option '" + argument + "'; there are --quick, --dir DIR and --rounds N");
+        }
+        if (!NAMES.contains(argument)) {
+            throw new IllegalArgumentException(
+                    "no benchmark is called '" + argument + "'; there are " + String.join(", ", NAMES));
+        }
+        if (!name.isEmpty()) {
+            throw new IllegalArgumentException("one benchmark at a time, not both " + name + " and " + argument);
+        }
+        name = argument;
+    }
+
+    private static int rounds(String text) {
+        if (!text.matches("[1-9]\\d{0,5}")) {
+            throw new IllegalArgumentException("--rounds is a number from 1 to 999999, not '" + text + "'");
+        }
+        return Integer.parseInt(text);
+    }
+
     private static String value(String option, Deque<String> left) {
-        if (left.isEmpty()) {
+        if (left.isEmpty() || left.getFirst().startsWith("--")) {
             throw new IllegalArgumentException(option + " needs a value");
         }
         return left.removeFirst();

@@ -26,6 +26,9 @@ final class Main {
               --quick      a part of it: less than a minute
               --seed N     the random choices of an earlier run; each run prints its own""";
 
+    private static final List<String> NAMES = List.of("laws", "objects", "bitflips", "truncations", "crashes", "scale",
+            "races", "soak", "kills", "cycles");
+
     private Main() {}
 
     /// Runs one proof and prints its report. Exits with 1 if it fails and with 2 if it is asked for wrongly.
@@ -40,27 +43,65 @@ final class Main {
             KillsProof.save(Path.of(arguments[1]));
             return;
         }
+        if (List.of(arguments).contains("--help") || List.of(arguments).contains("-h")) {
+            System.out.println(USAGE);
+            return;
+        }
+        try {
+            Report report = run(List.of(arguments));
+            report.print(System.out);
+            if (!report.met()) {
+                System.exit(1);
+            }
+        } catch (Misuse e) {
+            System.err.println("property-tests: " + e.getMessage());
+            System.exit(2);
+        }
+    }
+
+    /// What was asked for is not there.
+    private static final class Misuse extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Misuse(String message) {
+            super(message);
+        }
+    }
+
+    private static Report run(List<String> arguments) throws IOException, Misuse {
         Effort effort = Effort.FULL;
-        List<String> names = new ArrayList<>();
-        for (Iterator<String> left = List.of(arguments).iterator(); left.hasNext();) {
+        String name = "";
+        for (Iterator<String> left = arguments.iterator(); left.hasNext();) {
             String argument = left.next();
             switch (argument) {
                 case "--quick" -> effort = Effort.QUICK;
                 case "--seed" -> System.setProperty("seed", seed(left));
-                default -> names.add(argument);
+                default -> name = name(argument, name);
             }
         }
-        Report report = names.size() == 1 ? run(names.getFirst(), effort) : fail();
-        report.print(System.out);
-        if (!report.met()) {
-            System.exit(1);
+        if (name.isEmpty()) {
+            throw new Misuse("which proof? There are " + String.join(", ", NAMES));
         }
+        return run(name, effort);
     }
 
-    private static String seed(Iterator<String> left) {
+    private static String name(String argument, String before) throws Misuse {
+        if (argument.startsWith("-")) {
+            throw new Misuse("there is no option '" + argument + "'; there are --quick and --seed N");
+        }
+        if (!NAMES.contains(argument)) {
+            throw new Misuse("no proof is called '" + argument + "'; there are " + String.join(", ", NAMES));
+        }
+        if (!before.isEmpty()) {
+            throw new Misuse("one proof at a time, not both " + before + " and " + argument);
+        }
+        return argument;
+    }
+
+    private static String seed(Iterator<String> left) throws Misuse {
         String seed = left.hasNext() ? left.next() : "";
         if (!seed.matches("-?\\d{1,18}")) {
-            fail();
+            throw new Misuse("--seed is a whole number of at most 18 digits, not '" + seed + "'");
         }
         return seed;
     }
@@ -77,13 +118,7 @@ final class Main {
             case "soak" -> SoakProof.run(effort);
             case "kills" -> KillsProof.run(effort);
             case "cycles" -> CyclesProof.run(effort);
-            default -> fail();
+            default -> throw new IllegalArgumentException(name);
         };
-    }
-
-    private static Report fail() {
-        System.err.println(USAGE);
-        System.exit(2);
-        throw new IllegalStateException("unreachable");
     }
 }
