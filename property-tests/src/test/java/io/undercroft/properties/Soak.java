@@ -34,8 +34,9 @@ final class Soak {
     static final String STARTED = "processes started";
     static final String KILLED = "processes killed";
     static final String IN_THE_MIDDLE = "of them in the middle of something";
+    static final String ATTACHED = "done: attach";
     private static final int SIGKILL = 128 + 9;
-    /// So much longer it may take until there were enough kills.
+    /// So much longer it may take, on a machine that has much to do, until there were enough kills and something was attached.
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     /// A process is killed so many microseconds after it began something, at most: 2 to that.
     private static final int MOMENT_LOG2 = 16;
@@ -201,8 +202,13 @@ final class Soak {
     }
 
     private boolean isToGoOn(Duration passed) {
-        boolean isEnough = counts.getOrDefault(IN_THE_MIDDLE, new LongAdder()).sum() >= plan.kills();
+        boolean isEnough = counted(IN_THE_MIDDLE) >= plan.kills()
+                && counted(ATTACHED) > 0;
         return passed.compareTo(plan.time()) < 0 || (!isEnough && passed.compareTo(plan.time().plus(PATIENCE)) < 0);
+    }
+
+    private long counted(String what) {
+        return counts.getOrDefault(what, new LongAdder()).sum();
     }
 
     /// Has one process after the other.

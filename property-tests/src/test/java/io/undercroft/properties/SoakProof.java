@@ -17,7 +17,7 @@ final class SoakProof {
     private static final Pattern ORDINARY = Pattern.compile("refused (\\w+ (EXISTS|NOT_FOUND)|take NOT_MEMORY)");
 
     /// Without these it would prove nothing.
-    private static final List<String> NEEDED = List.of(Soak.STARTED, Soak.KILLED, Soak.IN_THE_MIDDLE, "done: attach",
+    private static final List<String> NEEDED = List.of(Soak.STARTED, Soak.KILLED, Soak.IN_THE_MIDDLE, Soak.ATTACHED,
             "done: publish", "done: swap", "done: take");
 
     private SoakProof() {}

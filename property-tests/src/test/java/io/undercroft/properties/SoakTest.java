@@ -23,7 +23,7 @@ class SoakTest {
         assertThat(outcome.gone()).isEmpty();
         assertThat(outcome.countAll("refused ")).isEqualTo(SoakProof.ordinaryRefusals(outcome));
         assertThat(outcome.count(Soak.IN_THE_MIDDLE)).isGreaterThanOrEqualTo(PLAN.kills());
-        assertThat(outcome.count("done: attach")).isPositive();
+        assertThat(outcome.count(Soak.ATTACHED)).isPositive();
     }
 
     @Test
