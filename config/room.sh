@@ -23,10 +23,12 @@ build_room() {
 }
 
 # start_room ROOM CLASSES MAIN ARGUMENT...   replaces this shell
+# Memory off the heap that nobody holds any more goes back when the garbage collector runs, which it does at the latest when
+# there would be more of it than room_memory.
 start_room() {
     local room=$1 classes=$2 main=$3
     shift 3
     exec "$java_home/bin/java" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow \
-        -XX:MaxDirectMemorySize=1024g -Dslf4j.internal.verbosity=ERROR \
+        -XX:MaxDirectMemorySize="${room_memory:-1024g}" -Dslf4j.internal.verbosity=ERROR \
         -cp "$repo/$room/target/$classes:$(<"$repo/$room/target/classpath")" "$main" "$@"
 }
