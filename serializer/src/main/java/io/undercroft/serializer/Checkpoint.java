@@ -16,6 +16,7 @@ import io.undercroft.serializer.internal.loading.InPlaceLoad;
 import io.undercroft.serializer.internal.loading.NearNames;
 import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.internal.writing.Exporter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Storage;
@@ -95,7 +96,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
     /// @throws NoSuchElementException if the options name a snapshot that it has not
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
-        return open(MappedFile.open(path, options.mapping()), Formats::of, options);
+        return open(MappedFile.open(path, options.mapping()), file -> Formats.of(file, options.format().orElse(null)),
+                options);
     }
 
     /// Opens a file of a set, with mappings out of a budget that it shares with the others.
@@ -206,6 +208,30 @@ public final class Checkpoint implements AutoCloseable {
         return new CroftWriter(Disk.system()).save(path, state, options);
     }
 
+    /// Writes a state as a file of another format, durably and atomically: the format that the name of the file ends in, for instance
+    /// `.safetensors`. To write a `.croft` file is to [save][#save(Path, Object)].
+    ///
+    /// @param path the file to make or replace
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @throws IOException if writing fails; nothing is left behind
+    /// @throws IllegalArgumentException if no format that can be written is known by the end of the name, or it cannot hold the
+    ///     state; the message has the path to what it cannot hold
+    public static void export(Path path, @Nullable Object state) throws IOException {
+        export(path, state, ExportOptions.defaults());
+    }
+
+    /// Writes a state as a file of another format, durably and atomically.
+    ///
+    /// @param path the file to make or replace
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options in which format, what else to write, and how
+    /// @throws IOException if writing fails; nothing is left behind
+    /// @throws IllegalArgumentException if the format is not known or cannot be written, or cannot hold the state; the message
+    ///     has the path to what it cannot hold
+    public static void export(Path path, @Nullable Object state, ExportOptions options) throws IOException {
+        new Exporter(Disk.system()).write(path, state, options);
+    }
+
     /// Says of which classes of the program objects stand in states that are to be saved and opened; see [StateClasses].
     ///
     /// ```java
@@ -274,6 +300,11 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IllegalArgumentException if it should be mapped shared: a damaged file is not written to
     public static Salvage salvage(Path path, OpenOptions options) throws IOException {
         return CroftSalvage.open(path, options);
+    }
+
+    /// {@return the formats that files can have: ours, and those of [CheckpointFormat] that `ServiceLoader` finds}
+    public static List<CheckpointFormat> formats() {
+        return Formats.all();
     }
 
     /// {@return the name of the file's format, for instance `croft` or `torch-zip`}

@@ -39,10 +39,15 @@ public final class OpenOptions {
     /// @param isInMemory whether bytes are read at once
     /// @param memory where to, or null for our own
     /// @param classes of what objects of the program may be
+    /// @param reading how the file is to be understood
     private record Selection(@Nullable Predicate<String> names, @Nullable Map<String, TensorSpec> expected,
-            boolean isInMemory, @Nullable Allocator memory, StateClasses classes) {
-        static final Selection ALL = new Selection(null, null, false, null, StateClasses.of());
+            boolean isInMemory, @Nullable Allocator memory, StateClasses classes, Reading reading) {
+        static final Selection ALL = new Selection(null, null, false, null, StateClasses.of(),
+                new Reading(null, Map.of()));
     }
+
+    /// What the file does not say itself.
+    private record Reading(@Nullable String format, Map<String, String> settings) {}
 
     private OpenOptions(MapMode mapping, UnaryOperator<Device> devices, OptionalLong snapshot, @Nullable Path root,
             Map<UUID, Path> bases, ChecksumPolicy verification, Selection selection) {
@@ -169,7 +174,8 @@ public final class OpenOptions {
     ///
     /// @return the changed options
     public OpenOptions inMemory() {
-        return with(new Selection(selection.names, selection.expected, true, null, selection.classes));
+        return with(new Selection(selection.names, selection.expected, true, null, selection.classes,
+                selection.reading));
     }
 
     /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of the caller's choice.
@@ -182,7 +188,8 @@ public final class OpenOptions {
             throw new IllegalArgumentException("bytes are read into memory of the CPU; storages are moved to "
                     + memory.device() + " with OpenOptions.devices, or with SharingCopy when they are open");
         }
-        return with(new Selection(selection.names, selection.expected, true, memory, selection.classes));
+        return with(new Selection(selection.names, selection.expected, true, memory, selection.classes,
+                selection.reading));
     }
 
     /// Loads some tensors only, those whose names match a pattern. To [Checkpoint#names] and the like the others are not there.
@@ -207,7 +214,8 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions only(Predicate<String> names) {
         return with(new Selection(Objects.requireNonNull(names, "names"), selection.expected,
-                selection.isInMemory, selection.memory, selection.classes));
+                selection.isInMemory, selection.memory, selection.classes,
+                selection.reading));
     }
 
     /// Refuses a file whose tensors are not those expected, by name, dtype and shape: none missing, none besides. Those that
@@ -217,7 +225,8 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions strict(Map<String, TensorSpec> expected) {
         Map<String, TensorSpec> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(expected));
-        return with(new Selection(selection.names, ordered, selection.isInMemory, selection.memory, selection.classes));
+        return with(new Selection(selection.names, ordered, selection.isInMemory, selection.memory, selection.classes,
+                selection.reading));
     }
 
     /// Says of which classes of the program objects may stand in the state, as they did when it was saved. By default of none.
@@ -226,7 +235,44 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions classes(StateClasses known) {
         return with(new Selection(selection.names, selection.expected, selection.isInMemory, selection.memory,
-                Objects.requireNonNull(known, "known")));
+                Objects.requireNonNull(known, "known"), selection.reading));
+    }
+
+    /// Says of which format the file is, for one that does not show it, or shows another. By default the formats are asked in turn.
+    ///
+    /// @param name the name of a format, for instance `torch7`; see [Checkpoint#format]
+    /// @return the changed options
+    public OpenOptions format(String name) {
+        return with(new Reading(Objects.requireNonNull(name, "name"), selection.reading.settings));
+    }
+
+    /// Tells a format what its files do not say themselves. Each format documents the names that it knows; others are ignored, as they
+    /// are for other formats.
+    ///
+    /// @param name the name of the format, a dot, and a name, for instance `torch7.longs`
+    /// @param value what the format documents, for instance `4`
+    /// @return the changed options
+    public OpenOptions setting(String name, String value) {
+        Map<String, String> more = new HashMap<>(selection.reading.settings);
+        more.put(Objects.requireNonNull(name, "name"), Objects.requireNonNull(value, "value"));
+        return with(new Reading(selection.reading.format, Map.copyOf(more)));
+    }
+
+    private OpenOptions with(Reading reading) {
+        return with(new Selection(selection.names, selection.expected, selection.isInMemory, selection.memory,
+                selection.classes, reading));
+    }
+
+    /// {@return the name of the format of the file, if that was said}
+    public Optional<String> format() {
+        return Optional.ofNullable(selection.reading.format);
+    }
+
+    /// {@return what was said to a format, if anything was}
+    ///
+    /// @param name the name of a setting
+    public Optional<String> setting(String name) {
+        return Optional.ofNullable(selection.reading.settings.get(name));
     }
 
     /// {@return of which classes of the program objects may stand in the state}

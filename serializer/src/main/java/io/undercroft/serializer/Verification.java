@@ -5,8 +5,8 @@ import java.util.List;
 /// What reading a whole file and comparing it with its checksums brought to light.
 ///
 /// @param damages what is damaged; empty if all that was read is well
-/// @param unverifiedExtents how many runs of bytes were not read, since they stand in other files and nobody said where these
-///     may be; see [OpenOptions#root(java.nio.file.Path)]
+/// @param unverifiedExtents how many runs of bytes were not compared, since they have no checksum, or stand in other files and nobody said
+///     where these may be; see [OpenOptions#root(java.nio.file.Path)]
 /// @param unverifiedBytes how many bytes these have
 public record Verification(List<Damage> damages, long unverifiedExtents, long unverifiedBytes) {
     /// Copies the list.

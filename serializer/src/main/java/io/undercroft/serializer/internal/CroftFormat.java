@@ -8,6 +8,8 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
+import java.util.List;
+import java.util.Set;
 import java.lang.foreign.MemorySegment;
 
 /// Our own format.
@@ -18,6 +20,17 @@ public final class CroftFormat implements CheckpointFormat {
     @Override
     public String name() {
         return "croft";
+    }
+
+    /// It is written otherwise, by [io.undercroft.serializer.Checkpoint#save].
+    @Override
+    public Set<Capability> capabilities() {
+        return Set.of(Capability.SAVE, Capability.SHARING, Capability.STATE, Capability.METADATA);
+    }
+
+    @Override
+    public List<String> suffixes() {
+        return List.of(".croft");
     }
 
     @Override

@@ -27,6 +27,8 @@ public final class TreeContents implements Contents {
     private final List<Storage> storages;
     private final Check check;
     private final Function<Storage, OptionalLong> places;
+    private final long unverifiedExtents;
+    private final long unverifiedBytes;
 
     /// How a format checks a file against its checksums.
     @FunctionalInterface
@@ -39,13 +41,16 @@ public final class TreeContents implements Contents {
     }
 
     private TreeContents(@Nullable Object state, Map<String, String> metadata, SequencedMap<String, Tensor> tensors,
-            List<Storage> storages, Check check, Function<Storage, OptionalLong> places) {
+            List<Storage> storages, Check check, Function<Storage, OptionalLong> places, long unverifiedExtents,
+            long unverifiedBytes) {
         this.state = state;
         this.metadata = metadata;
         this.tensors = tensors;
         this.storages = storages;
         this.check = check;
         this.places = places;
+        this.unverifiedExtents = unverifiedExtents;
+        this.unverifiedBytes = unverifiedBytes;
     }
 
     /// Contents of a state tree.
@@ -58,7 +63,7 @@ public final class TreeContents implements Contents {
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check) {
         StateIndex index = index(state);
         return new TreeContents(state, metadata, index.tensors(), index.storages(), check,
-                _ -> OptionalLong.empty());
+                _ -> OptionalLong.empty(), 0, 0);
     }
 
     /// Leaves those tensors out that were not chosen, and the storages that only they stand on.
@@ -76,7 +81,8 @@ public final class TreeContents implements Contents {
             }
         });
         List<Storage> left = chosen.values().stream().map(Tensor::storage).distinct().toList();
-        return new TreeContents(state, metadata, Collections.unmodifiableSequencedMap(chosen), left, check, places);
+        return new TreeContents(state, metadata, Collections.unmodifiableSequencedMap(chosen), left, check, places,
+                unverifiedExtents, unverifiedBytes);
     }
 
     /// Tells where storages stand in the file.
@@ -84,7 +90,16 @@ public final class TreeContents implements Contents {
     /// @param offsets what [#placeOf] answers; may be asked by several threads
     /// @return the same contents, with places
     public TreeContents withPlaces(Function<Storage, OptionalLong> offsets) {
-        return new TreeContents(state, metadata, tensors, storages, check, offsets);
+        return new TreeContents(state, metadata, tensors, storages, check, offsets, unverifiedExtents, unverifiedBytes);
+    }
+
+    /// Tells how much of the file has no checksum, so that verifying it says so.
+    ///
+    /// @param extents how many runs of bytes
+    /// @param nbytes how many bytes these have
+    /// @return the same contents, with that
+    public TreeContents withUnverified(long extents, long nbytes) {
+        return new TreeContents(state, metadata, tensors, storages, check, places, extents, nbytes);
     }
 
     private static StateIndex index(@Nullable Object state) {
@@ -123,7 +138,7 @@ public final class TreeContents implements Contents {
 
     @Override
     public Verification verify() throws IOException {
-        return Verification.ofAll(check.run());
+        return new Verification(check.run(), unverifiedExtents, unverifiedBytes);
     }
 
     @Override

@@ -1,0 +1,110 @@
+package io.undercroft.serializer;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/// How a state is written as a file of another format: [Checkpoint#export(java.nio.file.Path, Object, ExportOptions)]. Immutable: each method
+/// with a parameter returns a changed copy.
+public final class ExportOptions {
+    private static final ExportOptions DEFAULTS = new ExportOptions(null, Map.of(), Map.of(), StateClasses.of(),
+            (_, _) -> {});
+
+    private final @Nullable String format;
+    private final Map<String, String> metadata;
+    private final Map<String, String> settings;
+    private final StateClasses classes;
+    private final SaveProgress progress;
+
+    private ExportOptions(@Nullable String format, Map<String, String> metadata, Map<String, String> settings,
+            StateClasses classes, SaveProgress progress) {
+        this.format = format;
+        this.metadata = metadata;
+        this.settings = settings;
+        this.classes = classes;
+        this.progress = progress;
+    }
+
+    /// {@return the format that the name of the file ends in, no metadata, no settings, no objects of the program}
+    public static ExportOptions defaults() {
+        return DEFAULTS;
+    }
+
+    /// Chooses the format, whatever the name of the file ends in.
+    ///
+    /// @param name the name of a format, for instance `safetensors`; see [Checkpoint#format]
+    /// @return the changed options
+    public ExportOptions format(String name) {
+        return new ExportOptions(Objects.requireNonNull(name, "name"), metadata, settings, classes, progress);
+    }
+
+    /// Adds free-form text about the file. A format that has no place for it leaves it out.
+    ///
+    /// @param text replaces what was set before; without nulls, kept in its order
+    /// @return the changed options
+    public ExportOptions metadata(Map<String, String> text) {
+        text.forEach((key, value) -> {
+            Objects.requireNonNull(key, "a key of the metadata is null");
+            Objects.requireNonNull(value, () -> "the metadata of " + key + " is null");
+        });
+        return new ExportOptions(format, Collections.unmodifiableMap(new LinkedHashMap<>(text)), settings, classes,
+                progress);
+    }
+
+    /// Tells a format how to write. Each format documents the names that it knows; others are ignored, as they are for other formats.
+    ///
+    /// @param name the name of the format, a dot, and a name, for instance `torch7.encoding`
+    /// @param value what the format documents, for instance `ascii`
+    /// @return the changed options
+    public ExportOptions setting(String name, String value) {
+        Map<String, String> more = new LinkedHashMap<>(settings);
+        more.put(Objects.requireNonNull(name, "name"), Objects.requireNonNull(value, "value"));
+        return new ExportOptions(format, metadata, Collections.unmodifiableMap(more), classes, progress);
+    }
+
+    /// Says of which classes of the program objects may stand in the state. Few formats have a place for such objects.
+    ///
+    /// @param known records, enums and other classes
+    /// @return the changed options
+    public ExportOptions classes(StateClasses known) {
+        return new ExportOptions(format, metadata, settings, Objects.requireNonNull(known, "known"), progress);
+    }
+
+    /// Names somebody to be told how far writing has come. The bytes of which it is told are those of the file.
+    ///
+    /// @param listener who is told
+    /// @return the changed options
+    public ExportOptions progress(SaveProgress listener) {
+        return new ExportOptions(format, metadata, settings, classes, Objects.requireNonNull(listener, "listener"));
+    }
+
+    /// {@return the name of the format, if that was said}
+    public Optional<String> format() {
+        return Optional.ofNullable(format);
+    }
+
+    /// {@return free-form text about the file}
+    public Map<String, String> metadata() {
+        return metadata;
+    }
+
+    /// {@return what was said to a format, if anything was}
+    ///
+    /// @param name the name of a setting
+    public Optional<String> setting(String name) {
+        return Optional.ofNullable(settings.get(name));
+    }
+
+    /// {@return of which classes of the program objects may stand in the state}
+    public StateClasses classes() {
+        return classes;
+    }
+
+    /// {@return who is told how far writing has come; somebody who does not listen if nobody was named}
+    public SaveProgress progress() {
+        return progress;
+    }
+}

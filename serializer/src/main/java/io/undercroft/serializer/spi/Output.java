@@ -1,0 +1,25 @@
+package io.undercroft.serializer.spi;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+
+/// A file that is written from its first byte to its last. Belongs to one thread.
+public interface Output {
+    /// {@return how many bytes were written so far}
+    long position();
+
+    /// Writes bytes. They are copied, so they may change as soon as this returns.
+    ///
+    /// @param bytes any segment of the CPU, of any size; also a mapping of a file, which may be cut meanwhile
+    /// @throws IOException if the disk is full or failing
+    void write(MemorySegment bytes) throws IOException;
+
+    /// Writes zeros up to the next multiple of a number of bytes.
+    ///
+    /// @param alignment a power of two
+    /// @throws IOException if the disk is full or failing
+    default void align(long alignment) throws IOException {
+        long gap = -position() & (alignment - 1);
+        write(MemorySegment.ofArray(new byte[Math.toIntExact(gap)]));
+    }
+}

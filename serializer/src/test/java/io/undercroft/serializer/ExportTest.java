@@ -1,0 +1,173 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ExportTest {
+    @TempDir
+    Path folder;
+
+    private Path file;
+
+    @BeforeEach
+    void nameTheFile() {
+        file = folder.resolve("some.raw");
+    }
+
+    private static Tensor few() {
+        return Tensor.of((byte) 1, (byte) 2, (byte) 3).view(DType.UINT8);
+    }
+
+    @Test
+    void aFormatThatSomebodyAddsIsOpenedAndWrittenByTheEndOfTheName() throws IOException {
+        Checkpoint.export(file, few());
+
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.format()).isEqualTo("raw");
+            assertThat(c.tensor("bytes").contentEquals(few())).isTrue();
+        }
+        assertThat(Checkpoint.formats()).extracting(CheckpointFormat::name).contains("croft", "raw");
+    }
+
+    @Test
+    void aFormatIsNamedWhereTheEndOfTheNameSaysNothing() throws IOException {
+        Path other = folder.resolve("some.bin");
+
+        assertThatThrownBy(() -> Checkpoint.export(other, few())).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("some.bin").hasMessageContaining("ExportOptions.format (raw)");
+        Checkpoint.export(other, few(), ExportOptions.defaults().format("raw"));
+
+        assertThat(other).hasSize(11);
+        assertThatThrownBy(() -> Checkpoint.open(other, OpenOptions.defaults().format("row")))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("row")
+                .hasMessageContaining("croft");
+    }
+
+    @Test
+    void aCroftFileIsSavedAndNotExported() {
+        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("a.croft"), few()))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("Checkpoint.save");
+    }
+
+    @Test
+    void aStateThatTheFormatCannotHoldLeavesTheFormerFile() throws IOException {
+        Checkpoint.export(file, few());
+
+        assertThatThrownBy(() -> Checkpoint.export(file, List.of(few())))
+                .isInstanceOf(IllegalArgumentException.class).hasMessage("state is no tensor of uint8");
+
+        assertThat(file).hasSize(11);
+        assertNothingElseIsIn(folder);
+    }
+
+    @Test
+    void bytesThatCannotBeReadLeaveTheFormerFile() throws IOException {
+        Checkpoint.export(file, few());
+        Arena arena = Arena.ofShared();
+        MemorySegment memory = arena.allocate(100);
+        Tensor gone = Tensor.of(Storage.allocate(100, _ -> Allocation.collected(memory)), DType.UINT8, 0,
+                Shape.of(100), 1);
+        arena.close();
+
+        assertThatThrownBy(() -> Checkpoint.export(file, gone)).isInstanceOf(IllegalStateException.class);
+
+        assertThat(file).hasSize(11);
+        assertNothingElseIsIn(folder);
+    }
+
+    @Test
+    void largeFilesGoThroughOneBlockAndProgressIsToldOfAllBytes() throws IOException {
+        Tensor large = Tensor.arange(DType.INT32, 5_000_000).view(DType.UINT8);
+        List<Long> told = new ArrayList<>();
+
+        Checkpoint.export(file, large, ExportOptions.defaults().progress((done, total) -> {
+            told.add(done);
+            assertThat(total).isEqualTo(8 + 20_000_000L);
+        }));
+
+        assertThat(told).isSorted().startsWith(0L).endsWith(20_000_008L).doesNotHaveDuplicates();
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.tensor("bytes").contentEquals(large)).isTrue();
+        }
+    }
+
+    @Test
+    void aListenerThatThrowsEndsTheExportAndLeavesNothing() throws IOException {
+        assertThatThrownBy(() -> Checkpoint.export(file, few(), ExportOptions.defaults().progress((done, _) -> {
+            if (done > 0) {
+                throw new IllegalStateException("enough");
+            }
+        }))).hasMessage("enough");
+
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void storagesOfAnotherFormatFollowTheOptions() throws IOException {
+        Checkpoint.export(file, few());
+        for (OpenOptions options : options().toList()) {
+            try (Checkpoint c = Checkpoint.open(file, options)) {
+                Tensor tensor = c.tensor("bytes");
+                assertThat(LongStream.range(0, 3).map(tensor::getLong)).containsExactly(
+                        options.setting("raw.reversed").isPresent() ? new Long[]{3L, 2L, 1L} : new Long[]{1L, 2L, 3L});
+            }
+        }
+        assertThat(Files.readAllBytes(file)).endsWith(1, 2, 3);
+    }
+
+    private static Stream<OpenOptions> options() {
+        OpenOptions defaults = OpenOptions.defaults();
+        return Stream.of(defaults, defaults.inMemory(), defaults.mapping(MapMode.READ_ONLY))
+                .flatMap(options -> Stream.of(options, options.setting("raw.reversed", "yes")));
+    }
+
+    @Test
+    void onMetaNothingIsReadAndOtherDevicesAreRefused() throws IOException {
+        Checkpoint.export(file, few());
+
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().onMeta())) {
+            assertThat(c.tensor("bytes").storage().isMeta()).isTrue();
+        }
+        assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().devices(_ -> Device.cuda(3))))
+                .isInstanceOf(FormatException.class).hasMessageContaining("cuda:3");
+    }
+
+    @Test
+    void whatFailsToBeDecodedNamesItsFile() throws IOException {
+        Checkpoint.export(file, Tensor.of((byte) 13).view(DType.UINT8));
+
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().setting("raw.reversed", "yes"))) {
+            Tensor tensor = c.tensor("bytes");
+            assertThatThrownBy(() -> tensor.getLong(0)).isInstanceOf(FormatException.class)
+                    .hasMessageContaining("some.raw").hasMessageContaining("unlucky");
+        }
+    }
+
+    private void assertNothingElseIsIn(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            assertThat(files).containsExactly(file);
+        }
+    }
+}
