@@ -80,7 +80,20 @@ public final class ZipDirectory {
         }
     }
 
-    /// Reads the directory of an archive that starts at the first byte of a file.
+    /// {@return whether a file is a zip archive without records}
+    ///
+    /// @param file any file
+    /// @throws IOException if reading fails
+    public static boolean isEmpty(MappedFile file) throws IOException {
+        if (file.size() != END_SIZE) {
+            return false;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            return Bytes.read(file, 0, Integer.BYTES, arena).i32(0) == END;
+        }
+    }
+
+    /// Reads the directory of an archive that ends with the file. Other bytes may stand before it.
     ///
     /// @param file the file; the directory keeps using it
     /// @return its directory
@@ -140,10 +153,40 @@ public final class ZipDirectory {
     /// @throws IOException if reading fails
     /// @throws FormatException if the record is damaged
     public MemorySegment read(ZipRecord record, Arena arena) throws IOException {
-        long data = dataOffset(record);
         MemorySegment bytes = arena.allocate(record.size(), ALIGNMENT);
-        new ZipStream(file, record, data).readInto(bytes);
+        read(record, bytes);
         return bytes;
+    }
+
+    /// Reads a record into memory that is there, as [#read(ZipRecord, Arena)].
+    ///
+    /// @param record a record of this directory
+    /// @param into its `size` bytes
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the record is damaged
+    public void read(ZipRecord record, MemorySegment into) throws IOException {
+        new ZipStream(file, record, dataOffset(record)).readInto(into);
+    }
+
+    /// {@return the first bytes of a record, uncompressed} Its checksum is not looked at.
+    ///
+    /// @param record a record of this directory
+    /// @param count how many bytes, at most as many as the record has
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the record is damaged
+    public byte[] first(ZipRecord record, int count) throws IOException {
+        return new ZipStream(file, record, dataOffset(record)).first(count);
+    }
+
+    /// Reads all but the first bytes of a record into memory, uncompressed, and compares the checksum of the whole record.
+    ///
+    /// @param record a record of this directory
+    /// @param skipped how many bytes are left out
+    /// @param target memory for exactly the rest
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the record is damaged
+    public void readBehind(ZipRecord record, int skipped, MemorySegment target) throws IOException {
+        new ZipStream(file, record, dataOffset(record)).readBehind(skipped, target);
     }
 
     /// Reads a whole record and compares its checksum (if it has one), in pieces, so that a record of any size needs
@@ -163,7 +206,7 @@ public final class ZipDirectory {
             if (directory.size() - position < ENTRY_SIZE || directory.i32(position) != ENTRY) {
                 throw damaged("ZIP-DIRECTORY", "no directory entry where one is due", end.directory + position);
             }
-            Entry entry = new Entry(directory, position, end.directory + position);
+            Entry entry = new Entry(directory, position, end);
             entries.add(entry.toRecord());
             position += entry.length();
         }
@@ -220,7 +263,8 @@ public final class ZipDirectory {
     /// @param directory offset of the directory in the file
     /// @param directorySize bytes in it
     /// @param count entries in it
-    private record End(long directory, long directorySize, long count) {
+    /// @param base where in the file the archive starts: its offsets count from there
+    private record End(long directory, long directorySize, long count, long base) {
         static End find(MappedFile file, Arena arena) throws IOException {
             long tailSize = Math.min(file.size(), END_SIZE + LONGEST_COMMENT);
             long tailStart = file.size() - tailSize;
@@ -235,7 +279,7 @@ public final class ZipDirectory {
         }
 
         private static End read(MappedFile file, Bytes tail, long at, long position, Arena arena) throws IOException {
-            End plain = new End(tail.u32(at + 16), tail.u32(at + 12), tail.u16(at + 10));
+            End plain = new End(tail.u32(at + 16), tail.u32(at + 12), tail.u16(at + 10), 0);
             if (tail.u16(at + 4) != 0 && tail.u16(at + 4) != 0xFFFF) {
                 throw damaged("ZIP-DISKS", "the archive is one part of several", position);
             }
@@ -249,16 +293,24 @@ public final class ZipDirectory {
             return plain.checkedBefore(position);
         }
 
-        private static End zip64(MappedFile file, End plain, long at, long locator, Arena arena) throws IOException {
-            if (at < 0 || at > locator - ZIP64_END_SIZE) {
+        /// @param said where the record is, from the start of the archive
+        private static End zip64(MappedFile file, End plain, long said, long locator, Arena arena)
+                throws IOException {
+            // Nothing stands between the two, and the archive may start later than the file.
+            long at = locator - ZIP64_END_SIZE;
+            if (said < 0 || said > at) {
                 throw damaged("ZIP-END", "the Zip64 end record lies outside the archive", locator);
             }
             Bytes bytes = Bytes.read(file, at, ZIP64_END_SIZE, arena);
-            End wide = new End(bytes.i64(48), bytes.i64(40), bytes.i64(32));
+            End wide = new End(bytes.i64(48), bytes.i64(40), bytes.i64(32), 0);
             if (bytes.i32(0) != ZIP64_END || !wide.agreesWith(plain)) {
                 throw damaged("ZIP-END", "the two end records of the zip directory contradict each other", at);
             }
-            return wide.checkedBefore(at);
+            End end = wide.checkedBefore(at);
+            if (end.base != at - said) {
+                throw damaged("ZIP-END", "the two end records of the zip directory contradict each other", at);
+            }
+            return end;
         }
 
         private boolean agreesWith(End plain) {
@@ -275,7 +327,9 @@ public final class ZipDirectory {
                 throw new FormatException("ZIP-DIRECTORY", "the zip directory takes " + directorySize + " bytes", end,
                         "Directories up to " + LARGEST_DIRECTORY + " bytes can be read; split the archive");
             }
-            return this;
+            // The directory ends where its end record starts. What it says less, stands before the archive.
+            long start = end - directorySize;
+            return new End(start, directorySize, count, start - directory);
         }
     }
 
@@ -284,11 +338,13 @@ public final class ZipDirectory {
         private final Bytes bytes;
         private final long at;
         private final long position;
+        private final long base;
 
-        Entry(Bytes bytes, long at, long position) {
+        Entry(Bytes bytes, long at, End end) {
             this.bytes = bytes;
             this.at = at;
-            this.position = position;
+            this.position = end.directory + at;
+            this.base = end.base;
             if (length() > bytes.size() - at) {
                 throw damaged("ZIP-DIRECTORY", "the last directory entry is cut off", position);
             }
@@ -309,6 +365,11 @@ public final class ZipDirectory {
             compressedSize = compressedSize == 0xFFFFFFFFL ? wide.next() : compressedSize;
             header = header == 0xFFFFFFFFL ? wide.next() : header;
             checkSizes(name, compressedSize, size);
+            if (header < 0 || header > position - base) {
+                throw damaged("ZIP-OVERLAP", "record " + FormatException.quote(name) + " lies outside the archive",
+                        position);
+            }
+            header += base;
             return new ZipRecord(name, method(), bytes.i32(at + 16), compressedSize, size, header, header);
         }
 

@@ -7,7 +7,7 @@ package io.undercroft.interop.internal;
 /// @param crc CRC-32 of the uncompressed bytes; 0 where the writer did not compute it
 /// @param compressedSize bytes that it takes in the archive
 /// @param size bytes when uncompressed
-/// @param header where its local header starts, in bytes from the start of the archive
+/// @param header where its local header starts, in bytes from the start of the file
 /// @param limit where the next record or the directory starts
 public record ZipRecord(String name, int method, int crc, long compressedSize, long size, long header, long limit) {
     /// Not compressed: the record can be mapped where it lies.

@@ -34,15 +34,52 @@ final class ZipStream {
     ///
     /// @param target memory of exactly the record's size
     void readInto(MemorySegment target) throws IOException {
+        readBehind(0, target);
+    }
+
+    /// Reads what stands behind the first bytes of the record into memory, and compares the checksum of all of it.
+    ///
+    /// @param skipped how many bytes are left out
+    /// @param target memory of exactly the size of the rest
+    void readBehind(int skipped, MemorySegment target) throws IOException {
         CRC32 crc = new CRC32();
-        long[] filled = {0};
+        long[] seen = {0};
         read(bytes -> {
             MemorySegment piece = MemorySegment.ofBuffer(bytes);
-            MemorySegment.copy(piece, 0, target, filled[0], piece.byteSize());
-            filled[0] += piece.byteSize();
+            long from = Math.clamp(skipped - seen[0], 0, piece.byteSize());
+            MemorySegment.copy(piece, from, target, Math.max(0, seen[0] - skipped), piece.byteSize() - from);
+            seen[0] += piece.byteSize();
             crc.update(bytes);
         });
         compare(crc);
+    }
+
+    /// {@return the first bytes of the record} Its checksum is not looked at.
+    ///
+    /// @param count how many; the record has at least as many
+    byte[] first(int count) throws IOException {
+        byte[] first = new byte[count];
+        if (record.isStored()) {
+            file.read(data, MemorySegment.ofArray(first));
+            return first;
+        }
+        try (Arena arena = Arena.ofConfined(); Inflater inflater = new Inflater(true)) {
+            ByteBuffer input = arena.allocate(CHUNK).asByteBuffer().limit(0);
+            for (int done = 0; done < count;) {
+                if (inflater.needsInput()) {
+                    refill(input, inflater);
+                }
+                int more = inflater.inflate(first, done, count - done);
+                boolean ended = inflater.finished() && done + more < count;
+                if (ended || (more == 0 && inflater.needsDictionary())) {
+                    throw corrupt();
+                }
+                done += more;
+            }
+            return first;
+        } catch (DataFormatException e) {
+            throw corrupt();
+        }
     }
 
     /// Reads the record and compares its checksum.

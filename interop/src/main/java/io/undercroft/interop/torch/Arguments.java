@@ -122,11 +122,7 @@ final class Arguments {
     }
 
     Shape shape(int index) {
-        try {
-            return Shape.of(integers(index));
-        } catch (IllegalArgumentException e) {
-            throw Refused.because("TORCH-TENSOR", String.valueOf(e.getMessage()), Refused.DAMAGED);
-        }
+        return Rebuild.shape(integers(index));
     }
 
     /// {@return why an argument is refused}

@@ -9,11 +9,16 @@ record ForeignClass(String name) {
 
     static ForeignClass of(String module, String name) {
         String full = module + "." + name;
-        boolean plain = full.length() <= LONGEST && full.codePoints().allMatch(ForeignClass::isPlain);
-        if (!plain) {
+        if (!isName(full)) {
             throw Refused.global(full);
         }
         return new ForeignClass(full);
+    }
+
+    /// {@return whether a text may be the full name of a class}
+    static boolean isName(String full) {
+        return full.length() <= LONGEST && full.indexOf('.') > 0 && !full.endsWith(".")
+                && full.codePoints().allMatch(ForeignClass::isPlain);
     }
 
     private static boolean isPlain(int c) {

@@ -15,6 +15,9 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// Everything that a pickle may name: the whole of it, by name. It follows the list that
@@ -25,9 +28,22 @@ import org.jspecify.annotations.Nullable;
 final class Globals {
     static final String BYTEARRAY = "builtins.bytearray";
     static final String FROZENSET = "builtins.frozenset";
+    static final String SET = "builtins.set";
+    static final String COMPLEX = "builtins.complex";
+    static final String ENCODE = "_codecs.encode";
+    static final String ORDERED_DICT = "collections.OrderedDict";
+    static final String COUNTER = "collections.Counter";
+    static final String DEFAULT_DICT = "collections.defaultdict";
+    static final String SIZE = "torch.Size";
+    static final String DEVICE = "torch.device";
+    static final String LAYOUT = "torch.serialization._get_layout";
+    static final String DEFAULT_FACTORY = "default_factory";
+
+    /// How Python 3 calls what Python 2 called otherwise; protocol 2 writes the old names.
+    private static final Map<String, String> RENAMED = Map.of("long", "int", "unicode", "str");
 
     /// The one function before whose second argument an unknown name is let through, as a label.
-    static final PickleFunction REBUILD_FROM_TYPE = new PickleFunction("torch._tensor._rebuild_from_type_v2",
+    static final PickleFunction REBUILD_FROM_TYPE = new PickleFunction(Rebuild.FROM_TYPE,
             Rebuild::fromType);
 
     private static final List<String> STORAGE_CLASSES = List.of("Double", "Float", "Half", "Long", "Int", "Short",
@@ -44,13 +60,36 @@ final class Globals {
     /// The classes that a `defaultdict` makes its values with.
     private static final List<String> FACTORIES = List.of("list", "dict", "int", "float", "str", "bool", "tuple");
 
+    /// The class of storages whose elements are bytes.
+    static final StorageClass UNTYPED = new StorageClass("torch.storage.UntypedStorage", null);
+
+    private static final Map<DType, StorageClass> STORAGES_BY_DTYPE = STORAGE_CLASSES.stream()
+            .map(name -> new StorageClass("torch." + name + "Storage", DType.of(name)))
+            .collect(Collectors.toUnmodifiableMap(type -> Objects.requireNonNull(type.dtype()), Function.identity()));
     private static final Map<String, Object> TABLE = table();
 
     private Globals() {}
 
     /// {@return what a name stands for, or null if it is not in the table}
     static @Nullable Object find(String module, String name) {
-        return TABLE.get((module.equals("__builtin__") ? "builtins" : module) + "." + name);
+        return module.equals("__builtin__")
+                ? TABLE.get("builtins." + RENAMED.getOrDefault(name, name))
+                : TABLE.get(module + "." + name);
+    }
+
+    /// {@return the storage class of an element type, or null if it has none}
+    static @Nullable StorageClass storageClass(DType dtype) {
+        return STORAGES_BY_DTYPE.get(dtype);
+    }
+
+    /// {@return whether a constant is the name of a layout, which PyTorch looks up by a function}
+    static boolean isLayout(Symbol symbol) {
+        return symbol.name().startsWith("torch.") && LAYOUTS.contains(symbol.name().substring("torch.".length()));
+    }
+
+    /// {@return whether a constant is known by its own name}
+    static boolean isConstant(Symbol symbol) {
+        return symbol.equals(TABLE.get(symbol.name()));
     }
 
     private static Map<String, Object> table() {
@@ -63,31 +102,29 @@ final class Globals {
     }
 
     private static void addPython(Map<String, Object> table) {
-        function(table, "collections.OrderedDict", Globals::orderedDict);
-        function(table, "collections.Counter", Globals::counter);
-        function(table, "collections.defaultdict", Globals::defaultDict);
-        function(table, "builtins.set", Globals::set);
+        function(table, ORDERED_DICT, Globals::orderedDict);
+        function(table, COUNTER, Globals::counter);
+        function(table, DEFAULT_DICT, Globals::defaultDict);
+        function(table, SET, Globals::set);
         function(table, FROZENSET, arguments -> new Typed(FROZENSET, set(arguments)));
         function(table, "builtins.bytes", Globals::bytes);
         function(table, BYTEARRAY, arguments -> new Typed(BYTEARRAY, bytes(arguments)));
-        function(table, "builtins.complex", Globals::complex);
-        function(table, "_codecs.encode", Globals::bytes);
+        function(table, COMPLEX, Globals::complex);
+        function(table, ENCODE, Globals::bytes);
         FACTORIES.forEach(name -> table.put("builtins." + name, new Symbol("builtins." + name)));
     }
 
     private static void addConstants(Map<String, Object> table) {
         DType.values().forEach(dtype -> table.put(dtype.toString(), dtype));
         SYMBOLS.forEach(name -> table.put("torch." + name, new Symbol("torch." + name)));
-        function(table, "torch.serialization._get_layout", Globals::layout);
-        function(table, "torch.Size", arguments -> sized(arguments, 1).shape(0));
-        function(table, "torch.device", Globals::device);
+        function(table, LAYOUT, Globals::layout);
+        function(table, SIZE, arguments -> sized(arguments, 1).shape(0));
+        function(table, DEVICE, Globals::device);
     }
 
     private static void addStorages(Map<String, Object> table) {
-        for (String name : STORAGE_CLASSES) {
-            table.put("torch." + name + "Storage", new StorageClass("torch." + name + "Storage", DType.of(name)));
-        }
-        table.put("torch.storage.UntypedStorage", new StorageClass("torch.storage.UntypedStorage", null));
+        STORAGES_BY_DTYPE.values().forEach(type -> table.put(type.name(), type));
+        table.put(UNTYPED.name(), UNTYPED);
     }
 
     private static void addTensors(Map<String, Object> table) {
@@ -96,14 +133,14 @@ final class Globals {
             function(table, "torch." + name + "Tensor", arguments -> blank(arguments, DType.of(name)));
         }
         function(table, "torch._utils._rebuild_tensor", arguments -> Rebuild.tensor(sized(arguments, 4)));
-        function(table, "torch._utils._rebuild_tensor_v2", Rebuild::tensorV2);
-        function(table, "torch._utils._rebuild_tensor_v3", Rebuild::tensorV3);
-        function(table, "torch._utils._rebuild_meta_tensor_no_storage", Rebuild::meta);
-        function(table, "torch._utils._rebuild_qtensor", Rebuild::quantized);
-        function(table, "torch._utils._rebuild_sparse_tensor", Rebuild::sparse);
-        function(table, "torch._utils._rebuild_nested_tensor", Rebuild::nested);
-        function(table, "torch._utils._rebuild_parameter", Rebuild::parameter);
-        function(table, "torch._utils._rebuild_parameter_with_state", Rebuild::parameterWithState);
+        function(table, Rebuild.TENSOR_V2, Rebuild::tensorV2);
+        function(table, Rebuild.TENSOR_V3, Rebuild::tensorV3);
+        function(table, Rebuild.META, Rebuild::meta);
+        function(table, Rebuild.QUANTIZED, Rebuild::quantized);
+        function(table, Rebuild.SPARSE, Rebuild::sparse);
+        function(table, Rebuild.NESTED, Rebuild::nested);
+        function(table, Rebuild.MAKE_PARAMETER, Rebuild::parameter);
+        function(table, Rebuild.MAKE_PARAMETER_WITH_STATE, Rebuild::parameterWithState);
         function(table, Rebuild.PARAMETER, Rebuild::parameterClass);
         table.put(REBUILD_FROM_TYPE.name(), REBUILD_FROM_TYPE);
     }
@@ -121,7 +158,7 @@ final class Globals {
 
     private static TypedMap orderedDict(Arguments arguments) {
         arguments.requireSize(0, 1);
-        TypedMap map = new TypedMap("collections.OrderedDict");
+        TypedMap map = new TypedMap(ORDERED_DICT);
         if (arguments.size() == 1) {
             List<?> pairs = arguments.list(0);
             arguments.containers().charge(pairs.size());
@@ -137,7 +174,7 @@ final class Globals {
 
     private static TypedMap counter(Arguments arguments) {
         arguments.requireSize(0, 1);
-        TypedMap map = new TypedMap("collections.Counter");
+        TypedMap map = new TypedMap(COUNTER);
         if (arguments.size() == 1) {
             copy(arguments.map(0), map, arguments.containers());
         }
@@ -146,14 +183,14 @@ final class Globals {
 
     private static TypedMap defaultDict(Arguments arguments) {
         arguments.requireSize(0, 2);
-        TypedMap map = new TypedMap("collections.defaultdict");
+        TypedMap map = new TypedMap(DEFAULT_DICT);
         Object factory = switch (arguments.get(0)) {
             case null -> null;
             case Symbol symbol -> symbol;
-            case PickleFunction function when function.name().equals("builtins.set") -> new Symbol(function.name());
+            case PickleFunction function when function.name().equals(SET) -> new Symbol(function.name());
             default -> throw arguments.wrong(0, "a class of Python's own");
         };
-        map.attributes().put("default_factory", factory);
+        map.attributes().put(DEFAULT_FACTORY, factory);
         if (arguments.size() == 2) {
             copy(arguments.map(1), map, arguments.containers());
         }
@@ -202,9 +239,9 @@ final class Globals {
     // ---- PyTorch's constants ----
 
     private static Symbol layout(Arguments arguments) {
-        String name = sized(arguments, 1).string(0);
-        if (name.startsWith("torch.") && LAYOUTS.contains(name.substring("torch.".length()))) {
-            return new Symbol(name);
+        Symbol layout = new Symbol(sized(arguments, 1).string(0));
+        if (isLayout(layout)) {
+            return layout;
         }
         throw arguments.wrong(0, "the name of a layout");
     }

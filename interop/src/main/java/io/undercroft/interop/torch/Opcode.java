@@ -32,6 +32,11 @@ enum Opcode {
         this.code = code;
     }
 
+    /// {@return the byte that stands for it in a pickle}
+    int code() {
+        return code;
+    }
+
     /// {@return the opcode of an unsigned byte}
     ///
     /// @throws Refused if there is none

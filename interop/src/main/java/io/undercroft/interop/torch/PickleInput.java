@@ -17,7 +17,8 @@ final class PickleInput {
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfDouble BIG_DOUBLE = ValueLayout.JAVA_DOUBLE_UNALIGNED
             .withOrder(ByteOrder.BIG_ENDIAN);
-    private static final int LONGEST_LINE = 256;
+    /// The longest line of text that is read, in bytes.
+    static final int LONGEST_LINE = 256;
 
     private final MemorySegment bytes;
     private final long size;

@@ -20,9 +20,23 @@ import org.jspecify.annotations.Nullable;
 final class Rebuild {
     static final String TENSOR = "torch.Tensor";
     static final String PARAMETER = "torch.nn.parameter.Parameter";
+    /// The type of the node that stands for a nested tensor.
+    static final String NESTED_TYPE = "torch.nested";
+    static final List<String> NESTED_PARTS = List.of("buffer", "sizes", "strides", "storage_offsets");
+
+    // The functions by their names.
+    static final String TENSOR_V2 = "torch._utils._rebuild_tensor_v2";
+    static final String TENSOR_V3 = "torch._utils._rebuild_tensor_v3";
+    static final String META = "torch._utils._rebuild_meta_tensor_no_storage";
+    static final String QUANTIZED = "torch._utils._rebuild_qtensor";
+    static final String SPARSE = "torch._utils._rebuild_sparse_tensor";
+    static final String NESTED = "torch._utils._rebuild_nested_tensor";
+    static final String MAKE_PARAMETER = "torch._utils._rebuild_parameter";
+    static final String MAKE_PARAMETER_WITH_STATE = "torch._utils._rebuild_parameter_with_state";
+    static final String FROM_TYPE = "torch._tensor._rebuild_from_type_v2";
 
     /// The parts of a compressed sparse tensor, in the order in which they are pickled.
-    private static final Map<String, List<String>> SPARSE_PARTS = Map.of(
+    static final Map<String, List<String>> SPARSE_PARTS = Map.of(
             "torch.sparse_coo", List.of("indices", "values", "size", "is_coalesced"),
             "torch.sparse_csr", List.of("crow_indices", "col_indices", "values", "size"),
             "torch.sparse_csc", List.of("ccol_indices", "row_indices", "values", "size"),
@@ -111,11 +125,10 @@ final class Rebuild {
     /// `(buffer, sizes, strides, storage_offsets)`
     static TypedMap nested(Arguments arguments) {
         arguments.requireSize(4, 4);
-        TypedMap map = new TypedMap("torch.nested");
-        map.put("buffer", arguments.tensor(0));
-        map.put("sizes", arguments.tensor(1));
-        map.put("strides", arguments.tensor(2));
-        map.put("storage_offsets", arguments.tensor(3));
+        TypedMap map = new TypedMap(NESTED_TYPE);
+        for (int i = 0; i < NESTED_PARTS.size(); i++) {
+            map.put(NESTED_PARTS.get(i), arguments.tensor(i));
+        }
         return map;
     }
 
@@ -206,12 +219,26 @@ final class Rebuild {
         return checked(storage, dtype, arguments.integer(1), arguments.shape(2), arguments.integers(3));
     }
 
-    private static Tensor checked(Storage storage, DType dtype, long offset, Shape shape, long[] stride) {
+    /// {@return a tensor that lies inside its storage}
+    ///
+    /// @throws Refused if it would not
+    static Tensor checked(Storage storage, DType dtype, long offset, Shape shape, long[] stride) {
         try {
             return Tensor.of(storage, dtype, offset, shape, stride);
         } catch (IllegalArgumentException e) {
             throw Refused.because("TORCH-TENSOR", "a tensor does not fit its storage: " + e.getMessage(),
                     Refused.DAMAGED);
+        }
+    }
+
+    /// {@return a shape}
+    ///
+    /// @throws Refused if a size is negative, or there are too many
+    static Shape shape(long... sizes) {
+        try {
+            return Shape.of(sizes);
+        } catch (IllegalArgumentException e) {
+            throw Refused.because("TORCH-TENSOR", String.valueOf(e.getMessage()), Refused.DAMAGED);
         }
     }
 

@@ -8,9 +8,14 @@ import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// What `torch.save` wrote before PyTorch 1.6: a stream of pickles. It is recognised, and refused with a way to convert
-/// it.
+/// What `torch.save` wrote before PyTorch 1.6, and still writes when told so: a stream of pickles, and the storages behind
+/// them, which nothing aligns. Those that happen to be aligned for their elements are mapped; the others are copied when they
+/// are first touched. There are no checksums, so [Contents#verify] says that nothing was verified.
+///
+/// A file may hold several saves, one after the other. Then the first one is opened, as by `torch.load`; with
+/// [OpenOptions#setting] `torch-legacy.save` another one, counted from 1.
 public final class TorchLegacyFormat implements CheckpointFormat {
+    private static final String SAVE = "torch-legacy.save";
     /// Protocol 2, the ten-byte integer 0x1950a86a20f9469cfc6c, STOP.
     private static final byte[] MAGIC = {
             (byte) 0x80, 2, (byte) 0x8a, 10, 0x6c, (byte) 0xfc, (byte) 0x9c, 0x46, (byte) 0xf9, 0x20, 0x6a, (byte) 0xa8,
@@ -35,11 +40,27 @@ public final class TorchLegacyFormat implements CheckpointFormat {
         return start.mismatch(MemorySegment.ofArray(MAGIC)) < 0;
     }
 
-    /// Refuses the file.
+    /// Opens the first save of the file, or that which the setting names.
     @Override
-    public Contents open(MappedFile file, OpenOptions options) {
-        throw new FormatException("TORCH-UNSUPPORTED",
-                "a file that PyTorch wrote before version 1.6, or without its zip format", 0,
-                "Only the zip format is read so far; in Python, torch.load it and torch.save it again");
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        long left = number(options);
+        LegacySave save = LegacySave.at(file, 0);
+        while (--left > 0) {
+            if (save.end() == file.size()) {
+                throw new FormatException("TORCH-SAVE", "the file has " + (number(options) - left) + " saves",
+                        save.end(), "Ask for one of these with the setting " + SAVE);
+            }
+            save = LegacySave.at(file, save.end());
+        }
+        return save.open(options);
+    }
+
+    private static long number(OpenOptions options) {
+        String number = options.setting(SAVE).orElse("1");
+        if (!number.matches("[1-9]\\d{0,8}")) {
+            throw new IllegalArgumentException(
+                    "the setting " + SAVE + " is a number from 1, not " + FormatException.quote(number));
+        }
+        return Long.parseLong(number);
     }
 }

@@ -1,22 +1,20 @@
 package io.undercroft.interop.torch;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
-import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.TreeContents;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 
-/// What `torch.save` wrote before PyTorch 0.1.12: a tar archive. It is recognised, and refused with a way to convert
-/// it.
+/// What `torch.save` wrote before PyTorch 0.1.12: a tar archive of storages, tensors and a pickle. There are no checksums of
+/// what it holds, so [Contents#verify] says that nothing was verified.
 public final class TorchTarFormat implements CheckpointFormat {
-    private static final int BLOCK = 512;
-    private static final int NAME_LENGTH = 100;
-    private static final int MAGIC_AT = 257;
     private static final Set<String> MEMBERS = Set.of("sys_info", "pickle", "tensors", "storages");
 
     /// For the service loader.
@@ -29,20 +27,21 @@ public final class TorchTarFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        if (file.size() < BLOCK) {
-            return false;
-        }
-        byte[] header = new byte[BLOCK];
-        file.read(0, MemorySegment.ofArray(header));
-        String text = new String(header, US_ASCII);
-        String name = text.substring(0, Math.clamp(text.indexOf(0), 0, NAME_LENGTH));
-        return text.startsWith("ustar", MAGIC_AT) && MEMBERS.contains(name.replaceFirst("^\\./", ""));
+        return TarDirectory.firstName(file).filter(MEMBERS::contains).isPresent();
     }
 
-    /// Refuses the file.
     @Override
-    public Contents open(MappedFile file, OpenOptions options) {
-        throw new FormatException("TORCH-UNSUPPORTED", "a tar archive that PyTorch wrote before version 0.1.12", 0,
-                "Only the zip format is read so far; in Python, torch.load it and torch.save it again");
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        TarDirectory tar = TarDirectory.read(file);
+        Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
+        Predicate<String> wanted = _ -> true;
+        if (options.isPartial()) {
+            TarSave sizes = new TarSave(file, tar, options.onMeta(), wanted, elements);
+            TreeContents names = TreeContents.of(sizes.read(), Map.of(), List::of).only(options);
+            wanted = sizes.storages().keys(names.storages())::contains;
+        }
+        Object state = new TarSave(file, tar, options, wanted, elements).read();
+        return TreeContents.of(state, Map.of(), List::of).withUnverified(1, file.size())
+                .withPlaces(elements::placeOf).only(options);
     }
 }

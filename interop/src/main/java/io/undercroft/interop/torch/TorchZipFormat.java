@@ -7,10 +7,13 @@ import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -18,8 +21,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -27,12 +33,17 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Opening reads the directory and the pickle; storages are mapped when they are first touched. The checksums of the
 /// pickle and the small records are compared on opening, those of the storages by [Contents#verify]. A writer that was
-/// told to compute none leaves them 0, and such records are not checked. (PyTorch compares no checksum at all.)
+/// told to compute none leaves them 0; such records are accepted, and verifying says how much was not verified. (PyTorch
+/// compares no checksum at all.)
+///
+/// A file may have other bytes before the archive, as when `torch.save` appends to a stream. Such a file is opened if
+/// [OpenOptions#format] names this format, as it could be anything.
 ///
 /// TorchScript archives, which hold a program, are recognised and refused.
 public final class TorchZipFormat implements CheckpointFormat {
     private static final String PICKLE = "/data.pkl";
-    private static final long LARGEST_PICKLE = 1L << 30;
+    /// No larger pickle is read or written, in bytes.
+    static final long LARGEST_PICKLE = 1L << 30;
     private static final long LARGEST_SMALL_RECORD = 64;
     private static final int NEWEST_VERSION = 10;
 
@@ -42,6 +53,31 @@ public final class TorchZipFormat implements CheckpointFormat {
     @Override
     public String name() {
         return "torch-zip";
+    }
+
+    /// {@return all but text about the file} Files are written as `torch.save` writes them, for
+    /// `torch.load(weights_only=True)`, with `mmap=True` or without. That function does not know all that a file may hold
+    /// which is read here: a `frozenset`, a `defaultdict` or a tensor of a class of the program's own is written as it was
+    /// read, and `torch.load` asks before it loads them.
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.of(Capability.SAVE, Capability.SHARING, Capability.STATE);
+    }
+
+    @Override
+    public List<String> suffixes() {
+        return List.of(".pt", ".pth", ".ckpt", "pytorch_model.bin");
+    }
+
+    /// Plans a file.
+    ///
+    /// Storages are written whole, also if the tensors on them need only a part. Storages on another device are written with
+    /// its name, and [mapped][OpenOptions#devices] when they are read. A storage on which tensors of several types stand
+    /// keeps that. Integers of all widths become Python's `int`, and floats its `float`; a tensor on the meta device keeps
+    /// its geometry only, as with PyTorch.
+    @Override
+    public Draft draft(@Nullable Object state, ExportOptions options) {
+        return new TorchArchive(TorchArchive.FOLDER, Pickle.of(state));
     }
 
     @Override
@@ -62,21 +98,57 @@ public final class TorchZipFormat implements CheckpointFormat {
         refuseTorchScript(zip, folder);
         checkVersion(zip, folder);
         ByteOrder order = byteOrder(zip, folder);
-        Predicate<String> wanted = options.isPartial()
-                ? chosenStorages(zip, pickle,
-                        new StorageTable(file, options.onMeta(), zip, folder + "/data/", order, _ -> true), options)
-                : _ -> true;
-        StorageTable storages = new StorageTable(file, options, zip, folder + "/data/", order, wanted);
-        return TreeContents.of(load(zip, pickle, storages), Map.of(), () -> verify(zip))
-                .withPlaces(storages::placeOf).only(options);
+        Elements elements = new Elements(file, options, order);
+        StorageTable storages = new StorageTable(options, wanted(zip, pickle, options),
+                entry -> open(zip, folder + "/data/", entry, elements));
+        return contents(load(zip, pickle, storages, elements.isForeign()), zip).withPlaces(elements::placeOf)
+                .only(options);
+    }
+
+    /// Records without a checksum count as not verified.
+    private static TreeContents contents(@Nullable Object state, ZipDirectory zip) {
+        List<ZipRecord> unverified = zip.records().stream().filter(record -> record.size() > 0 && !record.hasCrc())
+                .toList();
+        return TreeContents.of(state, Map.of(), () -> verify(zip)).withUnverified(unverified.size(),
+                unverified.stream().mapToLong(ZipRecord::size).sum());
     }
 
     /// Which storages are wanted is known only when all tensors have their names: so the pickle is read once before, without
     /// any bytes.
-    private static Predicate<String> chosenStorages(ZipDirectory zip, ZipRecord pickle, StorageTable blank,
-            OpenOptions options) throws IOException {
-        TreeContents names = TreeContents.of(load(zip, pickle, blank), Map.of(), List::of).only(options);
-        return blank.keys(names.storages())::contains;
+    private static Predicate<String> wanted(ZipDirectory zip, ZipRecord pickle, OpenOptions options)
+            throws IOException {
+        if (!options.isPartial()) {
+            return _ -> true;
+        }
+        StorageTable sizes = StorageTable.ofSizes();
+        TreeContents names = contents(load(zip, pickle, sizes, false), zip).only(options);
+        return sizes.keys(names.storages())::contains;
+    }
+
+    private static Storage open(ZipDirectory zip, String prefix, StorageTable.Entry entry, Elements elements) {
+        ZipRecord record = zip.find(prefix + checkedKey(entry)).orElseThrow(() -> entry.refused("has no record"));
+        if (record.size() != entry.nbytes()) {
+            throw entry.refused("of " + entry.nbytes() + " bytes has a record of " + record.size());
+        }
+        try {
+            // Asked now, so that a damaged archive is found when it is opened and not when it is used.
+            long data = zip.dataOffset(record);
+            OptionalLong place = record.isStored() ? OptionalLong.of(data) : OptionalLong.empty();
+            return elements.open(place, entry.nbytes(), entry::dtype, into -> zip.read(record, into));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String checkedKey(StorageTable.Entry entry) {
+        String key = entry.key();
+        boolean plain = !key.isEmpty()
+                && key.chars().allMatch(c -> (c < 0x80 && Character.isLetterOrDigit(c)) || c == '_' || c == '-');
+        if (!plain) {
+            throw Refused.because("TORCH-STORAGE", FormatException.quote(key) + " is no key of a storage",
+                    Refused.DAMAGED);
+        }
+        return key;
     }
 
     private static boolean hasPickle(MappedFile file) throws IOException {
@@ -159,12 +231,17 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
     }
 
-    private static @Nullable Object load(ZipDirectory zip, ZipRecord record, StorageTable storages) throws IOException {
+    private static @Nullable Object load(ZipDirectory zip, ZipRecord record, StorageTable storages, boolean isForeign)
+            throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pickle = zip.read(record, arena);
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
             Object state = new Unpickler(new PickleInput(pickle), storages::find).run(base);
-            StateCheck.check(state, tensor -> storages.use(tensor.storage(), tensor.dtype()));
+            StateCheck.check(state, tensor -> {
+                if (isForeign) {
+                    storages.use(tensor.storage(), tensor.dtype());
+                }
+            });
             return state;
         } catch (UncheckedIOException e) {
             throw e.getCause();

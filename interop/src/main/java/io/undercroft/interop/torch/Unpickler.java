@@ -28,7 +28,7 @@ final class Unpickler {
     private static final Object NONE = new Object();
 
     private final PickleInput in;
-    private final Function<@Nullable Object, Object> persistent;
+    private final Function<@Nullable Object, ? extends @Nullable Object> persistent;
     private final Containers containers;
 
     private @Nullable Object[] stack = new @Nullable Object[64];
@@ -41,7 +41,7 @@ final class Unpickler {
 
     /// @param in the pickle
     /// @param persistent gives what a persistent id refers to; throws [Refused]
-    Unpickler(PickleInput in, Function<@Nullable Object, Object> persistent) {
+    Unpickler(PickleInput in, Function<@Nullable Object, ? extends @Nullable Object> persistent) {
         this.in = in;
         this.persistent = persistent;
         this.containers = new Containers(in.size());

@@ -2,10 +2,12 @@
 ///
 /// Since version 1.6 PyTorch writes a zip archive: one *pickle*, a small program that builds the saved object, and one
 /// uncompressed record of raw bytes for every storage. The pickle names storages by *persistent ids*; tensors are made
-/// of a storage, an offset, sizes and strides. So this package has three parts:
+/// of a storage, an offset, sizes and strides. Before, it wrote pickles and storages one after the other, and at first a
+/// tar archive. So this package has these parts:
 ///
-/// - the archive, whose records are mapped where they lie ([TorchZipFormat]);
-/// - a machine that runs the pickle's opcodes on plain Java values (`Unpickler`);
+/// - the three containers, in which storages are mapped where they lie ([TorchZipFormat], which is also written, with
+///   `TorchArchive`; [TorchLegacyFormat]; [TorchTarFormat]);
+/// - a machine that runs the pickle's opcodes on plain Java values (`Unpickler`), and what writes them (`Pickler`);
 /// - a table of the few functions that a pickle may call (`Globals`). Nothing outside it is ever looked up, loaded or
 ///   run, whatever the file asks for; it is refused with its name.
 ///

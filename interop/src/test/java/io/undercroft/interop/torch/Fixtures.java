@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -37,13 +38,21 @@ final class Fixtures {
 
     static void open(Path path, OpenOptions options, Use use) throws IOException {
         try (MappedFile file = MappedFile.open(path, options.mapping())) {
-            use.accept(new TorchZipFormat().open(file, options));
+            use.accept(format(path).open(file, options));
         }
+    }
+
+    /// The format that the name of a fixture says.
+    static CheckpointFormat format(Path path) {
+        String name = path.getFileName().toString();
+        return name.endsWith("legacy.pt")
+                ? new TorchLegacyFormat()
+                : name.endsWith(".tar.pt") ? new TorchTarFormat() : new TorchZipFormat();
     }
 
     static boolean matches(Path path) throws IOException {
         try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-            return new TorchZipFormat().matches(file);
+            return format(path).matches(file);
         }
     }
 

@@ -43,7 +43,7 @@ class LoadingTest {
     private Path folder;
 
     static List<String> fixtures() {
-        return Fixtures.names("(?!BAD|UNSAFE|UNSUPPORTED|.*legacy|.*tar|uint8_pk56).*\\.pt");
+        return Fixtures.names("(?!BAD|UNSAFE|UNSUPPORTED|uint8_pk56).*\\.pt");
     }
 
     @ParameterizedTest

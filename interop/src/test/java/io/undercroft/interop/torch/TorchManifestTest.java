@@ -31,19 +31,25 @@ class TorchManifestTest {
 
     private final Map<Integer, Storage> storages = new HashMap<>();
 
+    /// The names of files, each in the formats in which it is there.
     static List<String> described() {
         return MANIFEST.properties().stream().map(Map.Entry::getKey)
                 .filter(name -> !name.startsWith("UNSAFE"))
                 .filter(name -> !MANIFEST.get(name).get("object").asText().startsWith("<__main__"))
+                .flatMap(name -> Stream.of(name, name + ".legacy"))
                 .filter(name -> Fixtures.PYTORCH.resolve(name + ".pt").toFile().exists())
                 .toList();
+    }
+
+    private static JsonNode object(String name) {
+        return MANIFEST.get(name.replace(".legacy", "")).get("object");
     }
 
     @ParameterizedTest
     @MethodSource("described")
     void aFileHoldsWhatItsManifestSays(String name) throws IOException {
         Fixtures.open(Fixtures.PYTORCH.resolve(name + ".pt"), contents -> {
-            check(MANIFEST.get(name).get("object"), contents.state(), name);
+            check(object(name), contents.state(), name);
             assertThat(contents.verify().damages()).isEmpty();
         });
     }
@@ -97,7 +103,8 @@ class TorchManifestTest {
     }
 
     static List<String> oldTensors() {
-        return List.of("old_rebuild_tensor_v1", "old_tensor_build");
+        return List.of("old_rebuild_tensor_v1", "old_tensor_build", "old_rebuild_tensor_v1.legacy",
+                "old_tensor_build.legacy");
     }
 
     @ParameterizedTest
@@ -113,28 +120,81 @@ class TorchManifestTest {
     }
 
     @Test
+    void viewsOfStoragesShareTheirBytes() throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve("view_metadata.legacy.pt"), contents -> {
+            List<?> state = (List<?>) contents.state();
+            TypedStorage first = (TypedStorage) state.get(0);
+            TypedStorage second = (TypedStorage) state.get(1);
+            Tensor tensor = (Tensor) state.get(2);
+            Tensor whole = (Tensor) state.get(3);
+            assertThat(first.toList()).isEqualTo(List.of(0.0, 1.0));
+            assertThat(second.toList()).isEqualTo(List.of(2.0, 3.0, 4.0, 5.0));
+            assertThat(tensor.toFloatArray()).containsExactly(3, 4, 5);
+            assertThat(whole.toFloatArray()).containsExactly(0, 1, 2, 3, 4, 5);
+            assertThat(tensor.storage()).isSameAs(second.untyped());
+            assertThat(second.untyped().base()).contains(whole.storage());
+            whole.setDouble(17, 4);
+            assertThat(tensor.getFloat(1)).isEqualTo(17);
+        });
+    }
+
+    @Test
+    void stringsOfPython2AreRead() throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve("python2_shortbinstring.legacy.pt"), contents -> {
+            List<?> state = (List<?>) contents.state();
+            assertThat(((Tensor) state.get(0)).toFloatArray()).containsExactly(1);
+            assertThat(state.get(1)).isEqualTo(2L);
+        });
+    }
+
+    @Test
+    void aTarArchiveIsRead() throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve("tar_format.tar.pt"), contents -> {
+            Map<?, ?> state = (Map<?, ?>) contents.state();
+            assertThat(state.keySet().stream().map(String::valueOf)).containsExactly("base", "T", "on_view", "storage",
+                    "view", "n");
+            Tensor base = (Tensor) state.get("base");
+            assertThat(base.shape()).isEqualTo(Shape.of(3, 4));
+            assertThat(base.getFloat(2, 3)).isEqualTo(11);
+            assertThat(((Tensor) state.get("T")).getFloat(3, 2)).isEqualTo(11);
+            assertThat(((Tensor) state.get("T")).storage()).isSameAs(base.storage());
+            TypedStorage view = (TypedStorage) state.get("view");
+            assertThat(((TypedStorage) state.get("storage")).untyped()).isSameAs(base.storage());
+            assertThat(view.untyped().base()).contains(base.storage());
+            assertThat(((Tensor) state.get("on_view")).storage()).isSameAs(view.untyped());
+            assertThat(state.get("n")).isEqualTo(5L);
+            assertThat(contents.verify().isSound()).isTrue();
+            assertThat(contents.verify().unverifiedBytes()).isEqualTo(10240);
+        });
+    }
+
+    @Test
     void everyFixtureIsCovered() {
         List<String> covered = new ArrayList<>(described());
         containerVariants().forEach(variant -> covered.add("zip_" + variant));
         protocols().forEach(protocol -> covered.add("zip_pickle_protocol" + protocol));
         covered.addAll(oldTensors());
-        covered.add("zip_skip_data");
-        List<String> files = Fixtures.names("(?!BAD_|UNSAFE_|UNSUPPORTED_).*(?<!legacy|tar)\\.pt");
+        covered.addAll(List.of("zip_skip_data", "view_metadata.legacy", "python2_shortbinstring.legacy",
+                "tar_format.tar"));
+        List<String> files = Fixtures.names("(?!BAD_|UNSAFE_|UNSUPPORTED_).*[.]pt");
         assertThat(covered.stream().map(name -> name + ".pt")).containsExactlyInAnyOrderElementsOf(files);
     }
 
     @Test
     void aTrainingCheckpointKeepsItsNamesAndSharing() throws IOException {
         JsonNode model = Fixtures.json(Fixtures.MODELS.resolve("tiny-gpt2.json"));
-        Fixtures.open(Fixtures.MODELS.resolve("tiny-gpt2.pt"), contents -> {
-            assertThat(contents.names()).containsExactlyElementsOf(
-                    model.properties().stream().map(Map.Entry::getKey).toList());
-            for (String name : contents.names()) {
-                checkTensor(model.get(name), contents.tensor(name).orElseThrow(), name);
-                assertThat(Fixtures.sha256(contents.tensor(name).orElseThrow()))
-                        .isEqualTo(model.get(name).get("sha256").asText());
-            }
-        });
+        for (String file : List.of("tiny-gpt2.pt", "tiny-gpt2-legacy.pt")) {
+            storages.clear();
+            Fixtures.open(Fixtures.MODELS.resolve(file), contents -> {
+                assertThat(contents.names()).containsExactlyElementsOf(
+                        model.properties().stream().map(Map.Entry::getKey).toList());
+                for (String name : contents.names()) {
+                    checkTensor(model.get(name), contents.tensor(name).orElseThrow(), name);
+                    assertThat(Fixtures.sha256(contents.tensor(name).orElseThrow()))
+                            .isEqualTo(model.get(name).get("sha256").asText());
+                }
+            });
+        }
         Fixtures.open(Fixtures.MODELS.resolve("tiny-gpt2-training.pt"), contents -> {
             for (Map.Entry<String, JsonNode> entry : model.properties()) {
                 Tensor tensor = contents.tensor("model/" + entry.getKey()).orElseThrow();

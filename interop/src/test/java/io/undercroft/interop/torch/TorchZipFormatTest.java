@@ -166,6 +166,36 @@ class TorchZipFormatTest {
     }
 
     @Test
+    void recordsWithoutChecksumsAreAcceptedAndCounted() throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve("zip_nocrc.pt"), contents -> {
+            assertThat(contents.verify().isSound()).isTrue();
+            assertThat(contents.verify().unverifiedExtents()).isGreaterThan(5);
+            assertThat(contents.verify().unverifiedBytes())
+                    .isGreaterThan(contents.storages().getFirst().nbytes());
+        });
+        Fixtures.open(Fixtures.PYTORCH.resolve("views.pt"),
+                contents -> assertThat(contents.verify().unverifiedBytes()).isZero());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"tied.pt", "zip_deflated.pt", "zip_torch1.6_style.pt"})
+    void anArchiveMayStandBehindOtherBytes(String fixture) throws IOException {
+        Path original = Fixtures.PYTORCH.resolve(fixture);
+        Path path = directory.resolve("appended.pt");
+        for (int before : new int[]{1, 63, 64, 100_000}) {
+            try (OutputStream out = Files.newOutputStream(path)) {
+                out.write(new byte[before]);
+                Files.copy(original, out);
+            }
+            assertThat(Fixtures.matches(path)).isFalse();
+            Fixtures.open(original, expected -> Fixtures.open(path, contents -> {
+                SameState.check(expected.state(), contents.state());
+                assertThat(contents.verify().damages()).isEmpty();
+            }));
+        }
+    }
+
+    @Test
     void aRecordOfAnotherSizeIsRefused() throws IOException {
         Map<String, byte[]> records = archive();
         records.put("data/0", new byte[15]);

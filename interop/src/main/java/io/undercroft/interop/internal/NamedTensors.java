@@ -1,0 +1,130 @@
+package io.undercroft.interop.internal;
+
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Tensor;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// The tensors of a state by name, for formats that hold nothing but such tensors.
+///
+/// The keys of a flat map are the names. Where maps stand in maps, a name is the path, as [StateIndex] makes them. A parameter of PyTorch
+/// is the tensor in it, an `OrderedDict` a map; what is set on them as attributes is left out.
+public final class NamedTensors {
+    private static final String PARAMETER = "torch.nn.parameter.";
+    private static final Set<String> MAPS = Set.of("collections.OrderedDict", "collections.defaultdict", "gguf");
+
+    private final String format;
+    private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
+
+    private NamedTensors(String format) {
+        this.format = format;
+    }
+
+    /// The tensors of a state.
+    ///
+    /// @param state the root of the tree
+    /// @param format the name of the format, for messages
+    /// @return the tensors in their order
+    /// @throws IllegalArgumentException if there is anything but tensors with names of their own that have bytes; the message has its path
+    public static SequencedMap<String, Tensor> of(@Nullable Object state, String format) {
+        NamedTensors names = new NamedTensors(format);
+        Map<?, ?> root = asMap(state);
+        if (root == null) {
+            throw names.refused("", state);
+        }
+        if (root.values().stream().anyMatch(Map.class::isInstance)) {
+            names.walk("", root, 1);
+        } else {
+            root.forEach((key, value) -> names.add(key(key, ""), escape(key(key, "")), value));
+        }
+        return names.tensors;
+    }
+
+    /// {@return the tensor that a value is or, as a parameter of PyTorch, holds; null if it is none}
+    ///
+    /// @param value a value of a state
+    public static @Nullable Tensor tensorIn(@Nullable Object value) {
+        Object held = value;
+        while (held instanceof Typed typed && typed.type().startsWith(PARAMETER)) {
+            held = typed.value();
+        }
+        return held instanceof Tensor tensor ? tensor : null;
+    }
+
+    /// {@return a key of a flat map as [StateIndex] names it}
+    ///
+    /// @param key the key
+    public static String escape(String key) {
+        return key.replace("~", "~0").replace("/", "~1");
+    }
+
+    /// {@return the key of a flat map that [StateIndex] names so}
+    ///
+    /// @param name the name
+    public static String unescape(String name) {
+        return name.indexOf('~') < 0 ? name : name.replace("~1", "/").replace("~0", "~");
+    }
+
+    private void walk(String path, Map<?, ?> map, int depth) {
+        if (depth > StateIndex.MAX_DEPTH) {
+            throw new IllegalArgumentException(path + ": maps nest more than " + StateIndex.MAX_DEPTH + " deep");
+        }
+        map.forEach((key, value) -> {
+            String place = (path.isEmpty() ? "" : path + "/") + escape(key(key, path));
+            Map<?, ?> inner = asMap(value);
+            if (inner != null) {
+                walk(place, inner, depth + 1);
+            } else {
+                add(place, place, value);
+            }
+        });
+    }
+
+    private static @Nullable Map<?, ?> asMap(@Nullable Object value) {
+        boolean special = value instanceof TypedMap typed && !MAPS.contains(typed.type());
+        return value instanceof Map<?, ?> map && !special ? map : null;
+    }
+
+    private static String key(@Nullable Object key, String path) {
+        return switch (key) {
+            case String text -> text;
+            case Long number -> number.toString();
+            case Integer number -> number.toString();
+            case null, default -> throw new IllegalArgumentException((path.isEmpty() ? "" : path + ": ")
+                    + "the key " + key + " is neither text nor a whole number; only such keys make names of tensors");
+        };
+    }
+
+    private void add(String name, String path, @Nullable Object value) {
+        Tensor tensor = tensorIn(value);
+        if (tensor == null) {
+            throw refused(path, value);
+        }
+        if (tensor.storage().isMeta() && tensor.numel() > 0) {
+            throw new IllegalArgumentException(path + ": a tensor on the meta device has no elements to write");
+        }
+        if (tensors.putIfAbsent(name, tensor) != null) {
+            throw new IllegalArgumentException(path + ": there are two tensors of this name");
+        }
+    }
+
+    private IllegalArgumentException refused(String path, @Nullable Object value) {
+        return new IllegalArgumentException((path.isEmpty() ? "the state" : path) + " is " + kind(value) + "; "
+                + format + " holds tensors by name and nothing else");
+    }
+
+    private static String kind(@Nullable Object value) {
+        return switch (value) {
+            case null -> "null";
+            case Tensor _ -> "a tensor without a name";
+            case Typed typed -> "of type " + typed.type();
+            case TypedMap typed -> "of type " + typed.type();
+            default -> "a value of class " + value.getClass().getSimpleName();
+        };
+    }
+}

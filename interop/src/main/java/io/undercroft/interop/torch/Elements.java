@@ -1,0 +1,71 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.FileStorages.Decoder;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import java.nio.ByteOrder;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/// Storages that stand in a file as elements of one byte order. If that is the one of this machine they are mapped where
+/// they lie, else they are turned round in memory.
+final class Elements {
+    /// The widest element, or part of one, that is read in one piece.
+    private static final int WIDEST = 8;
+
+    private final FileStorages storages;
+    private final boolean isForeign;
+
+    /// @param file the file
+    /// @param options how it is opened; where storages go has been decided
+    /// @param order the byte order of the elements
+    Elements(MappedFile file, OpenOptions options, ByteOrder order) {
+        this.storages = new FileStorages(file, options.devices(device -> device));
+        this.isForeign = order != ByteOrder.nativeOrder();
+    }
+
+    /// {@return a storage that is read when it is first touched}
+    ///
+    /// @param offset where its bytes stand in the file, if they stand there as they are
+    /// @param nbytes its size in bytes
+    /// @param type tells what its elements are, as far as is known by then; null if only its bytes are
+    /// @param decoder reads the bytes, as they are in the file
+    Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, Decoder decoder) {
+        int unit = unit(type.get());
+        if (offset.isPresent() && (!isForeign || unit == 1)) {
+            return storages.stored(offset.getAsLong(), nbytes, unit);
+        }
+        return storages.decoded(nbytes, into -> {
+            decoder.decode(into);
+            DType known = type.get();
+            if (isForeign && known != null) {
+                ByteSwap.swap(into, unit(known));
+            }
+        });
+    }
+
+    /// {@return where the bytes of a storage start in the file, if they stand there as they are in memory}
+    ///
+    /// @param storage any storage
+    OptionalLong placeOf(Storage storage) {
+        return storages.placeOf(storage);
+    }
+
+    /// {@return whether elements have to be turned round}
+    boolean isForeign() {
+        return isForeign;
+    }
+
+    /// {@return bytes in the piece of an element that has a byte order: a complex number has two}
+    private static int unit(@Nullable DType dtype) {
+        if (dtype == null) {
+            return WIDEST;
+        }
+        int size = dtype.kind() == DType.Kind.COMPLEX ? dtype.itemsize() / 2 : dtype.itemsize();
+        return Math.min(size, WIDEST);
+    }
+}

@@ -1,0 +1,198 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.torch.StorageTable.Entry;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.TypedStorage;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.nio.ByteOrder;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/// One call of `torch.save` in a file: five pickles (a magic number, the version of the format, what kind of machine it
+/// was, the state, the keys of its storages) and behind them the storages, each as a count and its elements.
+///
+/// Which storages there are, and of what type, only the state says, and where they stand only what comes behind it. So the
+/// state is built twice: once without bytes, and once with them. The elements are little-endian, whatever machine it was:
+/// PyTorch turns them round when it writes, and does not look at that pickle either.
+final class LegacySave {
+    private static final BigInteger MAGIC = new BigInteger("1950a86a20f9469cfc6c", 16);
+    private static final long VERSION = 1001;
+
+    private final MappedFile file;
+    private final long pickle;
+    private final long end;
+    /// Where the elements of storages start, by their keys.
+    private final Map<String, Long> offsets;
+
+    private LegacySave(MappedFile file, long pickle, long end, Map<String, Long> offsets) {
+        this.file = file;
+        this.pickle = pickle;
+        this.end = end;
+        this.offsets = offsets;
+    }
+
+    /// Reads over a save.
+    ///
+    /// @param file the file
+    /// @param start where it starts
+    /// @return the save
+    /// @throws IOException if reading fails
+    /// @throws FormatException if it is malformed or asks for anything that is not allowed
+    static LegacySave at(MappedFile file, long start) throws IOException {
+        PickleStream stream = new PickleStream(file, start, file.size());
+        require(MAGIC.equals(stream.pickle()), "the magic number of torch.save is missing", start);
+        long version = stream.position();
+        require(Long.valueOf(VERSION).equals(stream.pickle()), "the format has another version than " + VERSION,
+                version);
+        long system = stream.position();
+        require(stream.pickle() instanceof Map, "the description of the machine is no dict", system);
+        long pickle = stream.position();
+        StorageTable sizes = StorageTable.ofSizes();
+        stream.pickle(new Ids(sizes));
+        Map<String, Long> offsets = offsets(stream, sizes);
+        return new LegacySave(file, pickle, stream.position(), offsets);
+    }
+
+    private static void require(boolean condition, String otherwise, long offset) {
+        if (!condition) {
+            throw PickleStream.refused(otherwise, offset);
+        }
+    }
+
+    private static Map<String, Long> offsets(PickleStream stream, StorageTable sizes) throws IOException {
+        long start = stream.position();
+        Map<String, Entry> missing = new HashMap<>();
+        sizes.entries().forEach(entry -> missing.put(entry.key(), entry));
+        if (!(stream.pickle() instanceof List<?> keys)) {
+            throw PickleStream.refused("the keys of the storages are no list", start);
+        }
+        Map<String, Long> offsets = new HashMap<>();
+        for (Object key : keys) {
+            Entry entry = key instanceof String text ? missing.remove(text) : null;
+            if (entry == null) {
+                throw PickleStream.refused("bytes of storage "
+                        + (key instanceof String text ? FormatException.quote(text) : Arguments.describe(key))
+                        + " follow, which the state does not have, or twice", start);
+            }
+            offsets.put(entry.key(), elements(stream, entry));
+        }
+        require(missing.isEmpty(), "of " + missing.size() + " storages of the state no bytes follow", start);
+        return offsets;
+    }
+
+    /// {@return where the elements of a storage start, behind their number}
+    private static long elements(PickleStream stream, Entry entry) throws IOException {
+        long start = stream.position();
+        long count = stream.i64();
+        require(entry.nbytes() % entry.itemsize() == 0 && count == entry.nbytes() / entry.itemsize(),
+                "storage " + FormatException.quote(entry.key()) + " of " + entry.nbytes() + " bytes has " + count
+                        + " elements of " + entry.itemsize(),
+                start);
+        return stream.run(entry.nbytes());
+    }
+
+    /// {@return where the next save would start}
+    long end() {
+        return end;
+    }
+
+    /// Opens the save.
+    ///
+    /// @param options how to
+    /// @return what it holds
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the state is not fit to be handed on
+    Contents open(OpenOptions options) throws IOException {
+        Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
+        StorageTable storages = new StorageTable(options, wanted(options), entry -> open(entry, elements));
+        return contents(load(storages)).withPlaces(elements::placeOf).only(options);
+    }
+
+    private Predicate<String> wanted(OpenOptions options) throws IOException {
+        if (!options.isPartial()) {
+            return _ -> true;
+        }
+        StorageTable sizes = StorageTable.ofSizes();
+        return sizes.keys(contents(load(sizes)).only(options).storages())::contains;
+    }
+
+    /// There are no checksums.
+    private TreeContents contents(@Nullable Object state) {
+        return TreeContents.of(state, Map.of(), List::of).withUnverified(1, file.size());
+    }
+
+    private @Nullable Object load(StorageTable storages) throws IOException {
+        Object state = new PickleStream(file, pickle, file.size()).pickle(new Ids(storages));
+        StateCheck.check(state, _ -> {});
+        return state;
+    }
+
+    private Storage open(Entry entry, Elements elements) {
+        Long offset = offsets.get(entry.key());
+        if (offset == null) {
+            throw entry.refused("has no bytes");
+        }
+        return elements.open(OptionalLong.of(offset), entry.nbytes(), entry::dtype, into -> file.read(offset, into));
+    }
+
+    /// What persistent ids refer to: storages, and views of them, whose ids have a sixth part
+    /// `(key, offset in elements, number of elements)`.
+    private static final class Ids implements Function<@Nullable Object, @Nullable Object> {
+        private final StorageTable storages;
+        private final Map<String, View> views = new HashMap<>();
+
+        Ids(StorageTable storages) {
+            this.storages = storages;
+        }
+
+        private record View(Tuple geometry, Storage root, Storage slice) {}
+
+        @Override
+        public @Nullable Object apply(@Nullable Object id) {
+            if (id instanceof Tuple parts && parts.size() == 4 && "module".equals(parts.get(0))) {
+                // A class with its source. What is no class of the table was refused when it was named.
+                return parts.get(1);
+            }
+            if (!(id instanceof Tuple parts && parts.size() == 6)) {
+                throw StorageTable.notStorage();
+            }
+            Object root = storages.findStorage(parts);
+            if (parts.get(5) == null) {
+                return root;
+            }
+            if (!(parts.get(5) instanceof Tuple view && view.size() == 3 && view.get(0) instanceof String key)) {
+                throw StorageTable.notStorage();
+            }
+            return switch (root) {
+                case TypedStorage typed ->
+                    new TypedStorage(view(key, view, typed.untyped(), typed.elementSize()), typed.dtype());
+                case Storage storage -> view(key, view, storage, 1);
+                default -> throw StorageTable.notStorage();
+            };
+        }
+
+        private Storage view(String key, Tuple geometry, Storage root, int itemsize) {
+            View view = views.computeIfAbsent(key,
+                    _ -> new View(geometry, root,
+                            StorageViews.slice(root, geometry.get(1), geometry.get(2), itemsize)));
+            if (!view.geometry.equals(geometry) || view.root != root) {
+                throw Refused.because("TORCH-STORAGE",
+                        "view " + FormatException.quote(key) + " is described in two ways",
+                        Refused.DAMAGED);
+            }
+            return view.slice;
+        }
+    }
+}

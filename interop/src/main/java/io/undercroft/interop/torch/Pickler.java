@@ -1,0 +1,396 @@
+package io.undercroft.interop.torch;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.math.BigInteger;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Writes a state as a pickle: what [Unpickler] does, backwards.
+///
+/// What is one object in the state is one object in the pickle, also if it holds itself. It recurses on containers, and
+/// refuses those that nest deeper than any reader of ours would take.
+final class Pickler {
+    /// How many items Python adds to a container at once, so that its stack stays small.
+    private static final int BATCH = 1000;
+    /// The only function that stands for a value, and only where a `defaultdict` makes its values with it.
+    private static final Symbol SET_FACTORY = new Symbol(Globals.SET);
+
+    private final PickleOutput out = new PickleOutput();
+    private final TensorPickler tensors;
+    private final IdentityHashMap<Object, Integer> objects = new IdentityHashMap<>();
+    private final Map<String, Integer> texts = new HashMap<>();
+    private final Map<String, Integer> globals = new HashMap<>();
+    /// Where the pickler is, for messages: keys and indices from the innermost outwards.
+    private final Deque<String> path = new ArrayDeque<>();
+    private int slots;
+    private int depth;
+
+    private Pickler(StorageKeys storages) {
+        this.tensors = new TensorPickler(this, out, storages);
+    }
+
+    /// Pickles a state.
+    ///
+    /// @param state the root of the tree
+    /// @param storages is shown every storage that the pickle names
+    /// @return the pickle
+    /// @throws IllegalArgumentException if it holds something that PyTorch has no place for; the message has its path
+    static byte[] pickle(@Nullable Object state, StorageKeys storages) {
+        Pickler pickler = new Pickler(storages);
+        try {
+            pickler.write(state);
+            return pickler.out.stop();
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("cannot save " + pickler.where() + " for PyTorch: " + e.getMessage(), e);
+        }
+    }
+
+    /// What Python calls to make a value again.
+    ///
+    /// @param function the full name of a function or class
+    /// @param arguments writes a tuple
+    record Call(String function, Runnable arguments) {}
+
+    /// Writes a value, or a reference to it if it was written before.
+    void write(@Nullable Object value) {
+        Integer slot = value == null ? null : objects.get(value);
+        if (slot != null) {
+            out.get(slot);
+            return;
+        }
+        switch (value) {
+            case null -> out.op(Opcode.NONE);
+            case Boolean truth -> out.truth(truth);
+            case Number number -> number(number);
+            case String text -> text(text);
+            case Storage storage -> tensors.storage(storage, Globals.UNTYPED);
+            case TypedStorage typed -> tensors.storage(typed);
+            case DType dtype -> dtype(dtype);
+            case Device device -> call(Globals.DEVICE, () -> deviceParts(device));
+            case Shape shape -> size(shape);
+            case Symbol symbol -> symbol(symbol);
+            case Complex complex -> call(Globals.COMPLEX, () -> {
+                out.real(complex.real());
+                out.real(complex.imaginary());
+                out.op(Opcode.TUPLE2);
+            });
+            case byte[] bytes -> {
+                call(Globals.ENCODE, () -> encoded(bytes, "latin1"));
+                remember(bytes);
+            }
+            case Tensor tensor -> {
+                call(tensors.call(tensor));
+                remember(tensor);
+            }
+            default -> container(value);
+        }
+    }
+
+    private void container(Object value) {
+        if (++depth > StateIndex.MAX_DEPTH) {
+            throw new IllegalArgumentException("containers nest more than " + StateIndex.MAX_DEPTH + " deep");
+        }
+        switch (value) {
+            case Typed typed -> typed(typed);
+            case TypedMap map -> typedMap(map);
+            case Map<?, ?> map -> {
+                out.op(Opcode.EMPTY_DICT);
+                remember(map);
+                items(map);
+            }
+            case Tuple tuple -> tuple(tuple);
+            case List<?> list -> {
+                out.op(Opcode.EMPTY_LIST);
+                remember(list);
+                elements(list);
+            }
+            case Set<?> set -> {
+                call(Globals.SET, () -> setParts(set));
+                remember(set);
+            }
+            default -> throw new IllegalArgumentException("a " + value.getClass().getName()
+                    + " is not part of a state; use maps, lists, plain values and tensors");
+        }
+        depth--;
+    }
+
+    // ---- plain values ----
+
+    private void number(Number number) {
+        switch (number) {
+            case Double real -> out.real(real);
+            case Float real -> out.real(real);
+            case BigInteger big -> out.integer(big);
+            case Long _,Integer _,Short _,Byte _ -> out.integer(number.longValue());
+            default -> throw new IllegalArgumentException("a " + number.getClass().getName()
+                    + " is not part of a state; use a long, a double or a BigInteger");
+        }
+    }
+
+    /// Equal texts are written once.
+    void text(String text) {
+        Integer slot = texts.get(text);
+        if (slot != null) {
+            out.get(slot);
+            return;
+        }
+        out.text(text);
+        texts.put(text, putNext());
+    }
+
+    /// Protocol 2 has no opcode for bytes. `bytes()` would be shorter where there are none, but `weights_only` does not
+    /// allow it.
+    private void encoded(byte[] bytes, String charset) {
+        out.text(new String(bytes, ISO_8859_1));
+        text(charset);
+        out.op(Opcode.TUPLE2);
+    }
+
+    private void deviceParts(Device device) {
+        text(device.type());
+        if (device.index() < 0) {
+            out.op(Opcode.TUPLE1);
+        } else {
+            out.integer(device.index());
+            out.op(Opcode.TUPLE2);
+        }
+    }
+
+    private void size(Shape shape) {
+        call(Globals.SIZE, () -> {
+            integers(shape.toArray());
+            out.op(Opcode.TUPLE1);
+        });
+    }
+
+    void dtype(DType dtype) {
+        if (!DType.values().contains(dtype)) {
+            throw new IllegalArgumentException("PyTorch has no dtype " + dtype.name());
+        }
+        global(dtype.toString());
+    }
+
+    void symbol(Symbol symbol) {
+        if (Globals.isLayout(symbol)) {
+            call(Globals.LAYOUT, () -> {
+                text(symbol.name());
+                out.op(Opcode.TUPLE1);
+            });
+        } else if (Globals.isConstant(symbol)) {
+            global(symbol.name());
+        } else {
+            throw new IllegalArgumentException("the constant " + symbol.name() + " is not one of PyTorch's");
+        }
+    }
+
+    // ---- containers ----
+
+    /// A tuple exists only after its elements. If one of them holds the tuple, it has made it already.
+    private void tuple(Tuple tuple) {
+        openTuple(tuple.size());
+        each(tuple, 0);
+        closeTuple(tuple.size());
+        Integer made = objects.get(tuple);
+        if (made == null) {
+            remember(tuple);
+        } else {
+            out.op(Opcode.POP);
+            out.get(made);
+        }
+    }
+
+    /// A tuple that nothing else refers to.
+    void integers(long[] values) {
+        openTuple(values.length);
+        for (long value : values) {
+            out.integer(value);
+        }
+        closeTuple(values.length);
+    }
+
+    private void openTuple(int size) {
+        if (size > 3) {
+            out.op(Opcode.MARK);
+        }
+    }
+
+    private void closeTuple(int size) {
+        out.op(switch (size) {
+            case 0 -> Opcode.EMPTY_TUPLE;
+            case 1 -> Opcode.TUPLE1;
+            case 2 -> Opcode.TUPLE2;
+            case 3 -> Opcode.TUPLE3;
+            default -> Opcode.TUPLE;
+        });
+    }
+
+    private void elements(List<?> list) {
+        for (int from = 0; from < list.size(); from += BATCH) {
+            out.op(Opcode.MARK);
+            each(list.subList(from, Math.min(from + BATCH, list.size())), from);
+            out.op(Opcode.APPENDS);
+        }
+    }
+
+    private void each(Collection<?> values, int first) {
+        int index = first;
+        for (Object value : values) {
+            path.push(Integer.toString(index++));
+            write(value);
+            path.pop();
+        }
+    }
+
+    private void setParts(Set<?> set) {
+        PythonKeys.check(set);
+        out.op(Opcode.EMPTY_LIST);
+        elements(new ArrayList<>(set));
+        out.op(Opcode.TUPLE1);
+    }
+
+    private void items(Map<?, ?> map) {
+        PythonKeys.check(map.keySet());
+        int open = 0;
+        for (Map.Entry<?, ?> entry : map.entrySet()) {
+            if (open == 0) {
+                out.op(Opcode.MARK);
+            }
+            path.push(String.valueOf(entry.getKey()));
+            write(entry.getKey());
+            write(entry.getValue());
+            path.pop();
+            open = (open + 1) % BATCH;
+            if (open == 0) {
+                out.op(Opcode.SETITEMS);
+            }
+        }
+        if (open > 0) {
+            out.op(Opcode.SETITEMS);
+        }
+    }
+
+    /// A dict that nothing else refers to.
+    void attributes(SequencedMap<String, @Nullable Object> attributes) {
+        out.op(Opcode.EMPTY_DICT);
+        items(attributes);
+    }
+
+    private void typedMap(TypedMap map) {
+        switch (map.type()) {
+            case Globals.ORDERED_DICT -> {
+                call(Globals.ORDERED_DICT, () -> out.op(Opcode.EMPTY_TUPLE));
+                remember(map);
+                items(map);
+                build(map.attributes());
+            }
+            case Globals.COUNTER -> {
+                call(Globals.COUNTER, () -> {
+                    out.op(Opcode.EMPTY_DICT);
+                    items(map);
+                    out.op(Opcode.TUPLE1);
+                });
+                remember(map);
+                build(map.attributes());
+            }
+            case Globals.DEFAULT_DICT -> defaultDict(map);
+            default -> {
+                call(tensors.call(map));
+                remember(map);
+            }
+        }
+    }
+
+    private void defaultDict(TypedMap map) {
+        SequencedMap<String, @Nullable Object> attributes = new LinkedHashMap<>(map.attributes());
+        Object factory = attributes.remove(Globals.DEFAULT_FACTORY);
+        call(Globals.DEFAULT_DICT, () -> {
+            if (SET_FACTORY.equals(factory)) {
+                global(Globals.SET);
+            } else {
+                write(factory);
+            }
+            out.op(Opcode.TUPLE1);
+        });
+        remember(map);
+        items(map);
+        build(attributes);
+    }
+
+    private void build(SequencedMap<String, @Nullable Object> attributes) {
+        if (!attributes.isEmpty()) {
+            attributes(attributes);
+            out.op(Opcode.BUILD);
+        }
+    }
+
+    private void typed(Typed typed) {
+        switch (typed.value()) {
+            case byte[] bytes when typed.type().equals(Globals.BYTEARRAY) ->
+                call(Globals.BYTEARRAY, () -> encoded(bytes, "latin-1"));
+            case Set<?> set when typed.type().equals(Globals.FROZENSET) ->
+                call(Globals.FROZENSET, () -> setParts(set));
+            case null, default -> call(tensors.call(typed));
+        }
+        remember(typed);
+    }
+
+    // ---- calls and the memo ----
+
+    private void call(String function, Runnable arguments) {
+        global(function);
+        arguments.run();
+        out.op(Opcode.REDUCE);
+    }
+
+    /// Calls a function of Python.
+    void call(Call call) {
+        call(call.function, call.arguments);
+    }
+
+    /// Names a class, a function or a constant.
+    void global(String name) {
+        Integer slot = globals.get(name);
+        if (slot != null) {
+            out.get(slot);
+            return;
+        }
+        out.global(name);
+        globals.put(name, putNext());
+    }
+
+    private void remember(Object value) {
+        objects.put(value, putNext());
+    }
+
+    private int putNext() {
+        out.put(slots);
+        return slots++;
+    }
+
+    private String where() {
+        return path.isEmpty() ? "the state" : "state/" + String.join("/", path.reversed());
+    }
+}

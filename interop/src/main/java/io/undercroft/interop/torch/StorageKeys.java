@@ -1,0 +1,59 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/// The storages of a pickle that is being written: the number of each, in the order in which the pickle names them, and
+/// the class that it is named with.
+///
+/// PyTorch gives a storage the class that it is first named with, so all who name it have to agree. Most storages hold
+/// elements of one type, and have its class. One that tensors of several types stand on can only be named as bytes; that is
+/// known after the whole pickle was written, which is then written again.
+final class StorageKeys {
+    private final Set<Storage> untyped;
+    private final Map<Storage, Integer> keys = new LinkedHashMap<>();
+    private final Map<Storage, StorageClass> classes = new HashMap<>();
+    private final Set<Storage> mixed = new HashSet<>();
+
+    /// @param untyped storages that are to be named as bytes
+    StorageKeys(Set<Storage> untyped) {
+        this.untyped = untyped;
+    }
+
+    /// {@return the class to name a storage with for elements of a type; that of bytes if it is not to be had}
+    StorageClass classOf(Storage storage, DType dtype) {
+        StorageClass type = Globals.storageClass(dtype);
+        if (type == null || storage.nbytes() % type.itemsize() != 0 || untyped.contains(storage)) {
+            return Globals.UNTYPED;
+        }
+        return type;
+    }
+
+    /// {@return the number of a storage, which is given to it if it has none}
+    ///
+    /// @param storage the storage, by identity
+    /// @param type what it is named with here
+    int keyOf(Storage storage, StorageClass type) {
+        StorageClass first = classes.putIfAbsent(storage, type);
+        if (first != null && !first.equals(type)) {
+            mixed.add(storage);
+        }
+        return keys.computeIfAbsent(storage, _ -> keys.size());
+    }
+
+    /// {@return the storages that were named with several classes}
+    Set<Storage> mixed() {
+        return mixed;
+    }
+
+    /// {@return all storages in the order of their numbers}
+    List<Storage> inOrder() {
+        return List.copyOf(keys.keySet());
+    }
+}

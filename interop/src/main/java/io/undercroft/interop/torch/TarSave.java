@@ -1,0 +1,185 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/// The three members of a tar archive that make a state: `storages`, `tensors` on them, and `pickle`, whose persistent ids
+/// are the numbers of both.
+///
+/// A storage is a pickle `(key, location, class)`, the number of its elements, and these; behind all of them stands a list of
+/// views `(key, key of the root, offset, number of elements)`. A tensor is a pickle `(key, key of the storage, class)`, the
+/// number of its dimensions in 8 bytes, their sizes, their strides, and its offset. Numbers and elements are little-endian.
+///
+/// Made for one reading, by one thread.
+final class TarSave {
+    private final MappedFile file;
+    private final TarDirectory tar;
+    private final StorageTable storages;
+    private final Map<Long, Object> objects = new HashMap<>();
+    /// Where the elements of the storage start that is being read.
+    private long offset;
+
+    /// @param file the archive
+    /// @param tar its directory
+    /// @param options where storages go
+    /// @param wanted which storages are loaded, by their keys
+    /// @param elements makes storages
+    TarSave(MappedFile file, TarDirectory tar, OpenOptions options, Predicate<String> wanted, Elements elements) {
+        this.file = file;
+        this.tar = tar;
+        this.storages = new StorageTable(options, wanted, entry -> {
+            long start = offset;
+            return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, into -> file.read(start, into));
+        });
+    }
+
+    /// {@return the table of the storages}
+    StorageTable storages() {
+        return storages;
+    }
+
+    /// Reads all three members.
+    ///
+    /// @return the state
+    /// @throws IOException if reading fails
+    /// @throws FormatException if they are malformed or ask for anything that is not allowed
+    @Nullable
+    Object read() throws IOException {
+        each(member("storages"), this::readStorage, this::readViews);
+        each(member("tensors"), this::readTensor, _ -> {});
+        Object state = member("pickle").pickle(this::find);
+        StateCheck.check(state, _ -> {});
+        return state;
+    }
+
+    private PickleStream member(String name) {
+        TarDirectory.Member member = tar.find(name)
+                .orElseThrow(() -> new FormatException("TORCH-TAR", "the tar archive has no member " + name,
+                        FormatException.NO_OFFSET, Refused.DAMAGED));
+        return new PickleStream(file, member.start(), member.end());
+    }
+
+    /// Reads a part of a member.
+    private interface Step {
+        void read(PickleStream stream) throws IOException;
+    }
+
+    /// Reads a number, so many things, and what stands behind them.
+    private static void each(PickleStream stream, Step thing, Step last) throws IOException {
+        long start = stream.position();
+        if (!(stream.pickle() instanceof Long count)) {
+            throw PickleStream.refused("a number is missing", start);
+        }
+        for (long i = 0; i < count; i++) {
+            placed(stream, thing);
+        }
+        placed(stream, last);
+    }
+
+    private static void placed(PickleStream stream, Step step) throws IOException {
+        long start = stream.position();
+        try {
+            step.read(stream);
+        } catch (Refused refused) {
+            throw refused.at("", start);
+        }
+    }
+
+    private void readStorage(PickleStream stream) throws IOException {
+        if (!(stream.pickle() instanceof Tuple parts && parts.size() == 3 && parts.get(0) instanceof Long key
+                && parts.get(2) instanceof StorageClass type)) {
+            throw Refused.malformed("a storage without key and class");
+        }
+        long numel = stream.i64();
+        offset = stream.position();
+        put(key, storages.findStorage(Tuple.of("storage", type, key.toString(), parts.get(1), numel)));
+        stream.run(Math.multiplyExact(numel, type.itemsize()));
+    }
+
+    private void readViews(PickleStream stream) throws IOException {
+        if (!(stream.pickle() instanceof List<?> views)) {
+            throw Refused.malformed("the views of storages are no list");
+        }
+        for (Object view : views) {
+            if (!(view instanceof Tuple parts && parts.size() == 4 && parts.get(0) instanceof Long key)) {
+                throw Refused.malformed("a view of a storage is no tuple of four numbers");
+            }
+            put(key, switch (objectOf(parts.get(1))) {
+                case TypedStorage root -> new TypedStorage(
+                        StorageViews.slice(root.untyped(), parts.get(2), parts.get(3), root.elementSize()),
+                        root.dtype());
+                case Storage root -> StorageViews.slice(root, parts.get(2), parts.get(3), 1);
+                case null, default -> throw Refused.malformed("a view of no storage");
+            });
+        }
+    }
+
+    private void readTensor(PickleStream stream) throws IOException {
+        if (!(stream.pickle() instanceof Tuple parts && parts.size() == 3 && parts.get(0) instanceof Long key
+                && objectOf(parts.get(1)) instanceof TypedStorage storage)) {
+            throw Refused.malformed("a tensor without key and storage");
+        }
+        int rank = stream.i32();
+        stream.i32();
+        if (rank < 0 || rank > Shape.MAX_RANK) {
+            throw Refused.malformed("a tensor of " + rank + " dimensions");
+        }
+        long[] sizes = longs(stream, rank);
+        long[] strides = longs(stream, rank);
+        put(key, tensor(storage, stream.i64(), sizes, strides));
+    }
+
+    private static Tensor tensor(TypedStorage storage, long first, long[] sizes, long[] strides) {
+        // Such old versions had no tensor of one element without dimensions; theirs has none.
+        boolean isEmpty = sizes.length == 0 && storage.size() == 0;
+        Shape shape = isEmpty ? Shape.of(0) : Rebuild.shape(sizes);
+        return Rebuild.checked(storage.untyped(), storage.dtype(), first, shape, isEmpty ? new long[]{1} : strides);
+    }
+
+    private static long[] longs(PickleStream stream, int count) throws IOException {
+        long[] values = new long[count];
+        for (int i = 0; i < count; i++) {
+            values[i] = stream.i64();
+        }
+        return values;
+    }
+
+    /// Only numbers are looked up, as others could take for ever to hash.
+    private @Nullable Object objectOf(@Nullable Object key) {
+        return key instanceof Long number ? objects.get(number) : null;
+    }
+
+    private void put(Long key, Object value) {
+        if (objects.putIfAbsent(key, value) != null) {
+            throw Refused.malformed("two storages or tensors have the number " + key);
+        }
+    }
+
+    /// {@return the storage or tensor of a number in digits; of a class with its source, the class}
+    private @Nullable Object find(@Nullable Object id) {
+        if (id instanceof Tuple container && !container.isEmpty()) {
+            // What is no class of the table was refused when it was named.
+            return container.get(0);
+        }
+        Object found = id instanceof String digits && digits.matches("-?\\d{1,18}")
+                ? objects.get(Long.valueOf(digits))
+                : null;
+        if (found == null) {
+            throw Refused.malformed("a persistent id that names no storage or tensor");
+        }
+        return found;
+    }
+}

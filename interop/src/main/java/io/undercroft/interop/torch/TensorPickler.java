@@ -1,0 +1,264 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.interop.torch.Pickler.Call;
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Writes tensors of all kinds as the calls that make them again: what [Rebuild] does, backwards.
+final class TensorPickler {
+    /// The attributes of the nodes that stand for quantized tensors, in the order in which they are pickled.
+    private static final List<String> PER_TENSOR = List.of("scale", "zero_point");
+    private static final List<String> PER_CHANNEL = List.of("scales", "zero_points", "axis");
+    private static final Map<String, List<String>> SCHEMES = Map.of("torch.per_tensor_affine", PER_TENSOR,
+            "torch.per_tensor_symmetric", PER_TENSOR, "torch.per_channel_affine", PER_CHANNEL,
+            "torch.per_channel_symmetric", PER_CHANNEL, "torch.per_channel_affine_float_qparams", PER_CHANNEL);
+
+    private final Pickler pickler;
+    private final PickleOutput out;
+    private final StorageKeys storages;
+
+    TensorPickler(Pickler pickler, PickleOutput out, StorageKeys storages) {
+        this.pickler = pickler;
+        this.out = out;
+        this.storages = storages;
+    }
+
+    // ---- storages ----
+
+    /// Writes a storage that stands in the state itself, with its type of elements.
+    void storage(TypedStorage typed) {
+        storage(typed.untyped(), typedClass(typed.untyped(), typed));
+    }
+
+    /// Writes what names a storage: `("storage", class, key, location, number of elements)`.
+    void storage(Storage storage, StorageClass type) {
+        if (storage.isMeta()) {
+            throw new IllegalArgumentException("a storage without bytes (meta); PyTorch saves tensors on meta only");
+        }
+        if (storage.referenceCount() == 0) {
+            throw new IllegalArgumentException(storage.describe() + " has no bytes any more; save it while what it was "
+                    + "opened from is open");
+        }
+        out.op(Opcode.MARK);
+        pickler.text("storage");
+        pickler.global(type.name());
+        pickler.text(Integer.toString(storages.keyOf(storage, type)));
+        pickler.text(storage.device().toString());
+        out.integer(storage.nbytes() / type.itemsize());
+        out.op(Opcode.TUPLE);
+        out.op(Opcode.BINPERSID);
+    }
+
+    /// {@return the class of a storage that cannot be named as bytes}
+    private StorageClass typedClass(Storage storage, TypedStorage wanted) {
+        StorageClass type = storages.classOf(storage, wanted.dtype());
+        if (type.dtype() == null) {
+            throw new IllegalArgumentException("a storage of " + storage.nbytes() + " bytes cannot be one of "
+                    + wanted.dtype().name()
+                    + " in PyTorch: there is no such class, its size does not fit, or elements of "
+                    + "other types stand on it too");
+        }
+        return type;
+    }
+
+    // ---- tensors ----
+
+    /// {@return what makes a tensor}
+    Call call(Tensor tensor) {
+        return call(tensor, tensor.is(Tensor.Flag.REQUIRES_GRAD));
+    }
+
+    private Call call(Tensor tensor, boolean requiresGrad) {
+        if (tensor.storage().isMeta()) {
+            return new Call(Rebuild.META, () -> meta(tensor, requiresGrad));
+        }
+        StorageClass type = storages.classOf(tensor.storage(), tensor.dtype());
+        String function = type.dtype() == null ? Rebuild.TENSOR_V3 : Rebuild.TENSOR_V2;
+        return new Call(function, () -> strided(tensor, type, requiresGrad));
+    }
+
+    /// `(storage, offset, size, stride, requires_grad, hooks[, dtype][, {"conj": True, "neg": True}])`
+    private void strided(Tensor tensor, StorageClass type, boolean requiresGrad) {
+        out.op(Opcode.MARK);
+        geometry(tensor, type);
+        out.truth(requiresGrad);
+        hooks();
+        if (type.dtype() == null) {
+            pickler.dtype(tensor.dtype());
+        }
+        if (tensor.is(Tensor.Flag.CONJ) || tensor.is(Tensor.Flag.NEG)) {
+            out.op(Opcode.EMPTY_DICT);
+            flag(tensor, Tensor.Flag.CONJ, "conj");
+            flag(tensor, Tensor.Flag.NEG, "neg");
+        }
+        out.op(Opcode.TUPLE);
+    }
+
+    private void flag(Tensor tensor, Tensor.Flag flag, String name) {
+        if (tensor.is(flag)) {
+            pickler.text(name);
+            out.truth(true);
+            out.op(Opcode.SETITEM);
+        }
+    }
+
+    /// `(dtype, size, stride, requires_grad)`: as by PyTorch, each stands for itself and starts at its first element.
+    private void meta(Tensor tensor, boolean requiresGrad) {
+        out.op(Opcode.MARK);
+        pickler.dtype(tensor.dtype());
+        pickler.integers(tensor.shape().toArray());
+        pickler.integers(tensor.stride());
+        out.truth(requiresGrad);
+        out.op(Opcode.TUPLE);
+    }
+
+    private void geometry(Tensor tensor, StorageClass type) {
+        storage(tensor.storage(), type);
+        out.integer(tensor.storageOffset());
+        pickler.integers(tensor.shape().toArray());
+        pickler.integers(tensor.stride());
+    }
+
+    /// PyTorch saves no hooks, but a place for them.
+    private void hooks() {
+        pickler.global(Globals.ORDERED_DICT);
+        out.op(Opcode.EMPTY_TUPLE);
+        out.op(Opcode.REDUCE);
+    }
+
+    // ---- nodes that stand for tensors ----
+
+    /// {@return what makes the tensor that a node stands for}
+    ///
+    /// @throws IllegalArgumentException if it stands for no tensor of PyTorch's
+    Call call(Typed typed) {
+        List<String> parameters = SCHEMES.get(typed.type());
+        if (parameters != null) {
+            return new Call(Rebuild.QUANTIZED, () -> quantized(typed, parameters));
+        }
+        if (typed.type().equals(Rebuild.PARAMETER)) {
+            String function = typed.attributes().isEmpty()
+                    ? Rebuild.MAKE_PARAMETER
+                    : Rebuild.MAKE_PARAMETER_WITH_STATE;
+            return new Call(function, () -> parameter(typed));
+        }
+        if (!ForeignClass.isName(typed.type())) {
+            throw unknown(typed.type());
+        }
+        return fromType(typed.type(), plainCall(typed), typed.attributes());
+    }
+
+    /// {@return what makes the tensor that a map of parts stands for}
+    ///
+    /// @throws IllegalArgumentException if it stands for no tensor of PyTorch's
+    Call call(TypedMap map) {
+        Call call;
+        List<String> sparse = Rebuild.SPARSE_PARTS.get(map.type());
+        if (sparse != null) {
+            call = new Call(Rebuild.SPARSE, () -> sparse(map, sparse));
+        } else if (map.type().equals(Rebuild.NESTED_TYPE)) {
+            call = new Call(Rebuild.NESTED, () -> parts(map.type(), map, Rebuild.NESTED_PARTS));
+        } else {
+            throw unknown(map.type());
+        }
+        return map.attributes().isEmpty() ? call : fromType(Rebuild.TENSOR, call, map.attributes());
+    }
+
+    /// {@return what makes the tensor inside of one that has a class or attributes} Python reads only one such call in
+    /// another.
+    private Call plainCall(Typed outer) {
+        return switch (outer.value()) {
+            case Tensor tensor -> call(tensor);
+            case Typed inner when SCHEMES.containsKey(inner.type()) || inner.type().equals(Rebuild.PARAMETER) ->
+                call(inner);
+            case null, default -> throw unknown(outer.type());
+        };
+    }
+
+    private static IllegalArgumentException unknown(String type) {
+        return new IllegalArgumentException("a value of type " + type + " is none of PyTorch's");
+    }
+
+    /// `(function, class, arguments, attributes)`
+    private Call fromType(String type, Call inner, SequencedMap<String, @Nullable Object> attributes) {
+        return new Call(Rebuild.FROM_TYPE, () -> {
+            out.op(Opcode.MARK);
+            pickler.global(inner.function());
+            pickler.global(type);
+            inner.arguments().run();
+            pickler.attributes(attributes);
+            out.op(Opcode.TUPLE);
+        });
+    }
+
+    /// `(tensor, requires_grad, hooks[, attributes])`
+    private void parameter(Typed typed) {
+        out.op(Opcode.MARK);
+        if (typed.value() instanceof Tensor tensor) {
+            pickler.call(call(tensor, false));
+        } else if (typed.value() instanceof Typed) {
+            pickler.write(typed.value());
+        } else {
+            throw new IllegalArgumentException("a parameter is a tensor");
+        }
+        out.truth(requiresGrad(typed));
+        hooks();
+        if (!typed.attributes().isEmpty()) {
+            pickler.attributes(typed.attributes());
+        }
+        out.op(Opcode.TUPLE);
+    }
+
+    private static boolean requiresGrad(Typed parameter) {
+        Object inner = parameter.value();
+        while (inner instanceof Typed typed) {
+            inner = typed.value();
+        }
+        return inner instanceof Tensor tensor && tensor.is(Tensor.Flag.REQUIRES_GRAD);
+    }
+
+    /// `(storage, offset, size, stride, (scheme, …), requires_grad, hooks)`
+    private void quantized(Typed typed, List<String> parameters) {
+        if (!(typed.value() instanceof Tensor tensor)) {
+            throw new IllegalArgumentException("a quantized tensor is made of a tensor of integers");
+        }
+        out.op(Opcode.MARK);
+        geometry(tensor, typedClass(tensor.storage(), new TypedStorage(tensor.storage(), tensor.dtype())));
+        out.op(Opcode.MARK);
+        pickler.symbol(new Symbol(typed.type()));
+        values(typed.type(), typed.attributes(), parameters);
+        out.op(Opcode.TUPLE);
+        out.truth(tensor.is(Tensor.Flag.REQUIRES_GRAD));
+        hooks();
+        out.op(Opcode.TUPLE);
+    }
+
+    /// `(layout, parts)`
+    private void sparse(TypedMap map, List<String> names) {
+        pickler.symbol(new Symbol(map.type()));
+        parts(map.type(), map, names);
+        out.op(Opcode.TUPLE2);
+    }
+
+    private void parts(String type, Map<?, ?> parts, List<String> names) {
+        out.op(Opcode.MARK);
+        values(type, parts, names);
+        out.op(Opcode.TUPLE);
+    }
+
+    private void values(String type, Map<?, ?> parts, List<String> names) {
+        if (!parts.keySet().equals(Set.copyOf(names))) {
+            throw new IllegalArgumentException("a node of type " + type + " has the parts " + names + " and no others");
+        }
+        names.forEach(name -> pickler.write(parts.get(name)));
+    }
+}

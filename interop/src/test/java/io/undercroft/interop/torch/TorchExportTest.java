@@ -1,0 +1,309 @@
+package io.undercroft.interop.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/// What is written for PyTorch comes back as it was.
+class TorchExportTest {
+    @TempDir
+    private Path folder;
+
+    interface Use {
+        void accept(Checkpoint checkpoint) throws IOException;
+    }
+
+    private void written(Object state, Use use) throws IOException {
+        Path path = folder.resolve("state.pt");
+        Checkpoint.export(path, state);
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.format()).isEqualTo("torch-zip");
+            assertThat(c.verify().damages()).isEmpty();
+            use.accept(c);
+        }
+    }
+
+    private void assertComesBack(Object state) throws IOException {
+        written(state, c -> SameState.check(state, c.state()));
+    }
+
+    private static void assertRefused(Object state, String message) {
+        assertThatIllegalArgumentException().isThrownBy(() -> Pickle.of(state)).withMessageContaining(message);
+    }
+
+    static List<Path> files() {
+        return Stream.concat(
+                Fixtures.names("(?!BAD|UNSAFE|UNSUPPORTED|.*legacy|.*tar).*[.]pt").stream()
+                        .map(Fixtures.PYTORCH::resolve),
+                Stream.of("tiny-gpt2.pt", "tiny-gpt2-training.pt").map(Fixtures.MODELS::resolve)).toList();
+    }
+
+    @ParameterizedTest
+    @MethodSource("files")
+    void aFileOfPyTorchComesBackAsItWas(Path file) throws IOException {
+        try (Checkpoint original = Checkpoint.open(file)) {
+            assertComesBack(original.state());
+        }
+    }
+
+    static List<Path> streams() {
+        return Stream
+                .concat(Fixtures.names("(?!BAD|UNSAFE|view_).*legacy[.]pt").stream().map(Fixtures.PYTORCH::resolve),
+                        Stream.of(Fixtures.MODELS.resolve("tiny-gpt2-legacy.pt")))
+                .toList();
+    }
+
+    @ParameterizedTest
+    @MethodSource("streams")
+    void anOldStreamBecomesAnArchive(Path file) throws IOException {
+        try (Checkpoint original = Checkpoint.open(file)) {
+            assertThat(original.format()).isEqualTo("torch-legacy");
+            assertComesBack(original.state());
+        }
+    }
+
+    @Test
+    void plainValuesComeBack() throws IOException {
+        List<Object> values = new ArrayList<>(Arrays.asList(null, true, false, 0L, 255L, 256L, 65535L, 65536L, -1L,
+                (long) Integer.MIN_VALUE, Integer.MAX_VALUE + 1L, Long.MIN_VALUE, Long.MAX_VALUE,
+                BigInteger.TWO.pow(63), BigInteger.TWO.pow(2000).negate(), 1.5, -0.0, Double.NaN,
+                Double.NEGATIVE_INFINITY, "", "ünï\u0000cödé 😀", new Complex(1, -2), DType.BFLOAT16, Device.CPU,
+                Device.cuda(3), Shape.of(), Shape.of(1, 2, 3, 4), new Symbol("torch.per_tensor_affine"),
+                new Symbol("torch.sparse_csr"), new Symbol("builtins.list"),
+                new Symbol("torch.channels_last")));
+        assertComesBack(values);
+        assertComesBack(new byte[]{0, 1, (byte) 0x80, (byte) 0xff});
+        assertComesBack(new byte[0]);
+        assertComesBack(new Typed("builtins.bytearray", new byte[]{(byte) 0xe9}));
+        assertComesBack(new Typed("builtins.frozenset", new LinkedHashSet<>(List.of(1L, "a"))));
+        assertComesBack(null);
+    }
+
+    @Test
+    void numbersOfAllWidthsBecomePythons() throws IOException {
+        written(List.of((byte) -1, (short) 2, 3, 0.5f), c -> assertThat(c.state()).isEqualTo(
+                List.of(-1L, 2L, 3L, 0.5)));
+    }
+
+    @Test
+    void containersComeBackWithTheirKeysAndOrder() throws IOException {
+        Map<Object, Object> map = new LinkedHashMap<>();
+        map.put("b", List.of());
+        map.put("a", Map.of());
+        map.put(Tuple.of(1L, Tuple.of("x", Tuple.of())), Set.of());
+        map.put(null, Tuple.of());
+        map.put(7L, Tuple.of(1L, 2L, 3L, 4L));
+        map.put(2.5, Collections.singleton(null));
+        assertComesBack(map);
+        TypedMap ordered = new TypedMap("collections.OrderedDict");
+        ordered.put("w", Tensor.of(1f, 2f));
+        ordered.attributes().put("_metadata", new LinkedHashMap<>(Map.of("", Map.of("version", 1L))));
+        TypedMap counter = new TypedMap("collections.Counter");
+        counter.put("x", 3L);
+        TypedMap sets = new TypedMap("collections.defaultdict");
+        sets.attributes().put("default_factory", new Symbol("builtins.set"));
+        TypedMap defaults = new TypedMap("collections.defaultdict");
+        defaults.attributes().put("default_factory", new Symbol("builtins.int"));
+        defaults.put("y", 1L);
+        assertComesBack(List.of(ordered, counter, defaults, sets));
+    }
+
+    @Test
+    void containersOfManyElementsComeBack() throws IOException {
+        Map<Object, Object> map = new LinkedHashMap<>();
+        List<Object> list = new ArrayList<>();
+        Set<Object> set = new LinkedHashSet<>();
+        for (long i = 0; i < 2500; i++) {
+            map.put("key " + i, List.of(i));
+            list.add("value " + i);
+            set.add(i);
+        }
+        map.put("list", list);
+        map.put("set", set);
+        assertComesBack(map);
+    }
+
+    @Test
+    void whatIsSharedOrHoldsItselfStaysSo() throws IOException {
+        List<Object> list = new ArrayList<>();
+        Map<Object, Object> map = new HashMap<>();
+        Tuple.Builder tuple = new Tuple.Builder();
+        byte[] bytes = {1, 2};
+        Tensor tensor = Tensor.of(1, 2, 3);
+        tuple.add(list);
+        tuple.add(bytes);
+        list.addAll(List.of(map, tuple.tuple(), tensor, tensor, bytes));
+        map.put("list", list);
+        list.add(list);
+        list.add(Tuple.of());
+        written(list, c -> {
+            SameState.check(list, c.state());
+            assertThat(((List<?>) c.state()).get(5)).isSameAs(c.state());
+        });
+    }
+
+    @Test
+    void everyDtypeComesBack() throws IOException {
+        Map<Object, Object> state = new LinkedHashMap<>();
+        for (DType dtype : DType.values()) {
+            if (dtype.isByteSized()) {
+                Storage storage = Storage.allocate(dtype.nbytes(6));
+                for (int i = 0; i < storage.nbytes(); i++) {
+                    storage.set(i, (byte) (dtype.equals(DType.BOOL) ? i % 2 : 3 * i));
+                }
+                state.put(dtype.name(), Tensor.of(storage, dtype, 1, Shape.of(2, 2), 2, 1));
+            }
+        }
+        assertThat(state).hasSizeGreaterThan(40);
+        assertComesBack(state);
+    }
+
+    @Test
+    void viewsStandOnOneStorage() throws IOException {
+        Tensor base = Tensor.arange(DType.FLOAT32, 24).view(4, 6);
+        Map<Object, Object> state = new LinkedHashMap<>();
+        state.put("base", base);
+        state.put("t", base.t());
+        state.put("row", base.select(0, 2));
+        state.put("empty", base.narrow(0, 1, 0));
+        state.put("scalar", base.select(0, 1).select(0, 1));
+        state.put("expanded", base.select(0, 0).expand(5, 6));
+        state.put("complex", base.view(4, 3, 2).viewAsComplex().conj());
+        state.put("meta", Tensor.meta(DType.INT8, 3, 4).t());
+        state.put("grad", base.withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD)));
+        state.put("neg", base.neg());
+        state.put("int", base.view(DType.INT32));
+        written(state, c -> {
+            SameState.check(state, c.state());
+            assertThat(c.storages()).hasSize(2);
+        });
+    }
+
+    @Test
+    void aStorageThatElementsDoNotFillComesBack() throws IOException {
+        Storage storage = Storage.copyOf(new byte[]{1, 2, 3, 4, 5, 6, 7});
+        assertComesBack(List.of(Tensor.of(storage, DType.INT16, 0, Shape.of(3), 1), storage));
+        assertComesBack(
+                List.of(TypedStorage.of(DType.FLOAT64, 1, 2), Storage.copyOf(new byte[]{9}), Storage.allocate(0)));
+    }
+
+    @Test
+    void parametersAndTensorsWithAttributesComeBack() throws IOException {
+        Tensor base = Tensor.of(1f, 2f);
+        Typed parameter = new Typed("torch.nn.parameter.Parameter",
+                base.withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD)));
+        Typed frozen = new Typed("torch.nn.parameter.Parameter", base.view(1, 2));
+        frozen.attributes().put("note", List.of("x", parameter));
+        Typed noted = new Typed("torch.Tensor", base.view(2, 1));
+        noted.attributes().put("scale", 2.5);
+        Typed subclass = new Typed("my.models.Quaternion", base.narrow(0, 0, 1));
+        Typed quantized = new Typed("torch.per_tensor_affine",
+                Tensor.of(Storage.copyOf(new byte[]{1, 2}), DType.QINT8, 0,
+                        Shape.of(2), 1));
+        quantized.attributes().put("scale", 0.1);
+        quantized.attributes().put("zero_point", 3L);
+        Typed both = new Typed("torch.Tensor", quantized);
+        both.attributes().put("name", "q");
+        assertComesBack(List.of(parameter, frozen, noted, subclass, both, parameter));
+    }
+
+    @Test
+    void whatPyTorchHasNoPlaceForIsRefusedWithItsPath() {
+        assertRefused(Map.of("a", List.of(1L, new Typed("java:Point", 1L))), "state/a/1 for PyTorch");
+        assertRefused(Map.of("a", new TypedMap("java:Point")), "java:Point");
+        assertRefused(Map.of("a", new Typed("my.Thing", "no tensor")), "my.Thing");
+        assertRefused(new Symbol("my.constant"), "my.constant");
+        assertRefused(Map.of("a", Tensor.of(Storage.allocate(8), DType.opaque("Q4_0", 64), 0, Shape.of(1), 1)), "Q4_0");
+        assertRefused(BigInteger.TWO.pow(2040), "256 bytes");
+        assertRefused(List.of("\ud800"), "surrogate");
+        assertRefused(Storage.meta(4), "without bytes");
+        assertRefused(new TypedStorage(Storage.copyOf(new byte[]{1, 2, 3}), DType.INT16), "cannot be one of int16");
+        assertRefused(new TypedStorage(Storage.copyOf(new byte[]{1, 2}), DType.UINT16), "cannot be one of uint16");
+        Storage both = Storage.copyOf(new byte[]{1, 2});
+        assertRefused(List.of(new TypedStorage(both, DType.INT16), both), "state/0 for PyTorch");
+        TypedMap sparse = new TypedMap("torch.sparse_coo");
+        sparse.put("indices", Tensor.of(1L));
+        assertRefused(sparse, "is_coalesced");
+        Storage freed = Storage.copyOf(new byte[]{1});
+        freed.release();
+        assertRefused(Map.of("w", freed), "state/w");
+    }
+
+    @Test
+    void keysThatAreOneInPythonAreRefused() {
+        Map<Object, Object> map = new LinkedHashMap<>();
+        map.put(1L, "integer");
+        map.put(1.0, "float");
+        assertRefused(map, "twice");
+        map.remove(1.0);
+        map.put(true, "truth");
+        assertRefused(map, "twice");
+        assertRefused(new LinkedHashSet<>(List.of(Tuple.of(2L), Shape.of(2))), "twice");
+        assertRefused(new LinkedHashSet<>(List.of(new byte[]{1}, new byte[]{1})), "twice");
+        assertRefused(new LinkedHashSet<>(List.of(new Complex(0, 0), -0.0)), "twice");
+        assertRefused(Map.of(new Typed("builtins.bytearray", new byte[1]), 1L), "a key of a dict");
+    }
+
+    @Test
+    void deepStatesAndValuesThatHoldThemselvesAreRefused() {
+        List<Object> list = new ArrayList<>();
+        Object state = list;
+        for (int i = 0; i < 200; i++) {
+            state = List.of(state);
+        }
+        assertRefused(state, "deep");
+        Typed self = new Typed("torch.nn.parameter.Parameter", Tensor.of(1f));
+        self.attributes().put("me", self);
+        assertRefused(self, "deep");
+    }
+
+    @Test
+    void aRefusedStateLeavesTheOldFile() throws IOException {
+        Path path = Files.writeString(folder.resolve("old.pth"), "old");
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(path, new Symbol("no")));
+        assertThat(path).hasContent("old");
+    }
+
+    @Test
+    void theFormatGoesByTheNameOfTheFile() throws IOException {
+        for (String name : List.of("a.pt", "b.PTH", "c.ckpt", "pytorch_model.bin")) {
+            Checkpoint.export(folder.resolve(name), Map.of());
+            assertThat(Checkpoint.open(folder.resolve(name)).format()).isEqualTo("torch-zip");
+        }
+        Checkpoint.export(folder.resolve("plain"), Map.of(), ExportOptions.defaults().format("torch-zip"));
+        assertThat(folder.resolve("plain")).isNotEmptyFile();
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(folder.resolve("model.bin"), Map.of()));
+    }
+}

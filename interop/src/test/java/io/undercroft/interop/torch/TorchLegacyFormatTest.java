@@ -1,0 +1,193 @@
+package io.undercroft.interop.torch;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+class TorchLegacyFormatTest {
+    private static final OpenOptions OPTIONS = OpenOptions.defaults();
+    private static final Path MODEL = Fixtures.MODELS.resolve("tiny-gpt2-legacy.pt");
+
+    @TempDir
+    private Path folder;
+
+    /// A stream of one state and one storage of four floats, under the key `0`.
+    private static byte[] stream(byte[] state, byte[] keys, long count) throws IOException {
+        byte[] fixture = Files.readAllBytes(Fixtures.PYTORCH.resolve("view_metadata.legacy.pt"));
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        out.write(fixture, 0, 137);
+        out.writeBytes(state);
+        out.writeBytes(keys);
+        out.writeBytes(ByteBuffer.allocate(24).order(ByteOrder.LITTLE_ENDIAN).putLong(count).putFloat(1).putFloat(2)
+                .putFloat(3).putFloat(4).array());
+        return out.toByteArray();
+    }
+
+    private static PickleBuilder pickle() {
+        return new PickleBuilder();
+    }
+
+    private static byte[] keys(String... keys) {
+        PickleBuilder list = pickle().ops("](");
+        List.of(keys).forEach(list::text);
+        return list.ops("e").stop();
+    }
+
+    /// What names a storage of four floats.
+    private static PickleBuilder storage(PickleBuilder pickle) {
+        return pickle.ops("(").text("storage").global("torch", "FloatStorage").text("0").text("cpu").integer(4);
+    }
+
+    private FormatException refusal(byte[] stream) throws IOException {
+        Path path = Files.write(folder.resolve("made.legacy.pt"), stream);
+        FormatException[] refusal = new FormatException[1];
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Fixtures.open(path, _ -> {}))
+                .satisfies(e -> refusal[0] = e);
+        return refusal[0];
+    }
+
+    @Test
+    void aStreamWithoutSurpriseIsRead() throws IOException {
+        byte[] state = storage(pickle()).ops("NtQ").stop();
+        Path path = Files.write(folder.resolve("made.legacy.pt"), stream(state, keys("0"), 4));
+        Fixtures.open(path, contents -> assertThat(contents.storages().getFirst().nbytes()).isEqualTo(16));
+    }
+
+    @Test
+    void keysAndCountsHaveToAgreeWithTheState() throws IOException {
+        byte[] state = storage(pickle()).ops("NtQ").stop();
+        assertThat(refusal(stream(state, keys("0"), 3)).what()).contains("has 3 elements");
+        assertThat(refusal(stream(state, keys("0"), Long.MIN_VALUE)).what()).contains("elements of 4");
+        assertThat(refusal(stream(state, keys("0", "0"), 4)).what()).contains("or twice");
+        assertThat(refusal(stream(state, keys("1"), 4)).what()).contains("storage '1'");
+        assertThat(refusal(stream(state, pickle().ops("]").stop(), 4)).what()).contains("of 1 storages");
+        assertThat(refusal(stream(state, pickle().ops("N").stop(), 4)).what()).contains("no list");
+        assertThat(refusal(stream(state, doubling().ops("]").get(60).ops("a").stop(), 4)).what()).contains("a tuple");
+    }
+
+    /// A tuple of 2^60 values in slot 60 of the memo; whoever prints or hashes it never ends.
+    private static PickleBuilder doubling() {
+        PickleBuilder pickle = pickle().ops(")").put(0);
+        for (int i = 1; i <= 60; i++) {
+            pickle.get(i - 1).bytes(0x86).put(i);
+        }
+        return pickle.ops("0");
+    }
+
+    @Test
+    @Timeout(20)
+    void namesThatDoNotEndAreRefused() throws IOException {
+        byte[] state = pickle().ops("c" + "x".repeat(1000)).stop();
+        assertThat(refusal(stream(state, keys(), 0)).what()).contains("does not end");
+    }
+
+    @Test
+    void viewsOutsideTheirStorageAreRefused() throws IOException {
+        for (int[] view : new int[][]{{0, 5}, {4, 1}, {-1, 2}, {1, -1}, {Integer.MAX_VALUE, Integer.MAX_VALUE}}) {
+            byte[] state = storage(pickle()).text("v").integer(view[0]).integer(view[1]).bytes(0x87).ops("tQ").stop();
+            assertThat(refusal(stream(state, keys("0"), 4)).code()).isEqualTo("TORCH-STORAGE");
+        }
+        PickleBuilder twice = storage(pickle().ops("](")).text("v").integer(0).integer(1).bytes(0x87).ops("tQ");
+        storage(twice).text("v").integer(0).integer(2).bytes(0x87).ops("tQe");
+        assertThat(refusal(stream(twice.stop(), keys("0"), 4)).what()).contains("in two ways");
+    }
+
+    @Test
+    void wholeModulesAreRefusedByName() throws IOException {
+        byte[] module = pickle().ops("(").text("module").global("torch.nn.modules.linear", "Linear").text("linear.py")
+                .text("class Linear").ops("tQ").stop();
+        FormatException refusal = refusal(stream(module, keys(), 0));
+        assertThat(refusal.code()).isEqualTo("TORCH-GLOBAL");
+        assertThat(refusal.what()).contains("torch.nn.modules.linear.Linear");
+        byte[] known = pickle().ops("(").text("module").global("collections", "OrderedDict").text("a").text("b")
+                .ops("tQ)R").stop();
+        Path path = Files.write(folder.resolve("module.legacy.pt"), stream(known, pickle().ops("]").stop(), 0));
+        Fixtures.open(path, contents -> assertThat(contents.state()).hasToString("{}"));
+    }
+
+    /// PyTorch writes little-endian elements on every machine, and ignores what it says of the machine.
+    @Test
+    void theDescriptionOfTheMachineDoesNotChangeTheElements() throws IOException {
+        byte[] bytes = Files.readAllBytes(Fixtures.PYTORCH.resolve("single_f32.legacy.pt"));
+        int mark = new String(bytes, ISO_8859_1).indexOf("little_endian") + "little_endian".length();
+        while (bytes[mark] != (byte) 0x88) {
+            mark++;
+        }
+        bytes[mark] = (byte) 0x89;
+        Path path = Files.write(folder.resolve("big.legacy.pt"), bytes);
+        Fixtures.open(Fixtures.PYTORCH.resolve("single_f32.legacy.pt"),
+                expected -> Fixtures.open(path, contents -> SameState.check(expected.state(), contents.state())));
+    }
+
+    @Test
+    void ofSeveralSavesTheFirstIsOpenedOrAnotherOne() throws IOException {
+        Path path = folder.resolve("several.legacy.pt");
+        List<String> saves = List.of("single_f32", "tied", "training_checkpoint");
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (String save : saves) {
+            all.writeBytes(Files.readAllBytes(Fixtures.PYTORCH.resolve(save + ".legacy.pt")));
+        }
+        Files.write(path, all.toByteArray());
+        Fixtures.open(Fixtures.PYTORCH.resolve("single_f32.pt"),
+                first -> Fixtures.open(path, contents -> SameState.check(first.state(), contents.state())));
+        for (int i = 0; i < saves.size(); i++) {
+            OpenOptions options = OPTIONS.setting("torch-legacy.save", Integer.toString(i + 1));
+            Fixtures.open(Fixtures.PYTORCH.resolve(saves.get(i) + ".legacy.pt"),
+                    expected -> Fixtures.open(path, options,
+                            contents -> SameState.check(expected.state(), contents.state())));
+        }
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> Fixtures.open(path, OPTIONS.setting("torch-legacy.save", "4"), _ -> {}))
+                .withMessageContaining("the file has 3 saves");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Fixtures.open(path, OPTIONS.setting("torch-legacy.save", "0"), _ -> {}));
+    }
+
+    @Test
+    void someTensorsAreLoadedAndTheOthersAreOnMeta() throws IOException {
+        try (Checkpoint whole = Checkpoint.open(MODEL);
+                Checkpoint some = Checkpoint.open(MODEL, OPTIONS.only("transformer.wte.weight"))) {
+            assertThat(some.names()).containsExactly("transformer.wte.weight");
+            assertThat(some.storages()).hasSize(1);
+            assertThat(some.tensor("transformer.wte.weight").equal(whole.tensor("transformer.wte.weight"))).isTrue();
+            assertThat(whole.tensor("lm_head.weight").storage())
+                    .isSameAs(whole.tensor("transformer.wte.weight").storage());
+            assertThat(whole.storages()).noneMatch(storage -> storage.isMeta());
+        }
+    }
+
+    @Test
+    void whatIsAlignedIsMappedAndTheRestIsCopied() throws IOException {
+        Path path = Files.copy(Fixtures.PYTORCH.resolve("all_dtypes.legacy.pt"), folder.resolve("all.legacy.pt"));
+        int mapped = 0;
+        try (Checkpoint c = Checkpoint.open(path, OPTIONS.mapping(MapMode.READ_ONLY))) {
+            for (Storage storage : c.storages()) {
+                mapped += storage.filename() == null ? 0 : 1;
+            }
+            assertThat(mapped).isPositive().isLessThan(c.storages().size());
+            Tensor copied = c.names().stream().map(c::tensor).filter(t -> t.storage().filename() == null).findFirst()
+                    .orElseThrow();
+            assertThatThrownBy(() -> copied.storage().set(0, (byte) 1))
+                    .isInstanceOf(UnsupportedOperationException.class);
+        }
+    }
+}

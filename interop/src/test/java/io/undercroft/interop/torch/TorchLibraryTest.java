@@ -1,0 +1,160 @@
+package io.undercroft.interop.torch;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Files of ours beside real PyTorch, and files of PyTorch's beside ours. Needs a Python that has it.
+@EnabledIfEnvironmentVariable(named = "UNDERCROFT_PYTHON", matches = ".+", disabledReason = "UNDERCROFT_PYTHON names no Python")
+class TorchLibraryTest {
+    @TempDir
+    private static Path folder;
+    private static Path script;
+
+    private static List<String> python(String... arguments) throws IOException, InterruptedException {
+        if (script == null) {
+            script = Files.createTempFile(folder, "peer", ".py");
+            try (InputStream source = Optional.ofNullable(TorchLibraryTest.class.getResourceAsStream("peer.py"))
+                    .orElseThrow()) {
+                Files.write(script, source.readAllBytes());
+            }
+        }
+        List<String> command = new ArrayList<>(List.of(System.getenv("UNDERCROFT_PYTHON"), script.toString()));
+        command.addAll(List.of(arguments));
+        Path errors = Files.createTempFile(folder, "errors", ".txt");
+        Process process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
+        List<String> lines = new String(process.getInputStream().readAllBytes(), UTF_8).lines().toList();
+        assertThat(process.waitFor()).as(Files.readString(errors)).isZero();
+        return lines;
+    }
+
+    /// The library and its version, as the tests are to be called.
+    private static String library() throws IOException, InterruptedException {
+        return "torch " + new ObjectMapper().readTree(python("versions").getFirst()).get("torch").asText();
+    }
+
+    @TestFactory
+    Stream<DynamicTest> whatWeWriteIsReadByPyTorch() throws IOException, InterruptedException {
+        Path written = Files.createDirectory(folder.resolve("written"));
+        for (Path original : TorchExportTest.files()) {
+            String name = original.getFileName().toString();
+            Files.copy(original, written.resolve(name));
+            try (Checkpoint c = Checkpoint.open(original)) {
+                Checkpoint.export(written.resolve(name.replaceFirst("[.]pt$", ".ours.pt")), c.state());
+            }
+        }
+        String library = library();
+        return python("compare", written.toString()).stream().map(line -> {
+            JsonNode result = parse(line);
+            return dynamicTest(library + " loads our " + result.get("name").asText() + " as its own",
+                    () -> assertThat(result.get("outcome").asText()).startsWith("same"));
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> whatPyTorchWritesIsReadByUs() throws IOException, InterruptedException {
+        Path saved = Files.createDirectory(folder.resolve("saved"));
+        String library = library();
+        return python("write", saved.toString()).stream()
+                .flatMap(name -> Stream.of(name + ".pt", name + ".legacy.pt").map(file -> dynamicTest(
+                        "we load " + file + " of " + library,
+                        () -> check(saved.resolve(file), Fixtures.json(saved.resolve(name + ".json"))))));
+    }
+
+    /// Tensors of every dtype, views, some without elements or dimensions, tied ones, and types that share bytes.
+    @TestFactory
+    Stream<DynamicTest> tensorsOfOursAreOneInPyTorchWhereTheyAreOneHere() throws IOException, InterruptedException {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (DType dtype : DType.values()) {
+            if (dtype.kind() != DType.Kind.QUANTIZED) {
+                Storage storage = Storage.allocate(dtype.nbytes(6));
+                for (int i = 0; i < storage.nbytes(); i++) {
+                    storage.set(i, (byte) (dtype.equals(DType.BOOL) ? i % 2 : 3 * i));
+                }
+                state.put(dtype.name(), Tensor.of(storage, dtype, 1, Shape.of(2, 2), 2, 1));
+            }
+        }
+        Tensor base = Tensor.arange(DType.FLOAT32, 24).view(4, 6);
+        state.put("base", base);
+        state.put("tied", base);
+        state.put("transposed", base.t());
+        state.put("scalar", base.select(0, 1).select(0, 1));
+        state.put("empty", base.narrow(0, 4, 0));
+        state.put("expanded", base.select(0, 0).expand(5, 6));
+        state.put("same bytes as int16", base.view(DType.INT16));
+        state.put("none", Tensor.zeros(DType.INT64, 0, 3));
+        state.put("grad", Tensor.of(1.0, 2.0).withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD)));
+        Path file = folder.resolve("ours.pt");
+        Checkpoint.export(file, state);
+        String library = library();
+        return python("describe", file.toString()).stream().map(TorchLibraryTest::parse)
+                .map(line -> dynamicTest(library + " loads our tensors: " + line.get("way").asText(),
+                        () -> checkTensors(line.get("tensors"), state)));
+    }
+
+    private static void check(Path file, JsonNode expected) throws IOException {
+        try (Checkpoint c = Checkpoint.open(file)) {
+            Map<String, Tensor> tensors = new LinkedHashMap<>();
+            c.names().forEach(name -> tensors.put(name, c.tensor(name)));
+            checkTensors(expected, tensors);
+        }
+    }
+
+    private static void checkTensors(JsonNode described, Map<String, Tensor> tensors) {
+        Map<Integer, Storage> storages = new HashMap<>();
+        assertThat(described.properties()).hasSize(tensors.size()).isNotEmpty();
+        for (Map.Entry<String, JsonNode> entry : described.properties()) {
+            String name = entry.getKey();
+            JsonNode said = entry.getValue();
+            Tensor tensor = tensors.get(name);
+            assertThat(tensor.dtype()).as(name).hasToString(said.get("dtype").asText());
+            assertThat(tensor.shape().toArray()).as(name).isEqualTo(longs(said.get("shape")));
+            assertThat(tensor.stride()).as(name).isEqualTo(longs(said.get("stride")));
+            assertThat(tensor.storageOffset()).as(name).isEqualTo(said.get("offset").asLong());
+            assertThat(tensor.is(Tensor.Flag.REQUIRES_GRAD)).as(name).isEqualTo(said.get("requires_grad").asBoolean());
+            assertThat(Fixtures.sha256(tensor.storage())).as(name).isEqualTo(said.get("sha256").asText());
+            Storage known = storages.putIfAbsent(said.get("storage").asInt(), tensor.storage());
+            assertThat(tensor.storage()).as(name).isSameAs(known == null ? tensor.storage() : known);
+        }
+        assertThat(storages.values()).doesNotHaveDuplicates();
+    }
+
+    private static long[] longs(JsonNode array) {
+        LongStream.Builder longs = LongStream.builder();
+        array.forEach(number -> longs.add(number.asLong()));
+        return longs.build().toArray();
+    }
+
+    private static JsonNode parse(String line) {
+        try {
+            return new ObjectMapper().readTree(line);
+        } catch (IOException e) {
+            throw new AssertionError(line, e);
+        }
+    }
+}
