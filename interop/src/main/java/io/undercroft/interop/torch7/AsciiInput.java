@@ -1,0 +1,197 @@
+package io.undercroft.interop.torch7;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.storage.DType;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.function.Function;
+
+/// Numbers as text. What one call of Torch7 wrote, values with a space between them, ends with a line feed; a call that had nothing to
+/// write wrote nothing. Any white space before a number is skipped, as C does. Bytes and chars stand as they are, without spaces.
+final class AsciiInput extends Input {
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED
+            .withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED
+            .withOrder(ByteOrder.LITTLE_ENDIAN);
+    /// Longer than any number that `printf` writes.
+    private static final int LONGEST_NUMBER = 400;
+
+    private final byte[] word = new byte[LONGEST_NUMBER];
+
+    AsciiInput(FileBytes bytes) {
+        super(bytes);
+    }
+
+    @Override
+    int smallestObject() {
+        return 2;
+    }
+
+    @Override
+    int readInt() throws IOException {
+        int value = (int) nextInteger(Integer.SIZE);
+        endCall();
+        return value;
+    }
+
+    @Override
+    long[] readLongs(int count) throws IOException {
+        long[] values = new long[count];
+        for (int i = 0; i < count; i++) {
+            values[i] = nextInteger(Long.SIZE);
+        }
+        if (count > 0) {
+            endCall();
+        }
+        return values;
+    }
+
+    @Override
+    double readDouble() throws IOException {
+        double value = nextDouble();
+        endCall();
+        return value;
+    }
+
+    @Override
+    byte[] readBytes(int count) throws IOException {
+        byte[] read = bytes.take(count);
+        if (count > 0) {
+            endCall();
+        }
+        return read;
+    }
+
+    private void endCall() throws IOException {
+        if (bytes.peek() == '\n') {
+            bytes.next();
+        }
+    }
+
+    // ---- words ----
+
+    private String nextWord() throws IOException {
+        while (isSpace(bytes.peek())) {
+            bytes.next();
+        }
+        int length = 0;
+        for (int c = bytes.peek(); c >= 0 && !isSpace(c); c = bytes.peek()) {
+            if (length == LONGEST_NUMBER) {
+                throw Refusal.of("NUMBER", "a number of more than " + LONGEST_NUMBER + " characters", position());
+            }
+            word[length++] = (byte) bytes.next();
+        }
+        if (length == 0) {
+            throw Refusal.ends(position());
+        }
+        return new String(word, 0, length, ISO_8859_1);
+    }
+
+    /// As `isspace` of C.
+    private static boolean isSpace(int c) {
+        return c == ' ' || (c >= '\t' && c <= '\r');
+    }
+
+    private long nextInteger(int bits) throws IOException {
+        long start = position();
+        String text = nextWord();
+        try {
+            long value = Long.parseLong(text);
+            if (value << (Long.SIZE - bits) >> (Long.SIZE - bits) == value) {
+                return value;
+            }
+        } catch (NumberFormatException _) {
+            // Said below.
+        }
+        throw Refusal.of("NUMBER", FormatException.quote(text) + " is no integer of " + bits + " bits", start);
+    }
+
+    private double nextDouble() throws IOException {
+        return nextReal(CNumbers::parseDouble);
+    }
+
+    private float nextFloat() throws IOException {
+        return nextReal(CNumbers::parseFloat);
+    }
+
+    private <T> T nextReal(Function<String, T> parser) throws IOException {
+        long start = position();
+        String text = nextWord();
+        try {
+            return parser.apply(text);
+        } catch (NumberFormatException _) {
+            throw Refusal.of("NUMBER", FormatException.quote(text) + " is no number", start);
+        }
+    }
+
+    // ---- elements ----
+
+    @Override
+    Elements skipElements(DType dtype, long count) throws IOException {
+        return dtype.itemsize() == 1 ? skipBytes(count) : skipNumbers(dtype, count);
+    }
+
+    private Elements skipBytes(long count) throws IOException {
+        Elements elements = new Elements(position(), count, null);
+        if (count > remaining()) {
+            throw tooMany(count, remaining());
+        }
+        bytes.skip(count);
+        if (count > 0) {
+            endCall();
+        }
+        return elements;
+    }
+
+    /// Reads the numbers, since that alone tells where they end, and that they are numbers; but does not keep them.
+    private Elements skipNumbers(DType dtype, long count) throws IOException {
+        long offset = position();
+        // Each takes a digit and a space, and the last one may stand at the end of the file.
+        long most = remaining() / 2 + 1;
+        if (count > most) {
+            throw tooMany(count, most);
+        }
+        MemorySegment last = MemorySegment.ofArray(new byte[Long.BYTES]);
+        for (long i = 0; i < count; i++) {
+            readElement(dtype, last, 0);
+        }
+        if (count > 0) {
+            endCall();
+        }
+        MappedFile file = bytes.file();
+        return new Elements(offset, Math.multiplyExact(count, dtype.itemsize()), into -> {
+            AsciiInput again = new AsciiInput(new FileBytes(file, offset, FileBytes.UNLIMITED));
+            for (long at = 0; at < into.byteSize(); at += dtype.itemsize()) {
+                again.readElement(dtype, into, at);
+            }
+        });
+    }
+
+    private FormatException tooMany(long count, long most) {
+        return Refusal.of("STORAGE", "a storage of " + count + " elements, of which the file has at most " + most,
+                position());
+    }
+
+    private void readElement(DType dtype, MemorySegment into, long at) throws IOException {
+        long bits = switch (dtype.kind()) {
+            case FLOATING -> switch (dtype.itemsize()) {
+                case Double.BYTES -> Double.doubleToRawLongBits(nextDouble());
+                case Float.BYTES -> Float.floatToRawIntBits(nextFloat());
+                default -> CNumbers.halfBits(nextFloat());
+            };
+            default -> nextInteger(dtype.bits());
+        };
+        MemorySegment element = into.asSlice(at, dtype.itemsize());
+        switch (dtype.itemsize()) {
+            case Long.BYTES -> element.set(LONG, 0, bits);
+            case Integer.BYTES -> element.set(INT, 0, (int) bits);
+            default -> element.set(SHORT, 0, (short) bits);
+        }
+    }
+}

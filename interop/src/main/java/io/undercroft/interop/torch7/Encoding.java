@@ -1,0 +1,78 @@
+package io.undercroft.interop.torch7;
+
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/// How a file writes numbers, which it does not say. In the order in which they are tried.
+enum Encoding {
+    /// What Torch7 writes on 64-bit Linux and macOS.
+    LITTLE_8(ByteOrder.LITTLE_ENDIAN, Long.BYTES),
+    /// What it writes on 32-bit machines and on Windows.
+    LITTLE_4(ByteOrder.LITTLE_ENDIAN, Integer.BYTES),
+    BIG_8(ByteOrder.BIG_ENDIAN, Long.BYTES),
+    BIG_4(ByteOrder.BIG_ENDIAN, Integer.BYTES),
+    /// Text, to which neither byte order nor widths matter.
+    ASCII(ByteOrder.LITTLE_ENDIAN, Long.BYTES);
+
+    private final ByteOrder order;
+    private final int longBytes;
+
+    Encoding(ByteOrder order, int longBytes) {
+        this.order = order;
+        this.longBytes = longBytes;
+    }
+
+    /// What is told to formats by name; nothing if it was not told.
+    @FunctionalInterface
+    interface Settings {
+        Optional<String> get(String name);
+
+        /// {@return what was told, if anything was}
+        ///
+        /// @throws IllegalArgumentException if it is none of the values
+        default Optional<String> oneOf(String name, String... values) {
+            Optional<String> told = get(name);
+            told.filter(value -> !Arrays.asList(values).contains(value)).ifPresent(value -> {
+                throw new IllegalArgumentException(
+                        "the setting " + name + " is " + String.join(" or ", values) + ", not '" + value + "'");
+            });
+            return told;
+        }
+    }
+
+    /// {@return the encodings that agree with what was told, the likeliest first}
+    ///
+    /// @throws IllegalArgumentException if a setting has a value that it cannot have
+    static List<Encoding> agreeing(Settings settings) {
+        Optional<String> kind = settings.oneOf("torch7.encoding", "binary", "ascii");
+        Optional<String> order = settings.oneOf("torch7.order", "little", "big");
+        Optional<String> longs = settings.oneOf("torch7.longs", "8", "4");
+        return Stream.of(values())
+                .filter(each -> agrees(kind, each == ASCII ? "ascii" : "binary"))
+                .filter(each -> each == ASCII || agrees(order, each.isLittle() ? "little" : "big"))
+                .filter(each -> each == ASCII || agrees(longs, Integer.toString(each.longBytes)))
+                .toList();
+    }
+
+    private static boolean agrees(Optional<String> told, String value) {
+        return told.isEmpty() || told.get().equals(value);
+    }
+
+    /// {@return the byte order of binary numbers}
+    ByteOrder order() {
+        return order;
+    }
+
+    /// {@return whether binary numbers stand in the file as they do in storages}
+    boolean isLittle() {
+        return order == ByteOrder.LITTLE_ENDIAN;
+    }
+
+    /// {@return the bytes of a binary `long`, which elements of 64 bits are too}
+    int longBytes() {
+        return longBytes;
+    }
+}

@@ -1,0 +1,62 @@
+package io.undercroft.interop.torch7;
+
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.storage.DType;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+
+/// What objects are made of, in the order of the file. Belongs to one thread. What does not fit into the rest of the file is refused before
+/// any memory is taken for it.
+abstract sealed class Input permits BinaryInput, AsciiInput {
+    protected final FileBytes bytes;
+
+    /// @param bytes the file, where the first object begins
+    Input(FileBytes bytes) {
+        this.bytes = bytes;
+    }
+
+    /// Elements of a storage, which are not read yet.
+    ///
+    /// @param offset where they begin in the file, in bytes
+    /// @param nbytes how many bytes they have in memory
+    /// @param decoder how they are read, or null if they stand in the file as in memory
+    record Elements(long offset, long nbytes, FileStorages.@Nullable Decoder decoder) {}
+
+    static Input of(Encoding encoding, FileBytes bytes) {
+        return encoding == Encoding.ASCII ? new AsciiInput(bytes) : new BinaryInput(encoding, bytes);
+    }
+
+    long position() {
+        return bytes.position();
+    }
+
+    long remaining() {
+        return bytes.remaining();
+    }
+
+    /// {@return the fewest bytes that an object takes}
+    abstract int smallestObject();
+
+    abstract int readInt() throws IOException;
+
+    /// {@return one value of C's type `long`}
+    long readLong() throws IOException {
+        return readLongs(1)[0];
+    }
+
+    /// Reads values of C's type `long` that were written in one call, which matters in ASCII.
+    abstract long[] readLongs(int count) throws IOException;
+
+    abstract double readDouble() throws IOException;
+
+    /// Reads bytes that were written in one call.
+    ///
+    /// @param count how many; not negative
+    abstract byte[] readBytes(int count) throws IOException;
+
+    /// Passes elements over.
+    ///
+    /// @param dtype their type
+    /// @param count how many; not negative
+    abstract Elements skipElements(DType dtype, long count) throws IOException;
+}

@@ -1,0 +1,281 @@
+package io.undercroft.interop.torch7;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.torch7.Input.Elements;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/// Reads one object, with all that it holds. It never recurses, and needs memory in proportion to the file without the elements of
+/// storages. Made for one object and one thread.
+final class LuaReader {
+    /// Whether a later place of an object has only its number.
+    enum References {
+        NUMBERED, WRITTEN_OUT
+    }
+
+    /// An object and its fields are two levels here and one in the state, where the depth is limited.
+    private static final int MAX_DEPTH = 2 * StateIndex.MAX_DEPTH;
+    /// Lua would take any number; ours are those that are printed again as they were.
+    private static final Pattern VERSION = Pattern.compile("V (\\d{1,9}(\\.\\d{1,4})?)");
+    /// Says that an object was begun and its parts follow.
+    private static final Object OPENED = new Object();
+
+    private final Input in;
+    private final StorageTable storages;
+    private final References references;
+    private final Map<Integer, Object> numbered = new HashMap<>();
+    private final List<LuaValue> values = new ArrayList<>();
+    private final Deque<LuaValue> open = new ArrayDeque<>();
+    private int rootTag = -1;
+    private boolean hasSignature;
+
+    LuaReader(Input in, StorageTable storages, References references) {
+        this.in = in;
+        this.storages = storages;
+        this.references = references;
+    }
+
+    /// {@return the object, as it stands in the state}
+    ///
+    /// @throws FormatException if it is damaged, or encoded in another way
+    @Nullable
+    Object read() throws IOException {
+        try {
+            Object root = root();
+            values.forEach(LuaValue::fill);
+            return LuaValue.made(root);
+        } catch (FormatException e) {
+            throw withClass(e);
+        }
+    }
+
+    /// {@return whether the object was found to be one that holds others; false if it was not begun}
+    boolean isContainer() {
+        return rootTag == Tag.TABLE || rootTag == Tag.TORCH || Tag.isFunction(rootTag);
+    }
+
+    /// {@return whether the version of a class was met, or the name of a class of Torch7: what no other file has by chance}
+    boolean hasSignature() {
+        return hasSignature;
+    }
+
+    private @Nullable Object root() throws IOException {
+        long start = in.position();
+        Object value = next();
+        while (!open.isEmpty()) {
+            LuaValue top = open.element();
+            if (value != OPENED) {
+                top.take(value, start);
+            }
+            if (top.isWhole()) {
+                open.pop();
+                value = top;
+            } else {
+                start = in.position();
+                value = next();
+            }
+        }
+        return value;
+    }
+
+    private FormatException withClass(FormatException e) {
+        return open.stream().filter(LuaObject.class::isInstance).findFirst()
+                .map(object -> Refusal.in(((LuaObject) object).className(), e, object == open.element())).orElse(e);
+    }
+
+    /// {@return the next object, as it stands in the state; or as a [LuaValue], for what takes parts; or [#OPENED] if its parts follow}
+    private @Nullable Object next() throws IOException {
+        long start = in.position();
+        int tag = in.readInt();
+        rootTag = rootTag < 0 ? tag : rootTag;
+        return switch (tag) {
+            case Tag.NIL -> null;
+            case Tag.NUMBER -> in.readDouble();
+            case Tag.STRING -> string();
+            // Every other integer is false.
+            case Tag.BOOLEAN -> in.readInt() == 1;
+            case Tag.OLD_FUNCTION -> open(new LuaFunction(tag, bytes()));
+            case Tag.TABLE, Tag.TORCH, Tag.RECURSIVE_OLD_FUNCTION, Tag.FUNCTION -> numbered(tag, start);
+            default -> throw Refusal.of("OBJECT", "an object begins with " + tag + ", which says nothing", start);
+        };
+    }
+
+    private byte[] bytes() throws IOException {
+        long start = in.position();
+        int length = in.readInt();
+        if (length < 0) {
+            throw Refusal.of("STRING", "a string of " + length + " bytes", start);
+        }
+        return in.readBytes(length);
+    }
+
+    private Object string() throws IOException {
+        byte[] bytes = bytes();
+        Optional<String> text = LuaText.decode(bytes);
+        return text.isPresent() ? text.get() : bytes;
+    }
+
+    private Object numbered(int tag, long start) throws IOException {
+        int number = in.readInt();
+        Object known = known(number);
+        if (known != null) {
+            // As in Torch7, it does not matter which tag a reference has.
+            return checkShared(known, start);
+        }
+        return switch (tag) {
+            case Tag.TABLE -> table(number);
+            case Tag.TORCH -> torch(number);
+            default -> open(put(number, new LuaFunction(tag, bytes())));
+        };
+    }
+
+    private @Nullable Object known(int number) {
+        return references == References.NUMBERED ? numbered.get(number) : null;
+    }
+
+    private <T> T put(int number, T object) {
+        numbered.put(number, object);
+        return object;
+    }
+
+    private static Object checkShared(Object known, long start) {
+        if (known instanceof LuaTable table && table.isBody()) {
+            throw Refusal.of("CLASS", "the fields of an object are referred to as a table", start);
+        }
+        return known;
+    }
+
+    private Object open(LuaValue value) {
+        values.add(value);
+        open.push(value);
+        if (open.size() > MAX_DEPTH) {
+            throw new FormatException("TORCH7-DEPTH", "objects hold each other more than " + MAX_DEPTH + " deep",
+                    in.position(), "In Torch7, save what is deep down by itself");
+        }
+        return OPENED;
+    }
+
+    private Object table(int number) throws IOException {
+        long start = in.position();
+        int count = in.readInt();
+        long most = in.remaining() / (2L * in.smallestObject()) + 1;
+        if (count < 0 || count > most) {
+            throw Refusal.of("TABLE", "a table of " + count + " entries, of which the file has at most " + most,
+                    start);
+        }
+        boolean isBody = open.peek() instanceof LuaObject;
+        return open(put(number, new LuaTable(count, isBody, start)));
+    }
+
+    // ---- objects of classes ----
+
+    private record ClassHeader(String name, Number version) {}
+
+    private Object torch(int number) throws IOException {
+        ClassHeader header = classHeader();
+        Optional<TorchClass> known = TorchClass.find(header.name);
+        hasSignature |= known.isPresent();
+        if (known.isEmpty()) {
+            return header.name.equals(TorchClass.GENERATOR)
+                    ? put(number, new Typed(Nodes.GENERATOR, in.readBytes(TorchClass.GENERATOR_BYTES)))
+                    : open(put(number, new LuaObject(header.name, header.version)));
+        }
+        return switch (known.get().role()) {
+            case STORAGE -> storage(number, known.get().dtype());
+            case TENSOR -> tensor(number, known.get().dtype());
+        };
+    }
+
+    /// Before there were versions, the name stood where the version is now.
+    private ClassHeader classHeader() throws IOException {
+        String first = className();
+        Matcher version = VERSION.matcher(first);
+        if (!version.matches()) {
+            return new ClassHeader(first, Nodes.NO_VERSION);
+        }
+        hasSignature = true;
+        String digits = version.group(1);
+        return new ClassHeader(className(),
+                version.group(2) == null ? (Number) Long.valueOf(digits) : Double.valueOf(digits));
+    }
+
+    private String className() throws IOException {
+        long start = in.position();
+        return LuaText.decode(bytes())
+                .orElseThrow(() -> Refusal.of("CLASS", "the name of a class is no text", start));
+    }
+
+    private TypedStorage storage(int number, DType dtype) throws IOException {
+        long start = in.position();
+        long size = in.readLong();
+        if (size < 0) {
+            throw Refusal.of("STORAGE", "a storage of " + size + " elements", start);
+        }
+        Elements elements = in.skipElements(dtype, size);
+        return put(number, storages.add(elements, dtype));
+    }
+
+    private Tensor tensor(int number, DType dtype) throws IOException {
+        long start = in.position();
+        int rank = in.readInt();
+        if (rank < 0 || rank > Shape.MAX_RANK) {
+            throw Refusal.of("TENSOR", "a tensor of " + rank + " dimensions; 0 to " + Shape.MAX_RANK + " are read",
+                    start);
+        }
+        long[] sizes = in.readLongs(rank);
+        long[] strides = in.readLongs(rank);
+        long offset = in.readLong();
+        Storage storage = storageOf(dtype);
+        try {
+            // What has no dimension there is not a single number, but nothing.
+            Tensor tensor = rank == 0
+                    ? Tensor.of(storage, dtype, Math.subtractExact(offset, 1), Shape.of(0), 1)
+                    : Tensor.of(storage, dtype, Math.subtractExact(offset, 1), Shape.of(sizes), strides);
+            return put(number, tensor);
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            throw Refusal.of("TENSOR", "a tensor that does not fit its storage: " + e.getMessage(), start);
+        }
+    }
+
+    /// The storage of a tensor holds nothing in turn, so it is read at once.
+    private Storage storageOf(DType dtype) throws IOException {
+        long start = in.position();
+        int tag = in.readInt();
+        if (tag == Tag.NIL) {
+            return storages.addNothing(start);
+        }
+        if (tag == Tag.TABLE || tag == Tag.TORCH || tag == Tag.FUNCTION || tag == Tag.RECURSIVE_OLD_FUNCTION) {
+            int number = in.readInt();
+            Object known = known(number);
+            Object storage = known == null && tag == Tag.TORCH ? newStorage(number, start) : known;
+            if (storage instanceof TypedStorage typed && typed.dtype().equals(dtype)) {
+                return typed.untyped();
+            }
+        }
+        throw Refusal.of("TENSOR", "a tensor stands on something that is no storage of " + dtype.name(), start);
+    }
+
+    private TypedStorage newStorage(int number, long start) throws IOException {
+        ClassHeader header = classHeader();
+        TorchClass known = TorchClass.find(header.name).filter(each -> each.role() == TorchClass.Role.STORAGE)
+                .orElseThrow(() -> Refusal.of("TENSOR", "a tensor stands on an object of class "
+                        + FormatException.quote(header.name), start));
+        return storage(number, known.dtype());
+    }
+}

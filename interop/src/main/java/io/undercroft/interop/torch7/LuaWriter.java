@@ -1,0 +1,421 @@
+package io.undercroft.interop.torch7;
+
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Output;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.Tensor.Flag;
+import io.undercroft.storage.TypedStorage;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It never recurses. Made for one state
+/// and one thread.
+final class LuaWriter {
+    /// A type that says what a plain map does: Python's dicts that keep their order.
+    private static final String ORDERED_DICT = "collections.OrderedDict";
+
+    private final Encoding encoding;
+    private final Code code;
+    private final Map<Storage, Integer> uses;
+    private final IdentityHashMap<Object, Integer> numbers = new IdentityHashMap<>();
+    private final Map<Storage, DType> dtypes = new HashMap<>();
+    private final Deque<Parts> open = new ArrayDeque<>();
+
+    private LuaWriter(StateIndex index, Encoding encoding) {
+        this.encoding = encoding;
+        this.code = Code.of(encoding);
+        this.uses = uses(index);
+    }
+
+    /// How often each storage is used: by tensors, and as a value.
+    private static Map<Storage, Integer> uses(StateIndex index) {
+        Map<Storage, Integer> uses = new HashMap<>();
+        index.tensors().values().stream().distinct()
+                .forEach(tensor -> uses.merge(tensor.storage(), 1, Integer::sum));
+        index.storages().stream().filter(index::isValue).forEach(storage -> uses.merge(storage, 1, Integer::sum));
+        return uses;
+    }
+
+    /// Plans a file.
+    ///
+    /// @param state the root of the tree
+    /// @param encoding how to write numbers
+    /// @throws IllegalArgumentException if there is something that Torch7 does not have; with its path
+    static Draft draft(@Nullable Object state, Encoding encoding) {
+        LuaWriter writer = new LuaWriter(StateIndex.of(state), encoding);
+        writer.writeAll(state);
+        return new Plan(writer.code.parts());
+    }
+
+    private record Plan(List<Part> parts) implements Draft {
+        @Override
+        public long nbytes() {
+            return parts.stream().mapToLong(Part::nbytes).reduce(0, Math::addExact);
+        }
+
+        @Override
+        public void writeTo(Output output) throws IOException {
+            for (Part part : parts) {
+                part.writeTo(output);
+            }
+        }
+    }
+
+    // ---- the walk ----
+
+    /// A part of a container.
+    ///
+    /// @param segment what it adds to the path, or the empty string
+    /// @param value what is to be written
+    private record Child(String segment, @Nullable Object value) {}
+
+    /// The parts of a container that are still to be written.
+    private static final class Parts {
+        private final Iterator<Child> left;
+        private String segment = "";
+
+        Parts(Iterator<Child> left) {
+            this.left = left;
+        }
+
+        @Nullable
+        Object next() {
+            Child child = left.next();
+            segment = child.segment;
+            return child.value;
+        }
+    }
+
+    private void writeAll(@Nullable Object state) {
+        write(state);
+        while (!open.isEmpty()) {
+            if (open.element().left.hasNext()) {
+                write(open.element().next());
+            } else {
+                open.pop();
+            }
+        }
+    }
+
+    private void write(@Nullable Object value) {
+        switch (value) {
+            case null -> code.writeInt(Tag.NIL);
+            case Boolean truth -> {
+                code.writeInt(Tag.BOOLEAN);
+                code.writeInt(truth ? 1 : 0);
+            }
+            case Number number -> {
+                code.writeInt(Tag.NUMBER);
+                code.writeDouble(number(number));
+            }
+            case String text -> {
+                code.writeInt(Tag.STRING);
+                writeString(text);
+            }
+            case byte[] bytes -> {
+                code.writeInt(Tag.STRING);
+                writeString(bytes);
+            }
+            case Tensor tensor -> writeTensor(tensor);
+            case TypedStorage storage -> writeStorage(storage);
+            case Storage storage -> writeStorage(new TypedStorage(storage, DType.UINT8));
+            case Typed typed -> writeTyped(typed);
+            case TypedMap map -> writeTypedMap(map);
+            case Tuple _ -> throw refused("a Tuple", "make a List of it");
+            case Map<?, ?> map -> writeTable(map, entries(map));
+            case List<?> list -> writeTable(list, entries(list));
+            default -> throw refused("a " + value.getClass().getSimpleName(),
+                    "make numbers, strings, lists, maps or tensors of it");
+        }
+    }
+
+    private IllegalArgumentException refused(String what, String remedy) {
+        String path = open.reversed().stream().map(parts -> parts.segment).filter(segment -> !segment.isEmpty())
+                .collect(Collectors.joining("/"));
+        return new IllegalArgumentException(
+                (path.isEmpty() ? "the state" : path) + ": a file of Torch7 cannot hold " + what + "; " + remedy);
+    }
+
+    private double number(Number number) {
+        return LuaNumbers.exact(number).orElseThrow(
+                () -> refused("the number " + number + ", which is no double", "round it, or make a string of it"));
+    }
+
+    private void writeString(String text) {
+        writeString(bytes(text));
+    }
+
+    private byte[] bytes(String text) {
+        return LuaText.encode(text)
+                .orElseThrow(() -> refused("a string with half a surrogate pair", "make a byte[] of it"));
+    }
+
+    private void writeString(byte[] bytes) {
+        code.writeInt(bytes.length);
+        code.writeBytes(bytes);
+    }
+
+    /// Writes what an object with a number begins with.
+    ///
+    /// @return whether it is a new one, and what it holds has to follow
+    private boolean begin(int tag, Object object) {
+        code.writeInt(tag);
+        Integer known = numbers.get(object);
+        code.writeInt(known == null ? number(object) : known);
+        return known == null;
+    }
+
+    private int number(Object object) {
+        int number = Math.incrementExact(numbers.size());
+        numbers.put(object, number);
+        return number;
+    }
+
+    // ---- tables ----
+
+    private void writeTable(Object table, List<Entry> entries) {
+        if (begin(Tag.TABLE, table)) {
+            writeEntries(entries);
+        }
+    }
+
+    private void writeEntries(List<Entry> entries) {
+        code.writeInt(entries.size());
+        open.push(new Parts(entries.stream().<Child>mapMulti((entry, children) -> {
+            String segment = StatePaths.segment(entry.key);
+            children.accept(new Child(segment, entry.key));
+            children.accept(new Child(segment, entry.value));
+        }).iterator()));
+        checkEntries(entries);
+    }
+
+    private void checkEntries(List<Entry> entries) {
+        LuaKeys keys = new LuaKeys();
+        for (Entry entry : entries) {
+            open.element().segment = StatePaths.segment(entry.key);
+            if (entry.value == null) {
+                throw refused("null as a value of a table", "leave it out");
+            }
+            keys.add(entry.key).ifPresent(fault -> {
+                throw refused(fault, "use other keys");
+            });
+        }
+    }
+
+    private record Entry(@Nullable Object key, @Nullable Object value) {}
+
+    private static List<Entry> entries(Map<?, ?> map) {
+        return map.entrySet().stream().map(entry -> new Entry(entry.getKey(), entry.getValue())).toList();
+    }
+
+    /// Tables count from 1.
+    private static List<Entry> entries(List<?> list) {
+        long[] count = new long[1];
+        return list.stream().map(value -> new Entry(++count[0], value)).toList();
+    }
+
+    // ---- what only Torch7 has ----
+
+    private void writeTypedMap(TypedMap map) {
+        if (map.type().equals(ORDERED_DICT)) {
+            writeTable(map, entries(map));
+            return;
+        }
+        if (writeClass(map, map.type(), map.attributes())) {
+            code.writeInt(Tag.TABLE);
+            code.writeInt(number(new Object()));
+            writeEntries(entries(map));
+        }
+    }
+
+    private void writeTyped(Typed typed) {
+        switch (typed.type()) {
+            case Nodes.TABLE -> writeTable(typed, pairs(typed));
+            case Nodes.FUNCTION -> writeFunction(typed);
+            case Nodes.GENERATOR -> writeGenerator(typed);
+            default -> {
+                if (writeClass(typed, typed.type(), typed.attributes())) {
+                    push(new Child("", typed.value()));
+                }
+            }
+        }
+    }
+
+    private void push(Child child) {
+        open.push(new Parts(List.of(child).iterator()));
+    }
+
+    private List<Entry> pairs(Typed typed) {
+        if (!(typed.value() instanceof List<?> pairs)) {
+            throw refused("a " + typed.type() + " that is no list of pairs", "see the package torch7");
+        }
+        return pairs.stream().map(this::pair).toList();
+    }
+
+    private Entry pair(@Nullable Object pair) {
+        if (pair instanceof List<?> list && list.size() == 2) {
+            return new Entry(list.get(0), list.get(1));
+        }
+        throw refused("a " + Nodes.TABLE + " that is no list of pairs", "see the package torch7");
+    }
+
+    /// {@return whether the object is a new one, and what it holds has to follow}
+    private boolean writeClass(Object object, String type, Map<String, @Nullable Object> attributes) {
+        if (!type.startsWith(Nodes.PREFIX) || TorchClass.find(type.substring(Nodes.PREFIX.length())).isPresent()) {
+            throw refused("a " + type, "make a map, a list or a tensor of it");
+        }
+        if (attributes.keySet().stream().anyMatch(name -> !name.equals(Nodes.VERSION))) {
+            throw refused("the attributes " + attributes.keySet() + " of a " + type,
+                    "only " + Nodes.VERSION + " is kept");
+        }
+        boolean isNew = begin(Tag.TORCH, object);
+        if (isNew) {
+            writeVersion(attributes.getOrDefault(Nodes.VERSION, Nodes.USUAL_VERSION), type);
+            writeString(type.substring(Nodes.PREFIX.length()));
+        }
+        return isNew;
+    }
+
+    private void writeVersion(@Nullable Object version, String type) {
+        if (!(version instanceof Number number && number.doubleValue() >= 0)) {
+            throw refused("a " + type + " of the version " + version, "versions are numbers");
+        }
+        if (!version.equals(Nodes.NO_VERSION)) {
+            writeString("V " + CNumbers.print(number.doubleValue(), LuaNumbers.DIGITS));
+        }
+    }
+
+    private void writeFunction(Typed function) {
+        Object tag = function.attributes().get(Nodes.TAG);
+        if (!(function.value() instanceof byte[] bytecode && tag instanceof Long kind && Tag.isFunction(kind))) {
+            throw refused("a " + Nodes.FUNCTION + " that is not one of a file of Torch7", "leave it out");
+        }
+        // The oldest functions have no number; with one, Torch7 reads them the same.
+        boolean isNew = begin(kind == Tag.FUNCTION ? Tag.FUNCTION : Tag.RECURSIVE_OLD_FUNCTION, function);
+        if (isNew) {
+            writeString(bytecode);
+            push(new Child(Nodes.UPVALUES, function.attributes().get(Nodes.UPVALUES)));
+        }
+    }
+
+    private void writeGenerator(Typed generator) {
+        if (!(generator.value() instanceof byte[] bytes && bytes.length == TorchClass.GENERATOR_BYTES)) {
+            throw refused("a " + Nodes.GENERATOR + " that has not " + TorchClass.GENERATOR_BYTES + " bytes",
+                    "leave it out");
+        }
+        if (begin(Tag.TORCH, generator)) {
+            writeVersion(Nodes.USUAL_VERSION, generator.type());
+            writeString(TorchClass.GENERATOR);
+            code.writeBytes(bytes);
+        }
+    }
+
+    // ---- tensors ----
+
+    private void writeTensor(Tensor tensor) {
+        checkElements(tensor.dtype());
+        if (tensor.is(Flag.NEG)) {
+            throw refused("a tensor that is the negative of what is stored", "call resolveNeg()");
+        }
+        boolean isNothing = tensor.dim() == 1 && tensor.size(0) == 0;
+        if (!isNothing && (tensor.dim() == 0 || tensor.numel() == 0)) {
+            throw refused("a tensor of the shape " + tensor.shape(),
+                    tensor.dim() == 0 ? "give it the shape [1] with view(1)" : "give it the shape [0] with view(0)");
+        }
+        if (begin(Tag.TORCH, tensor)) {
+            writeHeader(new TorchClass(tensor.dtype(), TorchClass.Role.TENSOR));
+            long[] sizes = isNothing ? new long[0] : tensor.shape().toArray();
+            code.writeInt(sizes.length);
+            writeLongs(sizes);
+            writeLongs(isNothing ? sizes : tensor.stride());
+            writeLongs(Math.incrementExact(tensor.storageOffset()));
+            writeStorageOf(tensor);
+        }
+    }
+
+    /// A tensor without a storage comes out of a file as one that stands alone on a storage without bytes.
+    private void writeStorageOf(Tensor tensor) {
+        Storage storage = tensor.storage();
+        if (storage.nbytes() == 0 && uses.getOrDefault(storage, 0) == 1) {
+            code.writeInt(Tag.NIL);
+        } else {
+            writeStorage(new TypedStorage(storage, tensor.dtype()));
+        }
+    }
+
+    private void writeHeader(TorchClass type) {
+        writeString("V 1");
+        writeString(type.name());
+    }
+
+    private void writeStorage(TypedStorage storage) {
+        checkElements(storage.dtype());
+        checkBytes(storage);
+        if (begin(Tag.TORCH, storage.untyped())) {
+            writeHeader(new TorchClass(storage.dtype(), TorchClass.Role.STORAGE));
+            writeLongs(storage.size());
+            checkNarrow(storage);
+            code.writeElements(storage);
+        }
+    }
+
+    private void checkElements(DType dtype) {
+        if (!TorchClass.has(dtype)) {
+            throw refused("elements of " + dtype.name(), "convert them to one of " + TorchClass.dtypes());
+        }
+    }
+
+    private void checkBytes(TypedStorage elements) {
+        Storage storage = elements.untyped();
+        if (!storage.device().isCpu()) {
+            throw refused("a storage on the device " + storage.device(),
+                    storage.isMeta() ? "it has no elements" : "bring it to the CPU with cpu()");
+        }
+        if (storage.nbytes() % elements.elementSize() != 0) {
+            throw refused("a storage of " + storage.nbytes() + " bytes, which is no whole number of elements",
+                    "copy the tensors that stand on it");
+        }
+        DType first = dtypes.putIfAbsent(storage, elements.dtype());
+        if (first != null && !first.equals(elements.dtype())) {
+            throw refused("a storage with elements of both " + first.name() + " and " + elements.dtype().name(),
+                    "copy the tensors of one of the types");
+        }
+    }
+
+    private void writeLongs(long... values) {
+        for (long value : values) {
+            if (encoding.longBytes() == Integer.BYTES && value != (int) value) {
+                throw refused("sizes, strides and offsets of more than 32 bits if torch7.longs is 4",
+                        "write longs of 8 bytes");
+            }
+        }
+        code.writeLongs(values);
+    }
+
+    /// What is to be written in half as many bits is looked through before, as nothing may be lost.
+    private void checkNarrow(TypedStorage storage) {
+        if (!storage.dtype().equals(DType.INT64) || encoding.longBytes() != Integer.BYTES) {
+            return;
+        }
+        for (long i = 0; i < storage.size(); i++) {
+            long value = storage.getLong(i);
+            if (value != (int) value) {
+                throw refused("the element " + value + " if torch7.longs is 4", "write longs of 8 bytes");
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package io.undercroft.interop.torch7;
+
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+
+/// The names under which a state keeps what only Torch7 has.
+final class Nodes {
+    /// Stands before the names of Torch7's classes.
+    static final String PREFIX = "torch7:";
+    /// A table whose keys cannot be keys of a map: a [Typed] of a list of pairs.
+    static final String TABLE = PREFIX + "table";
+    /// A function: a [Typed] of its bytecode.
+    static final String FUNCTION = PREFIX + "function";
+    /// A random generator: a [Typed] of its bytes.
+    static final String GENERATOR = PREFIX + TorchClass.GENERATOR;
+
+    /// The attribute of a [TypedMap] or [Typed] that is an object: the version of its class.
+    static final String VERSION = "version";
+    /// The version that is not said.
+    static final long USUAL_VERSION = 1;
+    /// The version of objects that were written before there were versions.
+    static final long NO_VERSION = 0;
+
+    /// The attribute of a function that says what it began with in the file.
+    static final String TAG = "tag";
+    /// The attribute of a function that holds its upvalues.
+    static final String UPVALUES = "upvalues";
+
+    private Nodes() {}
+}

@@ -1,0 +1,40 @@
+package io.undercroft.interop.torch7;
+
+import io.undercroft.format.FormatException;
+
+/// What is said of files that cannot be read.
+final class Refusal {
+    private static final String REMEDY = "The file is damaged, or encoded in another way: OpenOptions.setting tells torch7.encoding, "
+            + "torch7.order, torch7.longs and torch7.references";
+
+    private Refusal() {}
+
+    /// {@return the refusal of something that Torch7 does not write}
+    ///
+    /// @param code what programs may compare, without `TORCH7-`
+    /// @param what what is wrong
+    /// @param offset where
+    static FormatException of(String code, String what, long offset) {
+        return new FormatException("TORCH7-" + code, what, offset, REMEDY);
+    }
+
+    /// {@return the refusal of a file that is too short}
+    ///
+    /// @param offset its end
+    static FormatException ends(long offset) {
+        return of("END", "the file ends in the middle of an object", offset);
+    }
+
+    /// {@return the same refusal of something that stands in an object of a class}
+    ///
+    /// @param e what is wrong with it
+    /// @param isBody whether all of the object is at fault, so that it may well have been written by a function of its class
+    static FormatException in(String className, FormatException e, boolean isBody) {
+        String place = ", in an object of class " + FormatException.quote(className);
+        return isBody
+                ? new FormatException("TORCH7-CLASS", e.what() + place, e.offset(),
+                        "If the class writes its objects in a way of its own, in Torch7 save what they hold as a table",
+                        e)
+                : new FormatException(e.code(), e.what() + place, e.offset(), e.remedy(), e);
+    }
+}

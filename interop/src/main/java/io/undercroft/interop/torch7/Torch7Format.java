@@ -1,0 +1,107 @@
+package io.undercroft.interop.torch7;
+
+import io.undercroft.interop.torch7.LuaReader.References;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.TreeContents;
+import java.io.IOException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongPredicate;
+import org.jspecify.annotations.Nullable;
+
+/// What `torch.save` of Torch7 writes. The [package][io.undercroft.interop.torch7] says what becomes of Lua's values.
+///
+/// Opening reads all but the elements of storages. Those are mapped when they are first touched, if they stand in the file as in memory:
+/// written by a little-endian machine, and aligned by chance. Others are decoded then. Of a file in ASCII the numbers have to be read when
+/// it is opened, since nothing else says where they end; they are not kept.
+///
+/// Settings, of [OpenOptions#setting] and [ExportOptions#setting]. What is not told about a file is found by trying; what is not told
+/// about a file to be written is as Torch7 does it on 64-bit Linux.
+///
+/// | name | values | |
+/// |---|---|---|
+/// | `torch7.encoding` | `binary`, `ascii` | |
+/// | `torch7.order` | `little`, `big` | the byte order of binary numbers |
+/// | `torch7.longs` | `8`, `4` | the bytes of a binary `long`; 4 for files of Windows and 32-bit machines |
+/// | `torch7.references` | `on`, `off` | `off` for files written with `referenced(false)` whose numbers are to be ignored; only for opening |
+///
+/// A file that is too short to be told from others (a lone number, for instance), or not from its start on, is opened with
+/// [OpenOptions#format] `torch7`.
+public final class Torch7Format implements CheckpointFormat {
+    private static final String REFERENCES = "torch7.references";
+
+    /// For the service loader.
+    public Torch7Format() {}
+
+    @Override
+    public String name() {
+        return "torch7";
+    }
+
+    /// Reads some kilobytes as an object, in each encoding.
+    @Override
+    public boolean matches(MappedFile file) throws IOException {
+        return Probe.likeliest(file, Encoding.agreeing(OpenOptions.defaults()::setting), References.NUMBERED)
+                .isConvincing();
+    }
+
+    /// Reads the first object; Torch7 ignores what stands behind it.
+    @Override
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        List<Encoding> encodings = Encoding.agreeing(options::setting);
+        References references = references(options::setting);
+        Encoding encoding = encodings.size() == 1
+                ? encodings.getFirst()
+                : Probe.likeliest(file, encodings, references).encoding();
+        LongPredicate wanted = options.isPartial() ? chosen(file, options, encoding, references) : _ -> true;
+        StorageTable storages = new StorageTable(file, options, wanted);
+        return contents(file, storages, encoding, references).only(options);
+    }
+
+    /// Which storages are wanted is known only when all tensors have their names: so all is read once before, without any elements.
+    private static LongPredicate chosen(MappedFile file, OpenOptions options, Encoding encoding,
+            References references) throws IOException {
+        StorageTable blank = new StorageTable(file, options.onMeta(), _ -> true);
+        return blank.among(contents(file, blank, encoding, references).only(options).storages());
+    }
+
+    private static TreeContents contents(MappedFile file, StorageTable storages, Encoding encoding,
+            References references) throws IOException {
+        FileBytes bytes = new FileBytes(file, 0, FileBytes.UNLIMITED);
+        Object state = new LuaReader(Input.of(encoding, bytes), storages, references).read();
+        // There are no checksums to compare.
+        return TreeContents.of(state, Map.of(), List::of).withPlaces(storages::placeOf);
+    }
+
+    private static References references(Encoding.Settings settings) {
+        return settings.oneOf(REFERENCES, "on", "off").filter("off"::equals).isPresent()
+                ? References.WRITTEN_OUT
+                : References.NUMBERED;
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.of(Capability.SAVE, Capability.SHARING, Capability.STATE);
+    }
+
+    @Override
+    public List<String> suffixes() {
+        return List.of(".t7");
+    }
+
+    @Override
+    public Draft draft(@Nullable Object state, ExportOptions options) {
+        if (references(options::setting) == References.WRITTEN_OUT) {
+            throw new IllegalArgumentException("the setting " + REFERENCES
+                    + " is for opening files; what is written keeps what is shared");
+        }
+        return LuaWriter.draft(state, Encoding.agreeing(options::setting).getFirst());
+    }
+}
