@@ -1,0 +1,107 @@
+package io.undercroft.interop.gguf;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.interop.internal.TensorBytes;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Output;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
+
+/// A file that is going to be written: its header and the tensors behind it, each from a multiple of the alignment on.
+final class GgufDraft implements Draft {
+    private final byte[] header;
+    private final List<Tensor> tensors;
+    private final long alignment;
+
+    private GgufDraft(byte[] header, List<Tensor> tensors, long alignment) {
+        this.header = header;
+        this.tensors = tensors;
+        this.alignment = alignment;
+    }
+
+    /// Plans a file.
+    ///
+    /// @param tensors the tensors by name
+    /// @param values the metadata
+    /// @return the file to be
+    /// @throws IllegalArgumentException if the format has no place for something
+    static GgufDraft of(SequencedMap<String, Tensor> tensors, Map<String, @Nullable Object> values) {
+        long alignment = alignment(values);
+        HeaderBytes header = new HeaderBytes();
+        header.u32(Header.MAGIC).u32(Header.NEWEST).u64(tensors.size()).u64(values.size());
+        values.forEach((key, value) -> {
+            if (key.isEmpty() || key.getBytes(UTF_8).length > Header.LONGEST_KEY) {
+                throw new IllegalArgumentException("a key of metadata has 1 to " + Header.LONGEST_KEY + " bytes");
+            }
+            header.string(key).value(key, value);
+        });
+        long offset = 0;
+        for (var tensor : tensors.entrySet()) {
+            writeInfo(tensor.getKey(), tensor.getValue(), offset, header);
+            offset = Math.addExact(offset, padded(tensor.getValue().nbytes(), alignment));
+        }
+        return new GgufDraft(header.toByteArray(), List.copyOf(tensors.values()), alignment);
+    }
+
+    private static long alignment(Map<String, @Nullable Object> values) {
+        Object value = values.get(Header.ALIGNMENT);
+        if (value == null) {
+            return Header.DEFAULT_ALIGNMENT;
+        }
+        if (value instanceof Typed typed && typed.value() instanceof Long alignment && Long.bitCount(alignment) == 1
+                && typed.type().equals(ValueType.UINT32.scalarName()) && alignment <= Header.LARGEST_ALIGNMENT) {
+            return alignment;
+        }
+        throw new IllegalArgumentException(Header.ALIGNMENT + " has to be a power of two of the type "
+                + ValueType.UINT32.scalarName() + " up to " + Header.LARGEST_ALIGNMENT);
+    }
+
+    private static void writeInfo(String name, Tensor tensor, long offset, HeaderBytes header) {
+        TensorType type = TensorType.of(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
+                name + ": gguf has no type for elements of " + tensor.dtype()
+                        + "; convert the tensor with Tensor.to"));
+        if (name.getBytes(UTF_8).length >= Header.LONGEST_NAME) {
+            throw new IllegalArgumentException(name + ": the name of a tensor in a gguf file is shorter than "
+                    + Header.LONGEST_NAME + " bytes");
+        }
+        int rank = tensor.dim();
+        if (rank > Header.MOST_DIMENSIONS || (rank == 0 && type.block() > 1)) {
+            throw new IllegalArgumentException(
+                    name + ": a tensor of " + rank + " dimensions has no place in a gguf file");
+        }
+        header.string(name).u32(rank);
+        for (int dim = rank - 1; dim >= 0; dim--) {
+            header.u64(dim == rank - 1
+                    ? Math.multiplyExact(tensor.size(dim), (long) type.block())
+                    : tensor.size(dim));
+        }
+        header.u32(type.code()).u64(offset);
+    }
+
+    private static long padded(long nbytes, long alignment) {
+        return Math.addExact(nbytes, -nbytes & (alignment - 1));
+    }
+
+    @Override
+    public long nbytes() {
+        return tensors.stream().mapToLong(tensor -> padded(tensor.nbytes(), alignment)).reduce(
+                padded(header.length, alignment), Math::addExact);
+    }
+
+    @Override
+    public void writeTo(Output output) throws IOException {
+        output.write(MemorySegment.ofArray(header));
+        output.align(alignment);
+        for (Tensor tensor : tensors) {
+            TensorBytes.write(tensor, output);
+            output.align(alignment);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package io.undercroft.interop.gguf;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Files of GGUF, versions 2 and 3.
+///
+/// **Reading.** Both byte orders; in a big-endian file numbers are swapped when a tensor is first touched, and blocks are refused. The
+/// metadata is in the attributes of the state, and as text, but for arrays, in [Contents#metadata]. There are no checksums, so verifying
+/// finds nothing.
+///
+/// **Writing.** Version 3, little-endian: tensors by name whose dtype ggml has, blocks included, with the attributes of the state and the
+/// metadata of the options, as strings. Bytes are aligned to `general.alignment` if the state has it, else to 32. Sharing is not kept.
+public final class GgufFormat implements CheckpointFormat {
+    /// For the service loader.
+    public GgufFormat() {}
+
+    @Override
+    public String name() {
+        return "gguf";
+    }
+
+    @Override
+    public boolean matches(MappedFile file) throws IOException {
+        if (file.size() < Integer.BYTES) {
+            return false;
+        }
+        MemorySegment start = MemorySegment.ofArray(new byte[Integer.BYTES]);
+        file.read(0, start);
+        return start.get(ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN), 0) == Header.MAGIC;
+    }
+
+    @Override
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        Header header = Header.read(file);
+        FileStorages storages = new FileStorages(file, options);
+        TypedMap state = new TypedMap(name());
+        header.tensors().forEach((name, info) -> {
+            Storage storage = options.isChosen(NamedTensors.escape(name))
+                    ? storage(file, header, info, storages)
+                    : storages.blank(info.nbytes());
+            state.put(name, Tensor.of(storage, info.type().dtype(), 0, info.shape(), info.shape().contiguousStride()));
+        });
+        state.attributes().putAll(header.values());
+        return TreeContents.of(state, text(header.values()), List::of).withPlaces(storages::placeOf).only(options);
+    }
+
+    private static Storage storage(MappedFile file, Header header, TensorInfo info, FileStorages storages) {
+        long offset = header.data() + info.offset();
+        if (header.order() == ByteOrder.nativeOrder() || info.type().dtype().itemsize() == 1) {
+            return storages.stored(offset, info.nbytes(), info.type().alignment());
+        }
+        if (!info.type().isPlain()) {
+            throw new FormatException("GGUF-ENDIAN", "tensor " + FormatException.quote(info.name())
+                    + " has blocks in the other byte order", offset, "Convert the file on a machine of its byte order");
+        }
+        return storages.decoded(info.nbytes(), into -> {
+            file.read(offset, into);
+            Storage.wrap(into).byteswap(info.type().dtype());
+        });
+    }
+
+    private static Map<String, String> text(Map<String, ? extends @Nullable Object> values) {
+        Map<String, String> text = new LinkedHashMap<>();
+        values.forEach((key, value) -> {
+            Object plain = value instanceof Typed typed ? typed.value() : value;
+            if (plain instanceof String || plain instanceof Number || plain instanceof Boolean) {
+                text.put(key, plain.toString());
+            }
+        });
+        return text;
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return Set.of(Capability.SAVE, Capability.METADATA);
+    }
+
+    @Override
+    public List<String> suffixes() {
+        return List.of(".gguf");
+    }
+
+    @Override
+    public Draft draft(@Nullable Object state, ExportOptions options) {
+        Map<String, @Nullable Object> values = new LinkedHashMap<>();
+        if (state instanceof TypedMap typed && typed.type().equals(name())) {
+            values.putAll(typed.attributes());
+        }
+        Map<String, String> known = text(values);
+        options.metadata().forEach((key, value) -> {
+            if (!known.getOrDefault(key, value).equals(value)) {
+                throw new IllegalArgumentException("the metadata " + FormatException.quote(key) + " is "
+                        + FormatException.quote(value) + ", and in the state it is "
+                        + FormatException.quote(known.getOrDefault(key, "")));
+            }
+            values.putIfAbsent(key, value);
+        });
+        return GgufDraft.of(NamedTensors.of(state, name()), values);
+    }
+}

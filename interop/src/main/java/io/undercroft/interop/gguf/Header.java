@@ -1,0 +1,166 @@
+package io.undercroft.interop.gguf;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.storage.Shape;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.SequencedMap;
+
+/// What the header of a file says, checked against the file: no tensor reaches out of it, or into another one.
+///
+/// @param order the byte order of the file
+/// @param values the metadata
+/// @param tensors the tensors by name
+/// @param data where the bytes of tensors start
+record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap<String, TensorInfo> tensors,
+        long data) {
+    /// `GGUF`, in the order of its letters whatever the byte order of the file is.
+    static final int MAGIC = 0x46554747;
+    static final int NEWEST = 3;
+    static final String ALIGNMENT = "general.alignment";
+    static final long DEFAULT_ALIGNMENT = 32;
+    static final int LONGEST_NAME = 64;
+    static final int LONGEST_KEY = 0xFFFF;
+    static final int MOST_DIMENSIONS = 4;
+
+    private static final int OLDEST = 2;
+    static final long LARGEST_ALIGNMENT = 1L << 30;
+    /// The lengths and numbers of a value and of a tensor.
+    private static final int LEAST_VALUE = 8 + 4 + 1;
+    private static final int LEAST_TENSOR = 8 + 4 + 4 + 8;
+
+    /// Reads the header of a file.
+    ///
+    /// @param file the file
+    /// @return the header
+    static Header read(MappedFile file) throws IOException {
+        Input in = new Input(file);
+        in.order(ByteOrder.LITTLE_ENDIAN);
+        if (in.remaining() < Integer.BYTES || in.i32() != MAGIC) {
+            throw Input.damaged("GGUF-HEADER", "the file does not begin with GGUF", 0);
+        }
+        ByteOrder order = order(in);
+        in.order(order);
+        long tensorCount = in.count(LEAST_TENSOR, "tensors");
+        long valueCount = in.count(LEAST_VALUE, "values of metadata");
+        Header header = new Header(order, new LinkedHashMap<>(), new LinkedHashMap<>(), 0);
+        header.readValues(in, valueCount);
+        long alignment = header.alignment();
+        for (long i = 0; i < tensorCount; i++) {
+            header.readTensor(in, alignment);
+        }
+        long data = Math.ceilDiv(in.position(), alignment) * alignment;
+        header.checkLayout(data, file.size());
+        return new Header(order, header.values, header.tensors, data);
+    }
+
+    private static ByteOrder order(Input in) throws IOException {
+        int version = in.i32();
+        // A version has two bytes at most, so that a file of the other byte order shows.
+        boolean big = (version & 0xFFFF) == 0;
+        int number = big ? Integer.reverseBytes(version) : version;
+        if (number < OLDEST || number > NEWEST) {
+            throw new FormatException("GGUF-VERSION", "the format has version " + Integer.toUnsignedString(number),
+                    Integer.BYTES, "Versions " + OLDEST + " and " + NEWEST + " are known; convert the model again");
+        }
+        return big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+    }
+
+    private void readValues(Input in, long count) throws IOException {
+        Values reader = new Values(in);
+        for (long i = 0; i < count; i++) {
+            long position = in.position();
+            String key = in.name(LONGEST_KEY);
+            if (values.putIfAbsent(key, reader.read()) != null) {
+                throw Input.damaged("GGUF-DUPLICATE", "the metadata " + FormatException.quote(key) + " is there twice",
+                        position);
+            }
+        }
+    }
+
+    private long alignment() {
+        Object value = values.get(ALIGNMENT);
+        if (value == null) {
+            return DEFAULT_ALIGNMENT;
+        }
+        if (!(value instanceof Typed typed && typed.value() instanceof Long alignment)
+                || !typed.type().equals(ValueType.UINT32.scalarName())
+                || Long.bitCount(alignment) != 1 || alignment > LARGEST_ALIGNMENT) {
+            throw Input.damaged("GGUF-VALUE", ALIGNMENT + " is no power of two in 32 bits up to " + LARGEST_ALIGNMENT,
+                    FormatException.NO_OFFSET);
+        }
+        return alignment;
+    }
+
+    private void readTensor(Input in, long alignment) throws IOException {
+        long position = in.position();
+        String name = in.name(LONGEST_NAME);
+        int rank = in.i32();
+        if (rank < 0 || rank > MOST_DIMENSIONS) {
+            throw broken(name, "has " + Integer.toUnsignedString(rank) + " dimensions and not up to " + MOST_DIMENSIONS,
+                    position);
+        }
+        long[] sizes = new long[rank];
+        for (int dim = rank - 1; dim >= 0; dim--) {
+            sizes[dim] = in.i64();
+        }
+        int code = in.i32();
+        TensorType type = TensorType.of(code);
+        if (type == null) {
+            throw new FormatException("GGUF-TYPE", "tensor " + FormatException.quote(name)
+                    + " is of the type " + Integer.toUnsignedString(code), position, "It is none of those known here");
+        }
+        long offset = in.i64();
+        if (offset < 0 || offset % alignment != 0) {
+            throw broken(name, "starts at " + Long.toUnsignedString(offset) + ", no multiple of " + alignment,
+                    position);
+        }
+        if (tensors.putIfAbsent(name, info(name, type, sizes, offset, position)) != null) {
+            throw Input.damaged("GGUF-DUPLICATE", "the tensor " + FormatException.quote(name) + " is there twice",
+                    position);
+        }
+    }
+
+    private static TensorInfo info(String name, TensorType type, long[] sizes, long offset, long position) {
+        if (type.block() > 1) {
+            if (sizes.length == 0 || sizes[sizes.length - 1] % type.block() != 0) {
+                throw broken(name, "has rows that are no whole blocks of " + type.block(), position);
+            }
+            sizes[sizes.length - 1] /= type.block();
+        }
+        try {
+            Shape shape = Shape.of(sizes);
+            shape.contiguousStride();
+            return new TensorInfo(name, type, shape, offset, type.dtype().nbytes(shape.numel()));
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            throw broken(name, "cannot be: " + e.getMessage(), position);
+        }
+    }
+
+    private void checkLayout(long start, long fileSize) {
+        List<TensorInfo> sorted = new ArrayList<>(tensors.values());
+        sorted.removeIf(tensor -> tensor.nbytes() == 0);
+        sorted.sort(Comparator.comparingLong(TensorInfo::offset));
+        long end = 0;
+        for (TensorInfo tensor : sorted) {
+            if (tensor.offset() < end) {
+                throw broken(tensor.name(), "overlaps the one before it", FormatException.NO_OFFSET);
+            }
+            if (start > fileSize || tensor.offset() > fileSize - start
+                    || tensor.nbytes() > fileSize - start - tensor.offset()) {
+                throw broken(tensor.name(), "reaches out of the file", FormatException.NO_OFFSET);
+            }
+            end = tensor.offset() + tensor.nbytes();
+        }
+    }
+
+    private static FormatException broken(String name, String what, long position) {
+        return Input.damaged("GGUF-TENSOR", "tensor " + FormatException.quote(name) + " " + what, position);
+    }
+}

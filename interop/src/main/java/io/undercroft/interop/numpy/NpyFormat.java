@@ -1,0 +1,97 @@
+package io.undercroft.interop.numpy;
+
+import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// What `numpy.save` writes: one array. The state is the tensor itself, whose name is empty.
+///
+/// Versions 1.0 to 3.0 are read. A file with more than the array is refused. A tensor in column-major order is written so, any other one
+/// that is not contiguous row by row. There are no checksums, so verifying finds nothing.
+public final class NpyFormat implements CheckpointFormat {
+    /// For the service loader.
+    public NpyFormat() {}
+
+    @Override
+    public String name() {
+        return "npy";
+    }
+
+    @Override
+    public boolean matches(MappedFile file) throws IOException {
+        if (file.size() < NpyHeader.MAGIC.length) {
+            return false;
+        }
+        MemorySegment start = MemorySegment.ofArray(new byte[NpyHeader.MAGIC.length]);
+        file.read(0, start);
+        return start.mismatch(MemorySegment.ofArray(NpyHeader.MAGIC)) < 0;
+    }
+
+    @Override
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        NpyHeader header = NpyHeader.read(count -> {
+            byte[] first = new byte[count];
+            file.read(0, MemorySegment.ofArray(first));
+            return first;
+        }, file.size(), 0);
+        FileStorages storages = new FileStorages(file, options);
+        Storage storage = options.isChosen("")
+                ? stored(file, storages, header, header.length())
+                : storages.blank(header.nbytes());
+        return TreeContents.of(header.on(storage), Map.of(), List::of).withPlaces(storages::placeOf).only(options);
+    }
+
+    /// {@return the storage of an array whose elements stand uncompressed in a file}
+    ///
+    /// @param data where the elements start
+    static Storage stored(MappedFile file, FileStorages storages, NpyHeader header, long data) {
+        if (header.type().isNative()) {
+            return storages.stored(data, header.nbytes(), header.type().alignment());
+        }
+        return storages.decoded(header.nbytes(), into -> {
+            file.read(data, into);
+            swap(into, header);
+        });
+    }
+
+    /// Turns elements of the other byte order round.
+    static void swap(MemorySegment elements, NpyHeader header) {
+        if (!header.type().isNative()) {
+            Storage.wrap(elements).byteswap(header.type().dtype());
+        }
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return Set.of(Capability.SAVE);
+    }
+
+    @Override
+    public List<String> suffixes() {
+        return List.of(".npy");
+    }
+
+    @Override
+    public Draft draft(@Nullable Object state, ExportOptions options) {
+        Tensor tensor = NamedTensors.tensorIn(state);
+        if (tensor == null) {
+            throw new IllegalArgumentException("the state is not one tensor, and an npy file holds nothing else; "
+                    + "write tensors by name as npz");
+        }
+        return ArrayDraft.of("", tensor);
+    }
+}

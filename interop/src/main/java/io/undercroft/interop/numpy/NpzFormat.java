@@ -1,0 +1,138 @@
+package io.undercroft.interop.numpy;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.ZipDirectory;
+import io.undercroft.interop.internal.ZipRecord;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// What `numpy.savez` and `savez_compressed` write: a zip archive of arrays. The state is a map of the tensors by the names of the records
+/// without `.npy`.
+///
+/// Arrays that are stored are mapped in place if they are aligned; those that NumPy wrote need not be, and are copied then. Deflated ones are
+/// decoded when they are first touched, and their checksum is compared; the others are checked by verifying. Ours are aligned to 64 bytes,
+/// and compressed if the setting `npz.compression` is `deflate`.
+public final class NpzFormat implements CheckpointFormat {
+    private static final String SUFFIX = ".npy";
+    private static final String COMPRESSION = "npz.compression";
+
+    /// For the service loader.
+    public NpzFormat() {}
+
+    @Override
+    public String name() {
+        return "npz";
+    }
+
+    /// An archive of arrays only: a file of PyTorch may hold a record of any name among others.
+    @Override
+    public boolean matches(MappedFile file) throws IOException {
+        String first = ZipDirectory.firstName(file).orElse("");
+        return first.endsWith(SUFFIX) ? holdsArraysOnly(file) : ZipDirectory.isEmpty(file);
+    }
+
+    private static boolean holdsArraysOnly(MappedFile file) throws IOException {
+        try {
+            return ZipDirectory.read(file).records().stream().allMatch(record -> record.name().endsWith(SUFFIX));
+        } catch (FormatException _) {
+            // The directory of a damaged archive cannot be read, but that open() is to say.
+            return true;
+        }
+    }
+
+    @Override
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        ZipDirectory zip = ZipDirectory.read(file);
+        FileStorages storages = new FileStorages(file, options);
+        SequencedMap<String, Tensor> tensors = LinkedHashMap.newLinkedHashMap(zip.records().size());
+        for (ZipRecord record : zip.records()) {
+            if (!record.name().endsWith(SUFFIX)) {
+                throw new FormatException("NPZ-RECORD",
+                        "the record " + FormatException.quote(record.name()) + " is no array", record.header(),
+                        "Take it out of the archive");
+            }
+            String name = record.name().substring(0, record.name().length() - SUFFIX.length());
+            NpyHeader header = header(zip, record);
+            tensors.put(name, header.on(options.isChosen(NamedTensors.escape(name))
+                    ? storage(file, zip, record, storages, header)
+                    : storages.blank(header.nbytes())));
+        }
+        return TreeContents.of(tensors, Map.of(), () -> check(zip)).withPlaces(storages::placeOf).only(options);
+    }
+
+    private static NpyHeader header(ZipDirectory zip, ZipRecord record) throws IOException {
+        try {
+            long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
+            return NpyHeader.read(count -> zip.first(record, count), record.size(), base);
+        } catch (FormatException e) {
+            throw e.code().startsWith("NPY")
+                    ? new FormatException(e.code(), "record " + FormatException.quote(record.name()) + ": " + e.what(),
+                            e.offset(), e.remedy())
+                    : e;
+        }
+    }
+
+    private static Storage storage(MappedFile file, ZipDirectory zip, ZipRecord record, FileStorages storages,
+            NpyHeader header) throws IOException {
+        if (record.isStored()) {
+            return NpyFormat.stored(file, storages, header, zip.dataOffset(record) + header.length());
+        }
+        return storages.decoded(header.nbytes(), into -> {
+            zip.readBehind(record, header.length(), into);
+            NpyFormat.swap(into, header);
+        });
+    }
+
+    private static List<Damage> check(ZipDirectory zip) throws IOException {
+        List<Damage> damages = new ArrayList<>();
+        for (ZipRecord record : zip.records()) {
+            try {
+                zip.check(record);
+            } catch (FormatException e) {
+                damages.add(new Damage("record " + record.name(), e.offset(), record.compressedSize(), e.what()));
+            }
+        }
+        return damages;
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return Set.of(Capability.SAVE);
+    }
+
+    @Override
+    public List<String> suffixes() {
+        return List.of(".npz");
+    }
+
+    @Override
+    public Draft draft(@Nullable Object state, ExportOptions options) {
+        SequencedMap<String, Draft> arrays = new LinkedHashMap<>();
+        NamedTensors.of(state, name())
+                .forEach((name, tensor) -> arrays.put(name + SUFFIX, ArrayDraft.of(name, tensor)));
+        return switch (options.setting(COMPRESSION).orElse("stored")) {
+            case "stored" -> ZipDraft.stored(arrays);
+            case "deflate" -> ZipDraft.deflated(arrays);
+            default -> throw new IllegalArgumentException("the setting " + COMPRESSION + " is stored or deflate, not "
+                    + options.setting(COMPRESSION).orElse(""));
+        };
+    }
+}

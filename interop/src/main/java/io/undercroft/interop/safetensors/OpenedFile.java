@@ -1,0 +1,155 @@
+package io.undercroft.interop.safetensors;
+
+import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// A file whose header has been read. Safe for any thread.
+final class OpenedFile {
+    /// With the value `ignore`, metadata is never taken for sharing.
+    static final String SHARING = "safetensors.sharing";
+
+    private final MappedFile file;
+    private final SequencedMap<String, Entry> entries;
+    private final Sharing sharing;
+    private final FileStorages storages;
+
+    private final @Nullable Set<String> chosen;
+    /// Made when they are asked for: most programs want some tensors of many.
+    private final Map<String, Tensor> tensors = new ConcurrentHashMap<>();
+    private final Map<String, Storage> bases = new ConcurrentHashMap<>();
+
+    private OpenedFile(MappedFile file, Header header, Sharing sharing, OpenOptions options) {
+        this.file = file;
+        this.entries = header.entries();
+        this.sharing = sharing;
+        this.storages = new FileStorages(file, options);
+        this.chosen = chosen(header, sharing, options);
+    }
+
+    /// Reads the header of a file.
+    ///
+    /// @param file the file, which outlives this
+    /// @param options how it is opened; tensors that are not chosen are on the meta device
+    static OpenedFile of(MappedFile file, OpenOptions options) throws IOException {
+        Header header = Header.read(file);
+        Sharing sharing = ignoresSharing(options) ? Sharing.none(header.metadata()) : Sharing.of(header);
+        OpenedFile opened = new OpenedFile(file, header, sharing, options);
+        sharing.views().keySet().forEach(opened::tensor);
+        return opened;
+    }
+
+    private static boolean ignoresSharing(OpenOptions options) {
+        return options.setting(SHARING).map(value -> switch (value) {
+            case "keep" -> false;
+            case "ignore" -> true;
+            default -> throw new IllegalArgumentException(
+                    "the setting " + SHARING + " is keep or ignore when a file is opened, not " + value);
+        }).orElse(false);
+    }
+
+    Sharing sharing() {
+        return sharing;
+    }
+
+    FileStorages storages() {
+        return storages;
+    }
+
+    /// {@return all tensors by name, with their further names behind them}
+    SequencedMap<String, Tensor> tensors() {
+        SequencedMap<String, Tensor> tensors = LinkedHashMap.newLinkedHashMap(entries.size());
+        Stream.concat(entries.keySet().stream(), sharing.aliases().keySet().stream())
+                .forEach(name -> tensors.put(name, tensor(name)));
+        return tensors;
+    }
+
+    /// {@return whether there is a tensor of that name}
+    boolean contains(String name) {
+        return entries.containsKey(name) || sharing.aliases().containsKey(name);
+    }
+
+    /// {@return a tensor; the same object at every call}
+    ///
+    /// @param name one of its names
+    Tensor tensor(String name) {
+        return tensors.computeIfAbsent(sharing.aliases().getOrDefault(name, name), this::make);
+    }
+
+    private Tensor make(String name) {
+        Entry entry = entry(name);
+        Storage storage = bases.computeIfAbsent(sharing.baseOf(name), this::storage);
+        View view = sharing.views().get(name);
+        return view == null ? entry.on(storage) : entry.on(storage, view);
+    }
+
+    private Storage storage(String base) {
+        Entry entry = entry(base);
+        return chosen == null || chosen.contains(base)
+                ? entry.storage(storages)
+                : storages.blank(entry.nbytes());
+    }
+
+    /// {@return the storages that were asked for so far}
+    Collection<Storage> made() {
+        return bases.values();
+    }
+
+    /// {@return the tensors on whose bytes a tensor stands that was chosen, or null if all are}
+    private static @Nullable Set<String> chosen(Header header, Sharing sharing, OpenOptions options) {
+        return options.isPartial()
+                ? Stream.concat(header.entries().keySet().stream(), sharing.aliases().keySet().stream())
+                        .filter(name -> options.isChosen(NamedTensors.escape(name))).map(sharing::baseOf)
+                        .collect(Collectors.toSet())
+                : null;
+    }
+
+    private Entry entry(String name) {
+        return Objects.requireNonNull(entries.get(name));
+    }
+
+    /// Compares the bytes that views have of their own in the file, for other readers, with those of the tensors that they stand on. There is
+    /// nothing else that a file could be checked by.
+    ///
+    /// @return the views that are not what the file says
+    List<Damage> check() {
+        List<Damage> damages = new ArrayList<>();
+        sharing.views().forEach((name, view) -> {
+            Entry entry = entry(name);
+            Storage base = read(entry(view.base()));
+            Storage own = read(entry);
+            try {
+                if (!entry.on(own).contentEquals(entry.on(base, view))) {
+                    damages.add(new Damage("tensor " + name, entry.start(), entry.nbytes(),
+                            "its own bytes are not those of the tensor " + view.base() + " that it is a view of"));
+                }
+            } finally {
+                own.release();
+                base.release();
+            }
+        });
+        return damages;
+    }
+
+    /// Mapped again, since what the tensors stand on may have been written to.
+    private Storage read(Entry entry) {
+        return Storage.over(file.allocation(entry.start(), entry.nbytes()));
+    }
+}

@@ -1,0 +1,138 @@
+package io.undercroft.interop.safetensors;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.TensorBytes;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Output;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+
+/// A file that is going to be written: its header and the tensors behind it.
+final class SafetensorsDraft implements Draft {
+    private final byte[] header;
+    private final List<Part> parts;
+
+    private SafetensorsDraft(byte[] header, List<Part> parts) {
+        this.header = header;
+        this.parts = parts;
+    }
+
+    /// A tensor that is written.
+    private static final class Part {
+        /// The order of the reference implementation.
+        static final Comparator<Part> ORDER = Comparator.<Part>comparingInt(part -> part.type.order()).reversed()
+                .thenComparing(part -> part.utf8, Arrays::compareUnsigned);
+
+        private final String name;
+        private final byte[] utf8;
+        private final ElementType type;
+        private final Tensor tensor;
+
+        Part(String name, Tensor tensor) {
+            if (name.equals(Header.METADATA)) {
+                throw new IllegalArgumentException(name + ": no tensor can have this name in a safetensors file");
+            }
+            this.name = name;
+            this.utf8 = name.getBytes(UTF_8);
+            this.type = ElementType.of(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
+                    name + ": safetensors has no dtype for elements of " + tensor.dtype()
+                            + "; convert the tensor with Tensor.to"));
+            this.tensor = tensor;
+            if (!tensor.dtype().isByteSized() && tensor.numel() % Byte.SIZE * tensor.dtype().bits() % Byte.SIZE != 0) {
+                throw new IllegalArgumentException(name + ": the elements do not fill whole bytes");
+            }
+        }
+
+        long[] sizes() {
+            return ElementType.sizesInFile(tensor.shape(), tensor.dtype());
+        }
+    }
+
+    /// Plans a file.
+    ///
+    /// @param tensors the tensors by name
+    /// @param options the metadata, and whether sharing is kept
+    /// @return the file to be
+    /// @throws IllegalArgumentException if the format has no place for something
+    static SafetensorsDraft of(SequencedMap<String, Tensor> tensors, ExportOptions options) {
+        SharingPlan plan = plan(tensors, options);
+        List<Part> parts = new ArrayList<>();
+        plan.written().forEach((name, tensor) -> parts.add(new Part(name, tensor)));
+        parts.sort(Part.ORDER);
+        byte[] header = header(parts, metadata(plan, options.metadata()));
+        if (header.length - Header.PREFIX > Header.LONGEST) {
+            throw new IllegalArgumentException("the header would take " + header.length + " bytes; safetensors allows "
+                    + Header.LONGEST + ". Save fewer tensors, or shorter names and metadata");
+        }
+        return new SafetensorsDraft(header, parts);
+    }
+
+    private static SharingPlan plan(SequencedMap<String, Tensor> tensors, ExportOptions options) {
+        return switch (options.setting(OpenedFile.SHARING).orElse("keep")) {
+            case "keep" -> SharingPlan.keeping(tensors);
+            case "copy" -> SharingPlan.copying(tensors);
+            default -> throw new IllegalArgumentException(
+                    "the setting " + OpenedFile.SHARING + " is keep or copy when a file is written, not "
+                            + options.setting(OpenedFile.SHARING).orElse(""));
+        };
+    }
+
+    private static Map<String, String> metadata(SharingPlan plan, Map<String, String> text) {
+        text.forEach((key, value) -> {
+            boolean looksLikeSharing = key.equals(Sharing.VIEWS) || plan.aliases().containsKey(key)
+                    || Sharing.isAlias(key, value, plan.written());
+            if (looksLikeSharing && !value.equals(plan.aliases().get(key))) {
+                throw new IllegalArgumentException("the metadata " + FormatException.quote(key)
+                        + " would be read as the name of a tensor that shares its storage; call it otherwise");
+            }
+        });
+        if (plan.aliases().containsKey(Sharing.FORMAT)) {
+            throw new IllegalArgumentException(
+                    Sharing.FORMAT + ": a tensor of this name cannot be one that stands under another name, too");
+        }
+        Map<String, String> metadata = new LinkedHashMap<>(text);
+        metadata.putAll(plan.aliases());
+        if (!plan.views().isEmpty()) {
+            metadata.put(Sharing.VIEWS, HeaderText.views(plan.views()));
+        }
+        return metadata;
+    }
+
+    private static byte[] header(List<Part> parts, Map<String, String> metadata) {
+        HeaderText text = new HeaderText();
+        if (!metadata.isEmpty()) {
+            text.metadata(metadata);
+        }
+        long offset = 0;
+        for (Part part : parts) {
+            long end = Math.addExact(offset, part.tensor.nbytes());
+            text.tensor(part.name, part.type, part.sizes(), offset, end);
+            offset = end;
+        }
+        return text.bytes();
+    }
+
+    @Override
+    public long nbytes() {
+        return header.length + parts.stream().mapToLong(part -> part.tensor.nbytes()).sum();
+    }
+
+    @Override
+    public void writeTo(Output output) throws IOException {
+        output.write(MemorySegment.ofArray(header));
+        for (Part part : parts) {
+            TensorBytes.write(part.tensor, output);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package io.undercroft.interop.safetensors;
+
+import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Draft;
+import java.io.IOException;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Files of safetensors 0.8.
+///
+/// **Reading.** The state is a map of the tensors in the order of the header. The rules for headers are those of the reference
+/// implementation, but that a name may not come twice and that nothing stands before the first brace. What has no dtype here (6-bit floats)
+/// is carried as an opaque one. There are no checksums, so verifying compares copies of views only.
+///
+/// **Writing.** A map of tensors, or maps in maps, whose paths are the names then. The bytes are those that the reference implementation writes
+/// for the same tensors and metadata. Strides are not kept but for views: a transposed tensor is written row-major. Nothing is added to
+/// the metadata but [sharing][io.undercroft.interop.safetensors]; transformers before version 5 ask for `format=pt` there.
+///
+/// **Sharing.** Tensors that have bytes in common share a storage again when they are read, if one of them is in row-major order and covers
+/// the others. If none does, the state is refused, unless the setting `safetensors.sharing` is `copy`: then each tensor is
+/// written for itself, those with several names too, and nothing is shared. Tensors on parts of one storage that have no byte in common
+/// always get storages of their own. To take no metadata for sharing, a file is opened with `safetensors.sharing` set to `ignore`.
+public final class SafetensorsFormat implements CheckpointFormat {
+    /// For the service loader.
+    public SafetensorsFormat() {}
+
+    @Override
+    public String name() {
+        return "safetensors";
+    }
+
+    @Override
+    public boolean matches(MappedFile file) throws IOException {
+        return Header.startsIn(file);
+    }
+
+    @Override
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        return new LazyContents(OpenedFile.of(file, options), options);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return Set.of(Capability.SAVE, Capability.SHARING, Capability.METADATA);
+    }
+
+    @Override
+    public List<String> suffixes() {
+        return List.of(".safetensors");
+    }
+
+    @Override
+    public Draft draft(@Nullable Object state, ExportOptions options) {
+        return SafetensorsDraft.of(NamedTensors.of(state, name()), options);
+    }
+}

@@ -1,0 +1,134 @@
+package io.undercroft.interop.safetensors;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.Tensor.Flag;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.Set;
+
+/// Which tensors of a state are written, and how the others stand on them.
+///
+/// @param written the tensors that are written, views too, by name
+/// @param aliases further names of written tensors
+/// @param views written tensors that stand on the storage of another written one
+record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, String> aliases,
+        SequencedMap<String, View> views) {
+    /// {@return a plan that writes every tensor for itself}
+    static SharingPlan copying(SequencedMap<String, Tensor> tensors) {
+        return new SharingPlan(tensors, new LinkedHashMap<>(), new LinkedHashMap<>());
+    }
+
+    /// {@return a plan that keeps what tensors share}
+    ///
+    /// @param tensors the tensors by name
+    /// @throws IllegalArgumentException if some have bytes in common that none of them covers
+    static SharingPlan keeping(SequencedMap<String, Tensor> tensors) {
+        SharingPlan plan = copying(new LinkedHashMap<>());
+        Map<Window, String> names = new HashMap<>();
+        Map<Storage, List<Run>> runs = new HashMap<>();
+        tensors.forEach((name, tensor) -> {
+            String first = names.putIfAbsent(Window.of(tensor), name);
+            if (first != null) {
+                plan.aliases.put(name, first);
+                return;
+            }
+            plan.written.put(name, tensor);
+            if (tensor.numel() > 0) {
+                Run run = Run.of(name, tensor);
+                runs.computeIfAbsent(run.memory, _ -> new ArrayList<>()).add(run);
+            }
+        });
+        runs.values().forEach(plan::addViews);
+        return plan;
+    }
+
+    /// What makes two tensors the same one under two names.
+    private record Window(Storage storage, DType dtype, long offset, Shape shape, List<Long> stride, Set<Flag> flags) {
+        static Window of(Tensor tensor) {
+            return new Window(tensor.storage(), tensor.dtype(), tensor.storageOffset(), tensor.shape(),
+                    strides(tensor), tensor.flags());
+        }
+    }
+
+    private static List<Long> strides(Tensor tensor) {
+        return Arrays.stream(tensor.stride()).boxed().toList();
+    }
+
+    /// The bytes between the first and the last that a tensor shows.
+    private record Run(String name, Tensor tensor, Storage memory, long start, long end) {
+        static Run of(String name, Tensor tensor) {
+            Storage storage = tensor.storage();
+            long base = storage.base().isPresent() ? storage.sliceOffset() : 0;
+            long last = tensor.storageOffset();
+            for (int dim = 0; dim < tensor.dim(); dim++) {
+                last += (tensor.size(dim) - 1) * tensor.stride(dim);
+            }
+            long bits = tensor.dtype().bits();
+            return new Run(name, tensor, storage.base().orElse(storage),
+                    base + tensor.storageOffset() * bits / Byte.SIZE, base + tensor.dtype().nbytes(last + 1));
+        }
+
+        boolean covers(long from, long to) {
+            return start == from && end == to && isPlain() && tensor.isContiguous();
+        }
+
+        boolean canStandOn(Run base) {
+            return isPlain() && (start - base.start) % tensor.itemsize() == 0;
+        }
+
+        private boolean isPlain() {
+            return tensor.flags().isEmpty() && tensor.dtype().isByteSized();
+        }
+    }
+
+    /// Finds the tensors on one storage that have bytes in common, in one sweep.
+    private void addViews(List<Run> onOneStorage) {
+        List<Run> sorted = new ArrayList<>(onOneStorage);
+        sorted.sort(Comparator.comparingLong(Run::start));
+        List<Run> group = new ArrayList<>();
+        long end = 0;
+        for (Run run : sorted) {
+            if (!group.isEmpty() && run.start >= end) {
+                addGroup(group, end);
+                group.clear();
+            }
+            group.add(run);
+            end = Math.max(end, run.end);
+        }
+        addGroup(group, end);
+    }
+
+    private void addGroup(List<Run> group, long end) {
+        if (group.size() == 1) {
+            return;
+        }
+        long start = group.getFirst().start;
+        Run base = group.stream().filter(run -> run.covers(start, end)).findFirst().orElseThrow(() -> unfit(group));
+        for (Run run : group) {
+            if (!run.name.equals(base.name)) {
+                if (!run.canStandOn(base)) {
+                    throw unfit(group);
+                }
+                views.put(run.name, new View(base.name, run.start - base.start, strides(run.tensor)));
+            }
+        }
+    }
+
+    private static IllegalArgumentException unfit(List<Run> group) {
+        return new IllegalArgumentException(FormatException.quote(group.get(0).name) + " and "
+                + FormatException.quote(group.get(1).name)
+                + " share bytes in a way that a safetensors file cannot tell: no tensor covers them in row-major order. "
+                + "Add such a tensor, or set safetensors.sharing to copy, so that each is written for itself");
+    }
+}

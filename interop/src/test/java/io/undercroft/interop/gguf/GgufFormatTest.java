@@ -1,0 +1,423 @@
+package io.undercroft.interop.gguf;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.RealPython;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Files of GGUF, as its own library wrote them, as we write them, and damaged.
+class GgufFormatTest {
+    private static final Path FIXTURES = Path.of("..", "fixtures", "gguf");
+    private static final Path ALL = FIXTURES.resolve("all.gguf");
+    private static final List<String> PLAIN = List.of("float32", "float16", "float64", "int8", "int16", "int32",
+            "int64");
+
+    @TempDir
+    private Path folder;
+    private final ExportOptions options = ExportOptions.defaults();
+
+    private Path path() {
+        return folder.resolve("x.gguf");
+    }
+
+    private static Object plain(Checkpoint c, String key) {
+        Object value = ((TypedMap) c.state()).attributes().get(key);
+        return value instanceof Typed typed ? typed.value() : value;
+    }
+
+    private static void checkAll(Checkpoint c) {
+        for (String name : PLAIN) {
+            assertThat(c.tensor(name).dtype().name()).isEqualTo(name);
+            assertThat(c.tensor(name).shape()).isEqualTo(Shape.of(2, 3));
+            assertThat(c.tensor(name).toDoubleArray()).as(name).containsExactly(0, 1, 2, 3, 4, 5);
+        }
+        assertThat(plain(c, "uint8")).isEqualTo(200L);
+        assertThat(plain(c, "int8")).isEqualTo((byte) -100);
+        assertThat(plain(c, "uint16")).isEqualTo(60000L);
+        assertThat(plain(c, "int16")).isEqualTo((short) -30000);
+        assertThat(plain(c, "uint32")).isEqualTo(4000000000L);
+        assertThat(plain(c, "int32")).isEqualTo(-2000000000);
+        assertThat(plain(c, "uint64")).isEqualTo(new BigInteger("18446744073709551615"));
+        assertThat(plain(c, "int64")).isEqualTo(-(1L << 62));
+        assertThat(plain(c, "float32")).isEqualTo(1.5f);
+        assertThat(plain(c, "float64")).isEqualTo(0.1);
+        assertThat(plain(c, "bool")).isEqualTo(true);
+        assertThat(plain(c, "string")).isEqualTo("grüße");
+        assertThat(plain(c, "tokens")).isEqualTo(List.of("a", "b", "c"));
+        assertThat(plain(c, "ints")).isEqualTo(List.of(1, 2, 3));
+        assertThat(plain(c, "floats")).isEqualTo(List.of(.5f, 1.5f));
+        assertThat(plain(c, "bytes")).isEqualTo(List.of(1L, 255L));
+        assertThat((List<?>) plain(c, "nested")).hasSize(2)
+                .allMatch(inner -> ((Typed) inner).type().equals("gguf:array:int32"));
+        assertThat(c.metadata()).containsEntry("uint64", "18446744073709551615").containsEntry("string", "grüße")
+                .containsEntry("general.architecture", "test").doesNotContainKey("tokens");
+    }
+
+    @Test
+    void aFileOfTheRealLibraryIsReadAndWrittenAgainByteByByte() throws IOException {
+        try (Checkpoint c = Checkpoint.open(ALL)) {
+            assertThat(c.format()).isEqualTo("gguf");
+            checkAll(c);
+            assertThat(c.tensor("bfloat16").toFloatArray()).containsExactly(0, 1, 2, 3, 4, 5);
+            assertThat(c.tensor("q4").dtype()).isEqualTo(DType.opaque("gguf:Q4_0", 144));
+            assertThat(c.tensor("q4").shape()).isEqualTo(Shape.of(2, 2));
+            assertThat(c.tensor("q8").nbytes()).isEqualTo(4 * 34);
+            assertThat(c.storages()).allMatch(storage -> storage.segment() != null && storage.filename() != null);
+            Checkpoint.export(path(), c.state(), options.metadata(c.metadata()));
+        }
+        assertThat(path()).hasSameBinaryContentAs(ALL);
+    }
+
+    @Test
+    void bigEndianFilesAreSwapped() throws IOException {
+        try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("big.gguf"))) {
+            checkAll(c);
+        }
+    }
+
+    @Test
+    void versionTwoIsRead() throws IOException {
+        byte[] bytes = Files.readAllBytes(ALL);
+        bytes[4] = 2;
+        try (Checkpoint c = Checkpoint.open(Files.write(path(), bytes))) {
+            checkAll(c);
+        }
+    }
+
+    @Test
+    void aCroftFileKeepsAllOfIt() throws IOException {
+        Path croft = folder.resolve("x.croft");
+        try (Checkpoint c = Checkpoint.open(ALL)) {
+            Checkpoint.save(croft, c.state());
+        }
+        try (Checkpoint c = Checkpoint.open(croft)) {
+            Checkpoint.export(path(), c.state());
+        }
+        assertThat(path()).hasSameBinaryContentAs(ALL);
+    }
+
+    @Test
+    void aMapOfTensorsIsWrittenWithTextOfTheOptions() throws IOException {
+        Tensor numbers = Tensor.arange(DType.FLOAT32, 6).view(2, 3);
+        Checkpoint.export(path(), Map.of("t", numbers.t(), "s", Tensor.scalar(2L), "e", Tensor.zeros(DType.INT8, 0, 3)),
+                options.metadata(Map.of("general.architecture", "ours")));
+        try (Checkpoint c = Checkpoint.open(path())) {
+            assertThat(c.tensor("t").contentEquals(numbers.t())).isTrue();
+            assertThat(c.tensor("s").getLong()).isEqualTo(2);
+            assertThat(c.tensor("e").shape()).isEqualTo(Shape.of(0, 3));
+            assertThat(c.metadata()).isEqualTo(Map.of("general.architecture", "ours"));
+        }
+    }
+
+    @Test
+    void theAlignmentIsThatOfTheState() throws IOException {
+        TypedMap state = new TypedMap("gguf");
+        state.put("a", Tensor.of(1f));
+        state.put("b", Tensor.of(2f));
+        state.attributes().put("general.alignment", new Typed("gguf:uint32", 128L));
+        Checkpoint.export(path(), state);
+        assertThat(Files.size(path()) % 128).isZero();
+        try (Checkpoint c = Checkpoint.open(path())) {
+            assertThat(c.tensor("b").getFloat(0)).isEqualTo(2);
+        }
+        state.attributes().put("general.alignment", new Typed("gguf:uint32", 24L));
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(path(), state));
+    }
+
+    @Test
+    void textThatIsNotUtf8IsCarriedAsBytes() throws IOException {
+        TypedMap state = new TypedMap("gguf");
+        byte[] raw = {(byte) 0xC3, 'x'};
+        state.attributes().put("raw", raw);
+        state.attributes().put("none", new Typed("gguf:array:float64", List.of()));
+        Checkpoint.export(path(), state);
+        try (Checkpoint c = Checkpoint.open(path())) {
+            assertThat(plain(c, "raw")).isEqualTo(raw);
+            assertThat(plain(c, "none")).isEqualTo(List.of());
+            Checkpoint.export(folder.resolve("y.gguf"), c.state());
+        }
+        assertThat(folder.resolve("y.gguf")).hasSameBinaryContentAs(path());
+    }
+
+    @Test
+    void headersMayBeLongerThanTheBufferThatTheyAreReadThrough() throws IOException {
+        TypedMap state = new TypedMap("gguf");
+        List<Object> tokens = new ArrayList<>();
+        for (int i = 0; i < 20_000; i++) {
+            tokens.add("token " + i);
+        }
+        state.attributes().put("short", "a");
+        state.attributes().put("tokenizer.chat_template", "ä".repeat(100_000));
+        state.attributes().put("tokens", new Typed("gguf:array:string", tokens));
+        for (int i = 0; i < 2_000; i++) {
+            state.put("layer." + i, Tensor.scalar((long) i));
+        }
+        Checkpoint.export(path(), state);
+        try (Checkpoint c = Checkpoint.open(path())) {
+            assertThat(plain(c, "tokens")).isEqualTo(tokens);
+            assertThat(plain(c, "tokenizer.chat_template")).isEqualTo("ä".repeat(100_000));
+            assertThat(c.tensor("layer.1999").getLong()).isEqualTo(1999);
+        }
+    }
+
+    @Test
+    void someTensorsAreOpened() throws IOException {
+        try (Checkpoint c = Checkpoint.open(ALL, OpenOptions.defaults().only("q*").inMemory())) {
+            assertThat(c.names()).containsExactly("q4", "q8");
+            assertThat(c.storages()).hasSize(2).allMatch(Storage::isMaterialized);
+        }
+    }
+
+    private void refusesState(Object state, String... words) {
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(path(), state))
+                .withMessageContainingAll(words);
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    private static TypedMap with(Object value) {
+        TypedMap state = new TypedMap("gguf");
+        state.attributes().put("key", value);
+        return state;
+    }
+
+    @Test
+    void whatTheFormatDoesNotHaveIsRefused() {
+        refusesState(Map.of("a", Tensor.zeros(DType.UINT8, 1)), "a:", "uint8");
+        refusesState(Map.of("a", Tensor.zeros(DType.INT8, 1, 1, 1, 1, 1)), "5 dimensions");
+        refusesState(Map.of("x".repeat(64), Tensor.of(1f)), "shorter");
+        refusesState(Map.of("a", "text"), "a is");
+        refusesState(with(null), "key");
+        refusesState(with(List.of(1)), "key");
+        refusesState(with(new Typed("gguf:uint8", 256L)), "key", "256");
+        refusesState(with(new Typed("gguf:uint64", -1L)), "key");
+        refusesState(with(new Typed("gguf:int8", (byte) 1)), "key");
+        refusesState(with(new Typed("gguf:array:int8", List.of(1L))), "key");
+        refusesState(with(new Typed("gguf:array:array", List.of(List.of()))), "key");
+        refusesState(with(new Typed("other", 1L)), "key", "other");
+        assertThatIllegalArgumentException().isThrownBy(
+                () -> Checkpoint.export(path(), with("text"), options.metadata(Map.of("key", "another"))));
+    }
+
+    // ---- damaged and hostile ----
+
+    /// Writes headers that lie.
+    private static final class Bytes {
+        private final ByteBuffer buffer = ByteBuffer.allocate(1 << 16).order(ByteOrder.LITTLE_ENDIAN);
+
+        Bytes(long tensors, long values) {
+            buffer.put("GGUF".getBytes(ISO_8859_1)).putInt(3).putLong(tensors).putLong(values);
+        }
+
+        Bytes string(String text) {
+            buffer.putLong(text.getBytes(UTF_8).length).put(text.getBytes(UTF_8));
+            return this;
+        }
+
+        Bytes u8(int value) {
+            buffer.put((byte) value);
+            return this;
+        }
+
+        Bytes u32(int value) {
+            buffer.putInt(value);
+            return this;
+        }
+
+        Bytes u64(long... values) {
+            Arrays.stream(values).forEach(buffer::putLong);
+            return this;
+        }
+
+        Bytes tensor(String name, int type, long offset, long... sizes) {
+            return string(name).u32(sizes.length).u64(sizes).u32(type).u64(offset);
+        }
+
+        byte[] end(int data) {
+            buffer.position((buffer.position() + 31) / 32 * 32 + data);
+            return Arrays.copyOf(buffer.array(), buffer.position());
+        }
+    }
+
+    private static Bytes one(int type, long offset, long... sizes) {
+        return new Bytes(1, 0).tensor("a", type, offset, sizes);
+    }
+
+    private void refuses(String code, byte[] bytes) throws IOException {
+        Files.write(path(), bytes);
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> Checkpoint.open(path(), OpenOptions.defaults().format("gguf")).close())
+                .satisfies(e -> assertThat(e.getMessage()).contains("x.gguf").doesNotContain("\n"))
+                .satisfies(e -> assertThat(e.code()).isEqualTo(code));
+    }
+
+    @Test
+    void headersAreChecked() throws IOException {
+        refuses("GGUF-HEADER", "GGU".getBytes(ISO_8859_1));
+        refuses("GGUF-HEADER", "GGUX____".getBytes(ISO_8859_1));
+        for (int version : new int[]{0, 1, 4, -1, 0x01000000}) {
+            byte[] bytes = new Bytes(0, 0).end(0);
+            ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).putInt(4, version);
+            refuses("GGUF-VERSION", bytes);
+        }
+        for (long count : new long[]{-1, Long.MIN_VALUE, 1L << 40, 9}) {
+            refuses("GGUF-HEADER", new Bytes(count, 0).end(100));
+            refuses("GGUF-HEADER", new Bytes(0, count).end(20));
+        }
+    }
+
+    @Test
+    void valuesAreChecked() throws IOException {
+        refuses("GGUF-HEADER", new Bytes(0, 1).u64(1L << 40).end(100));
+        refuses("GGUF-HEADER", new Bytes(0, 1).string("x".repeat(60000)).end(0));
+        refuses("GGUF-VALUE", new Bytes(0, 1).string("k").u32(13).end(100));
+        refuses("GGUF-VALUE", new Bytes(0, 1).string("k").u32(-1).end(100));
+        refuses("GGUF-VALUE", new Bytes(0, 1).string("k").u32(7).u8(2).end(100));
+        refuses("GGUF-HEADER", new Bytes(0, 1).string("k").u32(8).u64(-1).end(100));
+        refuses("GGUF-HEADER", new Bytes(0, 1).string("k").u32(9).u32(0).u64(1000).end(100));
+        refuses("GGUF-HEADER", new Bytes(0, 1).string("k").u32(9).u32(6).u64(1L << 62).end(100));
+        refuses("GGUF-DUPLICATE", new Bytes(0, 2).string("k").u32(0).u8(1).string("k").u32(0).u8(1).end(100));
+        Bytes deep = new Bytes(0, 1).string("k").u32(9);
+        for (int i = 0; i < 4000; i++) {
+            deep.u32(9).u64(1);
+        }
+        refuses("GGUF-VALUE", deep.end(100));
+        for (int alignment : new int[]{0, 3, -1}) {
+            refuses("GGUF-VALUE", new Bytes(0, 1).string("general.alignment").u32(4).u32(alignment).end(100));
+        }
+        refuses("GGUF-VALUE", new Bytes(0, 1).string("general.alignment").u32(5).u32(32).end(100));
+        Bytes notUtf8 = new Bytes(0, 1).u64(1).u8(0xFF).u32(0);
+        refuses("GGUF-HEADER", notUtf8.end(100));
+    }
+
+    @Test
+    void tensorsAreChecked() throws IOException {
+        refuses("GGUF-TENSOR", one(0, 0, 1, 1, 1, 1, 1).end(100));
+        refuses("GGUF-TENSOR", new Bytes(1, 0).string("a").u32(-1).end(100));
+        refuses("GGUF-TYPE", one(4, 0, 1).end(100));
+        refuses("GGUF-TYPE", one(1000, 0, 1).end(100));
+        refuses("GGUF-TENSOR", one(0, 8, 1).end(100));
+        refuses("GGUF-TENSOR", one(0, -32, 1).end(100));
+        refuses("GGUF-TENSOR", one(0, 0, -1).end(100));
+        refuses("GGUF-TENSOR", one(0, 0, 1L << 62, 4).end(100));
+        refuses("GGUF-TENSOR", one(0, 0, 1L << 62).end(100));
+        refuses("GGUF-TENSOR", one(0, 0, 26).end(100));
+        refuses("GGUF-TENSOR", one(0, 128, 1).end(100));
+        refuses("GGUF-TENSOR", one(0, Long.MAX_VALUE / 32 * 32, 1).end(100));
+        refuses("GGUF-TENSOR", one(2, 0, 33).end(100));
+        refuses("GGUF-TENSOR", one(2, 0).end(100));
+        refuses("GGUF-TENSOR", new Bytes(2, 0).tensor("a", 0, 0, 9).tensor("b", 0, 32, 1).end(100));
+        refuses("GGUF-DUPLICATE", new Bytes(2, 0).tensor("a", 0, 0, 1).tensor("a", 0, 32, 1).end(100));
+        refuses("GGUF-HEADER", new Bytes(1, 0).tensor("x".repeat(65), 0, 0, 1).end(100));
+        Files.write(path(), one(0, 64, 9).end(100));
+        try (Checkpoint c = Checkpoint.open(path())) {
+            assertThat(c.tensor("a").toFloatArray()).hasSize(9).containsOnly(0);
+        }
+    }
+
+    @Test
+    void damagedFilesAreRefusedOrSound() throws IOException {
+        byte[] bytes = new Bytes(2, 3).string("general.alignment").u32(4).u32(32).string("s").u32(8).string("text")
+                .string("l").u32(9).u32(8).u64(2).string("a").string("b").tensor("q", 2, 0, 32, 1)
+                .tensor("f", 0, 32, 2).end(40);
+        refusedOrSound(bytes);
+        for (int at = 0; at < bytes.length; at++) {
+            refusedOrSound(Arrays.copyOf(bytes, at));
+            for (int flip : new int[]{1, 0xFF}) {
+                byte[] damaged = bytes.clone();
+                damaged[at] ^= (byte) flip;
+                refusedOrSound(damaged);
+            }
+        }
+    }
+
+    private void refusedOrSound(byte[] bytes) throws IOException {
+        try (Checkpoint c = Checkpoint.open(Files.write(path(), bytes), OpenOptions.defaults().format("gguf"))) {
+            c.names().forEach(name -> c.tensor(name).copy());
+        } catch (FormatException e) {
+            assertThat(e.getMessage()).doesNotContain("\n");
+        }
+    }
+
+    // ---- the real library ----
+
+    @TestFactory
+    List<DynamicTest> gguf() {
+        RealPython python = RealPython.with("gguf", "numpy");
+        return List.of(
+                python.test("GGUFReader reads tensors and metadata of ours", this::oursIsReadThere),
+                python.test("the sizes of all blocks are those of the library", this::blocksAreTheSame));
+    }
+
+    private void oursIsReadThere(RealPython python) throws IOException {
+        TypedMap state = new TypedMap("gguf");
+        Tensor numbers = Tensor.arange(DType.FLOAT32, 6).view(2, 3);
+        PLAIN.forEach(name -> state.put(name, numbers.to(DType.of(name))));
+        state.put("turned", numbers.t());
+        try (Checkpoint c = Checkpoint.open(ALL)) {
+            state.put("q4", c.tensor("q4").copy());
+            state.attributes().putAll(((TypedMap) c.state()).attributes());
+        }
+        Checkpoint.export(path(), state, options.metadata(Map.of("more", "text")));
+        python.run("""
+                import gguf, numpy as np
+                ours, real = gguf.GGUFReader(sys.argv[1]), gguf.GGUFReader(sys.argv[2])
+                tensors = {t.name: t for t in ours.tensors}
+                a = np.arange(6).reshape(2, 3)
+                for name in 'float32 float16 float64 int8 int16 int32 int64'.split():
+                    assert tensors[name].data.dtype == name and np.array_equal(tensors[name].data, a), name
+                assert np.array_equal(tensors['turned'].data, a.T)
+                q4 = next(t for t in real.tensors if t.name == 'q4')
+                assert tensors['q4'].tensor_type == q4.tensor_type and np.array_equal(tensors['q4'].data, q4.data)
+                assert tuple(tensors['q4'].shape) == tuple(q4.shape)
+                assert ours.fields['more'].contents() == 'text'
+                for key, field in real.fields.items():
+                    if not key.startswith('GGUF.'):
+                        assert ours.fields[key].types == field.types, key
+                        assert ours.fields[key].contents() == field.contents(), key
+                """, path(), ALL);
+    }
+
+    private void blocksAreTheSame(RealPython python) throws IOException {
+        String[] lines = python.run("""
+                import gguf
+                for t, (block, size) in gguf.GGML_QUANT_SIZES.items():
+                    print(int(t), t.name, block, size)
+                """).strip().split("\n", -1);
+        assertThat(lines).hasSize(34);
+        for (String line : lines) {
+            String[] words = line.strip().split(" ", -1);
+            TensorType type = TensorType.of(Integer.parseInt(words[0]));
+            assertThat(type).as(line).isNotNull();
+            assertThat(type.block()).as(line).isEqualTo(Integer.parseInt(words[2]));
+            assertThat(type.dtype().itemsize()).as(line).isEqualTo(Integer.parseInt(words[3]));
+            assertThat(type.isPlain() || type.dtype().name().equals("gguf:" + words[1])).as(line).isTrue();
+        }
+    }
+}

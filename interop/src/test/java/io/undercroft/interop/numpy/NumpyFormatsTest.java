@@ -1,0 +1,337 @@
+package io.undercroft.interop.numpy;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// Arrays and archives of arrays, as NumPy wrote them, as we write them, and damaged.
+class NumpyFormatsTest {
+    private static final Path FIXTURES = Path.of("..", "fixtures", "numpy");
+
+    @TempDir
+    private Path folder;
+    private final ExportOptions options = ExportOptions.defaults();
+
+    private static void checkArrays(Checkpoint c) throws IOException {
+        for (String name : List.of("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+                "float32", "float64", "complex64", "complex128")) {
+            assertThat(c.tensor(name).dtype().name()).isEqualTo(name);
+            assertThat(c.tensor(name).shape()).isEqualTo(Shape.of(2, 3));
+            assertThat(c.tensor(name).real().toDoubleArray()).as(name).containsExactly(0, 1, 2, 3, 4, 5);
+        }
+        assertThat(c.tensor("complex128").imag().toDoubleArray()).containsExactly(0, -1, -2, -3, -4, -5);
+        assertThat(c.tensor("bool").toLongArray()).containsExactly(0, 1, 0, 1, 0, 1);
+        assertThat(c.tensor("big").toLongArray()).containsExactly(0, 1, 2, 3, 4, 5);
+        assertThat(c.tensor("bigcomplex").imag().toFloatArray()).containsOnly(2);
+        assertThat(c.tensor("bigcomplex").real().toFloatArray()).containsExactly(0, 1, 2, 3, 4, 5);
+        assertThat(c.tensor("fortran").stride()).containsExactly(1, 2, 6);
+        assertThat(c.tensor("fortran").contiguous().toFloatArray()).isSorted();
+        assertThat(c.tensor("scalar").shape()).isEqualTo(Shape.SCALAR);
+        assertThat(c.tensor("scalar").getDouble()).isEqualTo(2.5);
+        assertThat(c.tensor("empty").shape()).isEqualTo(Shape.of(0, 3));
+        assertThat(c.tensor("folder~1x").toLongArray()).containsExactly(0, 1, 2);
+        assertThat(c.names()).hasSize(20);
+        assertThat(c.verify().damages()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"stored.npz", "deflated.npz"})
+    void archivesOfNumPyAreRead(String fixture) throws IOException {
+        for (OpenOptions how : List.of(OpenOptions.defaults(), OpenOptions.defaults().inMemory())) {
+            try (Checkpoint c = Checkpoint.open(FIXTURES.resolve(fixture), how)) {
+                assertThat(c.format()).isEqualTo("npz");
+                checkArrays(c);
+            }
+        }
+    }
+
+    @Test
+    void oursHoldTheSame() throws IOException {
+        Path stored = folder.resolve("a.npz");
+        Path deflated = folder.resolve("b.npz");
+        try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("stored.npz"))) {
+            Checkpoint.export(stored, c.state());
+            Checkpoint.export(deflated, c.state(), options.setting("npz.compression", "deflate"));
+        }
+        for (Path path : List.of(stored, deflated)) {
+            try (Checkpoint c = Checkpoint.open(path)) {
+                checkArrays(c);
+            }
+        }
+        try (Checkpoint c = Checkpoint.open(stored)) {
+            assertThat(c.storages()).filteredOn(storage -> storage.nbytes() > 0)
+                    .allMatch(storage -> storage.filename() != null);
+        }
+    }
+
+    @Test
+    void storedArraysOfOursAreAlignedTo64Bytes() throws IOException {
+        Path path = folder.resolve("a.npz");
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < 9; i++) {
+            state.put("x".repeat(i * 7 + 1), Tensor.full(DType.INT8, i, i));
+        }
+        Checkpoint.export(path, state);
+        byte[] bytes = Files.readAllBytes(path);
+        String text = new String(bytes, ISO_8859_1);
+        int found = 0;
+        for (int at = text.indexOf("\u0093NUMPY"); at >= 0; at = text.indexOf("\u0093NUMPY", at + 1)) {
+            assertThat(at % 64).isZero();
+            found++;
+        }
+        assertThat(found).isEqualTo(9);
+    }
+
+    @Test
+    void largeArraysComeThroughCompressionWhole() throws IOException {
+        Tensor numbers = Tensor.arange(DType.INT32, 300_000).view(300, 1000);
+        Path path = folder.resolve("a.npz");
+        Checkpoint.export(path, Map.of("n", numbers, "t", numbers.t()), options.setting("npz.compression", "deflate"));
+        assertThat(Files.size(path)).isLessThan(numbers.nbytes());
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.tensor("n").contentEquals(numbers)).isTrue();
+            assertThat(c.tensor("t").contentEquals(numbers.t())).isTrue();
+            assertThat(c.tensor("t").stride()).containsExactly(1, 1000);
+        }
+    }
+
+    @Test
+    void arraysOfAllVersionsAreReadAndWrittenAsNumPyDoes() throws IOException {
+        Path again = folder.resolve("again.npy");
+        try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("fortran.npy"))) {
+            assertThat(c.format()).isEqualTo("npy");
+            assertThat(c.tensor("").shape()).isEqualTo(Shape.of(2, 3, 4));
+            assertThat(c.tensor("").storage().filename()).endsWith("fortran.npy");
+            Checkpoint.export(again, c.state());
+        }
+        assertThat(again).hasSameBinaryContentAs(FIXTURES.resolve("fortran.npy"));
+        for (String version : List.of("version2.npy", "version3.npy")) {
+            try (Checkpoint c = Checkpoint.open(FIXTURES.resolve(version))) {
+                assertThat(c.tensor("").toFloatArray()).containsExactly(0, 1, 2, 3, 4, 5);
+            }
+        }
+    }
+
+    @Test
+    void someArraysAreOpened() throws IOException {
+        Path path = FIXTURES.resolve("deflated.npz");
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().only("int*").inMemory())) {
+            assertThat(c.names()).containsExactly("int8", "int16", "int32", "int64");
+            assertThat(c.storages()).hasSize(4).allMatch(Storage::isMaterialized);
+        }
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().onMeta())) {
+            assertThat(c.storages()).allMatch(Storage::isMeta);
+        }
+    }
+
+    @Test
+    void aTensorUnderTwoNamesIsWrittenTwice() throws IOException {
+        Path path = folder.resolve("a.npz");
+        Tensor tied = Tensor.of(1f, 2f);
+        Checkpoint.export(path, Map.of("a", tied, "b", tied));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.storages()).hasSize(2);
+            assertThat(c.tensor("b").contentEquals(tied)).isTrue();
+        }
+        assertThat(new NpzFormat().capabilities()).isEqualTo(Set.of(Capability.SAVE));
+    }
+
+    @Test
+    void nothingAtAllIsAnArchive() throws IOException {
+        Path path = folder.resolve("a.npz");
+        Checkpoint.export(path, Map.of());
+        assertThat(path).hasSize(22);
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.format()).isEqualTo("npz");
+            assertThat(c.names()).isEmpty();
+        }
+    }
+
+    @Test
+    void whatNumPyDoesNotHaveIsRefused() {
+        Path npz = folder.resolve("a.npz");
+        Path npy = folder.resolve("a.npy");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.export(npz, Map.of("b", Tensor.zeros(DType.BFLOAT16, 1))))
+                .withMessageContainingAll("b:", "bfloat16");
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npz, Map.of("n", 1L)))
+                .withMessageContaining("n is");
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npy, Map.of()));
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npy, Tensor.meta(DType.INT8, 1)));
+        assertThatIllegalArgumentException().isThrownBy(
+                () -> Checkpoint.export(npz, Map.of("a", Tensor.of(1)), options.setting("npz.compression", "zstd")));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.export(npz, Map.of("x".repeat(70_000), Tensor.of(1))));
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void archivesOfPyTorchAreNotTakenForThis() throws IOException {
+        for (String other : List.of("pytorch/tied.pt", "models/tiny-gpt2.pt")) {
+            try (MappedFile file = MappedFile.open(Path.of("..", "fixtures").resolve(other), MapMode.READ_ONLY)) {
+                assertThat(new NpzFormat().matches(file)).as(other).isFalse();
+                assertThat(new NpyFormat().matches(file)).as(other).isFalse();
+            }
+        }
+    }
+
+    // ---- damaged and hostile ----
+
+    private static byte[] array(int version, String header, int data) {
+        ByteBuffer bytes = ByteBuffer.allocate(12 + header.length() + data).order(ByteOrder.LITTLE_ENDIAN)
+                .put(NpyHeader.MAGIC).put((byte) version).put((byte) 0);
+        if (version == 1) {
+            bytes.putShort((short) header.length());
+        } else {
+            bytes.putInt(header.length());
+        }
+        bytes.put(header.getBytes(ISO_8859_1));
+        return Arrays.copyOf(bytes.array(), bytes.position() + data);
+    }
+
+    private FormatException refusal(byte[] bytes) throws IOException {
+        Path path = Files.write(folder.resolve("x.npy"), bytes);
+        return assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> Checkpoint.open(path, OpenOptions.defaults().format("npy")).close())
+                .satisfies(e -> assertThat(e.getMessage()).contains("x.npy").doesNotContain("\n")).actual();
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '#', quoteCharacter = '`', value = {
+            "NPY-DTYPE # {'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '|V2', 'fortran_order': False, 'shape': (4,), }",
+            "NPY-DTYPE # {'descr': '<U2', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '|S8', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<M8[ns]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<m8[s]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<f16', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': [('a', '<f4'), ('b', '<f4')], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'x': 1}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False}",
+            "NPY-HEADER # {'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': 1}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1 1)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 2)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': True, 'shape': (4611686018427387904, 4, 0)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1,)} + 1",
+            "NPY-HEADER # {'descr': '\\x3cf8', 'fortran_order': False, 'shape': (1,)}",
+            "NPY-HEADER # {'descr': open('x'), 'fortran_order': False, 'shape': (1,)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1,)",
+            "NPY-HEADER # dict(descr='<f8')",
+            "NPY-SIZE # {'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
+            "NPY-SIZE # {'descr': '<f8', 'fortran_order': False, 'shape': ()}  ",
+            "NPY-SIZE # {'descr': '<f4', 'fortran_order': False, 'shape': (1,)}"
+    })
+    void aHeaderIsRefused(String code, String header) throws IOException {
+        int data = header.contains(", 0)") ? 0 : header.contains("()") ? 9 : 8;
+        for (int version = 1; version <= 3; version++) {
+            assertThat(refusal(array(version, header, data)).code()).isEqualTo(code);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {
+            "{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }",
+            "{\"shape\":(1L,),\"fortran_order\":True,\"descr\":\"i8\"}\n"
+    })
+    void aHeaderIsTaken(String header) throws IOException {
+        Path path = Files.write(folder.resolve("x.npy"), array(1, header, 8));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.tensor("").toLongArray()).containsExactly(0);
+        }
+    }
+
+    @Test
+    void versionsAndLengthsAreChecked() throws IOException {
+        String header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}";
+        assertThat(refusal(array(4, header, 8)).code()).isEqualTo("NPY-VERSION");
+        assertThat(refusal(array(2, header + " ".repeat(1 << 16), 8)).code()).isEqualTo("NPY-HEADER");
+        assertThat(refusal(array(2, "[".repeat(60_000), 8)).code()).isEqualTo("NPY-HEADER");
+        assertThat(refusal("\u0093NUMPX\1\0\0\0\0\0\0\0".getBytes(ISO_8859_1)).code()).isEqualTo("NPY-HEADER");
+        assertThat(refusal(new byte[11]).code()).isEqualTo("NPY-HEADER");
+    }
+
+    private void refusedOrSound(byte[] bytes, String format) throws IOException {
+        Path path = Files.write(folder.resolve("x"), bytes);
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().format(format))) {
+            c.names().forEach(name -> c.tensor(name).copy());
+            c.verify();
+        } catch (FormatException e) {
+            assertThat(e.getMessage()).doesNotContain("\n");
+        }
+    }
+
+    @Test
+    void damagedFilesAreRefusedOrSound() throws IOException {
+        Path deflated = folder.resolve("d.npz");
+        Path stored = folder.resolve("s.npz");
+        Map<String, Tensor> state = Map.of("a", Tensor.of(1, 2, 3), "b", Tensor.of(1.5));
+        Checkpoint.export(deflated, state, options.setting("npz.compression", "deflate"));
+        Checkpoint.export(stored, state);
+        for (Path sound : List.of(deflated, stored, FIXTURES.resolve("version3.npy"))) {
+            byte[] bytes = Files.readAllBytes(sound);
+            String format = sound.toString().endsWith("npy") ? "npy" : "npz";
+            for (int at = 0; at < bytes.length; at++) {
+                refusedOrSound(Arrays.copyOf(bytes, at), format);
+                for (int flip : new int[]{1, 0xFF}) {
+                    byte[] damaged = bytes.clone();
+                    damaged[at] ^= (byte) flip;
+                    refusedOrSound(damaged, format);
+                }
+            }
+        }
+    }
+
+    @Test
+    void aRecordThatIsNoArrayIsNamed() throws IOException {
+        Path path = folder.resolve("x.npz");
+        try (var zip = new ZipOutputStream(Files.newOutputStream(path))) {
+            zip.putNextEntry(new ZipEntry("a.npy"));
+            zip.write(new byte[20]);
+        }
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(path))
+                .withMessageContaining("a.npy");
+        try (var zip = new ZipOutputStream(Files.newOutputStream(path))) {
+            zip.putNextEntry(new ZipEntry("a.txt"));
+        }
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> Checkpoint.open(path, OpenOptions.defaults().format("npz")))
+                .withMessageContaining("a.txt");
+    }
+}

@@ -1,0 +1,333 @@
+package io.undercroft.interop.safetensors;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// What is kept, and how, when states go into files and come out again.
+class SafetensorsFormatTest {
+    private static final Path FIXTURES = Path.of("..", "fixtures", "safetensors");
+
+    @TempDir
+    private Path folder;
+    private final ExportOptions options = ExportOptions.defaults();
+
+    private Path export(Object state, ExportOptions how) throws IOException {
+        Path path = folder.resolve("x.safetensors");
+        Checkpoint.export(path, state, how);
+        return path;
+    }
+
+    private Path export(Object state) throws IOException {
+        return export(state, options);
+    }
+
+    private static SequencedMap<String, Object> state(Object... namesAndValues) {
+        SequencedMap<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < namesAndValues.length; i += 2) {
+            state.put((String) namesAndValues[i], namesAndValues[i + 1]);
+        }
+        return state;
+    }
+
+    private static Tensor floats(long... sizes) {
+        return Tensor.arange(DType.FLOAT32, Shape.of(sizes).numel()).view(sizes);
+    }
+
+    @Test
+    void aFileOfTheRealLibraryIsReadAndWrittenAgainByteByByte() throws IOException {
+        Path real = FIXTURES.resolve("all-dtypes.safetensors");
+        try (Checkpoint c = Checkpoint.open(real)) {
+            assertThat(c.names()).hasSize(23).contains("ä\n\"\\", "scalar", "empty");
+            for (String name : List.of("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8",
+                    "uint8", "uint16", "uint32", "uint64", "float8_e5m2", "complex64")) {
+                assertThat(c.tensor(name).dtype().name()).isEqualTo(name);
+                assertThat(c.tensor(name).real().toFloatArray()).as(name).containsExactly(0, 1, 2, 3, 4, 5);
+            }
+            assertThat(c.tensor("complex64").imag().toFloatArray()).containsExactly(-0f, -1, -2, -3, -4, -5);
+            assertThat(c.tensor("bool").toLongArray()).containsExactly(0, 1, 0, 1, 0, 1);
+            assertThat(c.tensor("float4_e2m1fn_x2").dtype()).isSameAs(DType.FLOAT4_E2M1FN_X2);
+            assertThat(c.tensor("scalar").shape()).isEqualTo(Shape.SCALAR);
+            assertThat(c.tensor("empty").shape()).isEqualTo(Shape.of(0, 3));
+            assertThat(export(c.state(), options.metadata(c.metadata()))).hasSameBinaryContentAs(real);
+        }
+    }
+
+    @Test
+    void storagesAreMappedWhereTheyStand() throws IOException {
+        try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("all-dtypes.safetensors"))) {
+            assertThat(c.tensor("int64").storage().isMaterialized()).isFalse();
+            assertThat(c.tensor("int64").storage().filename()).endsWith("all-dtypes.safetensors");
+            c.tensor("int64").setLong(9, 0, 0);
+        }
+        try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("all-dtypes.safetensors"))) {
+            assertThat(c.tensor("int64").getLong(0, 0)).isZero();
+        }
+    }
+
+    @Test
+    void whatSaveModelLeftOutIsThereAgain() throws IOException {
+        try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("tied.safetensors"))) {
+            assertThat(c.names()).containsExactly("head.weight", "wte.weight");
+            assertThat(c.tensor("wte.weight")).isSameAs(c.tensor("head.weight"));
+            assertThat(c.metadata()).isEqualTo(Map.of("format", "pt"));
+        }
+        try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("tied.safetensors"),
+                OpenOptions.defaults().setting("safetensors.sharing", "ignore"))) {
+            assertThat(c.names()).containsExactly("head.weight");
+            assertThat(c.metadata()).isEqualTo(Map.of("format", "pt", "wte.weight", "head.weight"));
+        }
+    }
+
+    @Test
+    void tiedTensorsAreWrittenOnceAndStayTied() throws IOException {
+        Tensor wte = floats(4, 3);
+        Path path = export(state("wte", wte, "other", floats(2), "head", wte),
+                options.metadata(Map.of("format", "pt")));
+        assertThat(Files.size(path)).isLessThan(2 * wte.nbytes() + 300);
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.tensor("head")).isSameAs(c.tensor("wte"));
+            assertThat(c.storages()).hasSize(2);
+            assertThat(c.metadata()).isEqualTo(Map.of("format", "pt"));
+            Path again = folder.resolve("again.safetensors");
+            Checkpoint.export(again, c.state(), options.metadata(c.metadata()));
+            assertThat(again).hasSameBinaryContentAs(path);
+        }
+    }
+
+    @Test
+    void viewsOfATensorAreWrittenForOthersAndShareItsBytesHere() throws IOException {
+        Tensor base = floats(4, 6);
+        Path path = export(state("transposed", base.t(), "column", base.select(1, 2), "base", base, "bytes",
+                base.view(DType.UINT8).narrow(1, 4, 8), "window", base.narrow(0, 1, 2)));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.storages()).hasSize(1);
+            assertThat(c.tensor("transposed").contentEquals(base.t())).isTrue();
+            assertThat(c.tensor("transposed").stride()).containsExactly(1, 6);
+            assertThat(c.tensor("column").contentEquals(base.select(1, 2))).isTrue();
+            assertThat(c.tensor("bytes").contentEquals(base.view(DType.UINT8).narrow(1, 4, 8))).isTrue();
+            c.tensor("window").setDouble(-1, 0, 2);
+            assertThat(c.tensor("column").getFloat(1)).isEqualTo(-1);
+            assertThat(c.verify().damages()).isEmpty();
+        }
+        try (Checkpoint plain = Checkpoint.open(path,
+                OpenOptions.defaults().setting("safetensors.sharing", "ignore"))) {
+            assertThat(plain.storages()).hasSize(5);
+            assertThat(plain.tensor("transposed").contentEquals(base.t())).isTrue();
+        }
+    }
+
+    @Test
+    void aViewThatIsNotWhatItsBaseSaysIsFoundByVerifying() throws IOException {
+        Tensor base = floats(2, 2);
+        Path path = export(state("a", base, "b", base.t()));
+        byte[] bytes = Files.readAllBytes(path);
+        bytes[bytes.length - 1] ^= 1;
+        Files.write(path, bytes);
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.verify().damages()).singleElement()
+                    .satisfies(damage -> assertThat(damage.where()).isEqualTo("tensor b"));
+        }
+    }
+
+    @Test
+    void whatCannotBeToldIsRefusedUnlessCopiesWillDo() throws IOException {
+        Tensor base = floats(10);
+        Map<String, Object> overlapping = state("a", base.narrow(0, 0, 6), "b", base.narrow(0, 4, 6));
+        assertThatIllegalArgumentException().isThrownBy(() -> export(overlapping))
+                .withMessageContainingAll("'a'", "'b'", "safetensors.sharing");
+        try (Checkpoint c = Checkpoint.open(export(overlapping, options.setting("safetensors.sharing", "copy")))) {
+            assertThat(c.storages()).hasSize(2);
+            assertThat(c.tensor("b").toFloatArray()).containsExactly(4, 5, 6, 7, 8, 9);
+        }
+        assertThatIllegalArgumentException().isThrownBy(
+                () -> export(state("a", Tensor.zeros(DType.COMPLEX64, 2)),
+                        options.setting("safetensors.sharing", "no")));
+        Tensor complex = Tensor.zeros(DType.COMPLEX64, 2);
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("a", complex, "b", complex.conj())));
+    }
+
+    @Test
+    void partsWithoutACommonByteAreStoragesOfTheirOwn() throws IOException {
+        Tensor base = floats(10);
+        try (Checkpoint c = Checkpoint
+                .open(export(
+                        state("a", base.narrow(0, 0, 5), "b", base.narrow(0, 5, 5), "none", base.narrow(0, 5, 0))))) {
+            assertThat(c.storages()).hasSize(3);
+            assertThat(c.tensor("b").toFloatArray()).containsExactly(5, 6, 7, 8, 9);
+        }
+    }
+
+    @Test
+    void slicesOfAStorageAreViewsToo() throws IOException {
+        Storage whole = Storage.allocate(16);
+        Tensor base = Tensor.of(whole, DType.INT32, 0, Shape.of(4), 1);
+        Tensor slice = Tensor.of(whole.slice(8, 8), DType.INT32, 1, Shape.of(1), 1);
+        base.setLong(7, 3);
+        try (Checkpoint c = Checkpoint.open(export(state("slice", slice, "base", base)))) {
+            assertThat(c.storages()).hasSize(1);
+            assertThat(c.tensor("slice").getLong(0)).isEqualTo(7);
+        }
+    }
+
+    @Test
+    void aTensorAloneIsWrittenRowByRow() throws IOException {
+        Tensor base = floats(2, 3);
+        Tensor conj = Tensor.full(DType.COMPLEX64, new Complex(1, 2), 2).conj();
+        try (Checkpoint c = Checkpoint.open(export(state("t", base.t(), "e", floats(1).expand(3), "c", conj)))) {
+            assertThat(c.tensor("t").stride()).containsExactly(2, 1);
+            assertThat(c.tensor("t").contentEquals(base.t())).isTrue();
+            assertThat(c.tensor("e").toFloatArray()).containsExactly(0, 0, 0);
+            assertThat(c.tensor("c").imag().toFloatArray()).containsExactly(-2, -2);
+        }
+    }
+
+    @Test
+    void aStateDictOfPyTorchIsWrittenAsItIs() throws IOException {
+        TypedMap dict = new TypedMap("collections.OrderedDict");
+        dict.put("a/b", new Typed("torch.nn.parameter.Parameter", floats(2)));
+        dict.attributes().put("_metadata", Map.of("", Map.of("version", 1L)));
+        try (Checkpoint c = Checkpoint.open(export(dict))) {
+            assertThat(c.state()).asInstanceOf(InstanceOfAssertFactories.MAP)
+                    .containsOnlyKeys("a/b");
+            assertThat(c.names()).containsExactly("a~1b");
+        }
+    }
+
+    @Test
+    void namesInMapsOfMapsArePaths() throws IOException {
+        try (Checkpoint c = Checkpoint
+                .open(export(state("model", state("w/x", floats(1)), "opt", state("0", state("m", floats(2))))))) {
+            assertThat(c.state()).asInstanceOf(InstanceOfAssertFactories.MAP)
+                    .containsOnlyKeys("model/w~1x", "opt/0/m");
+        }
+    }
+
+    @Test
+    void whatIsNoTensorIsRefusedByItsPath() {
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("a", state("step", 3L))))
+                .withMessageContainingAll("a/step", "Long");
+        assertThatIllegalArgumentException().isThrownBy(() -> export(List.of(floats(1))));
+        assertThatIllegalArgumentException().isThrownBy(() -> export(floats(1)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> export(state("q", new Typed("torch.per_tensor_affine", floats(1)))))
+                .withMessageContainingAll("q", "torch.per_tensor_affine");
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("z", Tensor.zeros(DType.COMPLEX128, 1))))
+                .withMessageContainingAll("z", "complex128");
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("m", Tensor.meta(DType.INT8, 1))))
+                .withMessageContaining("meta");
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("__metadata__", floats(1))));
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("\ud800", floats(1))));
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void metadataThatWouldBeTakenForSharingIsRefused() throws IOException {
+        Tensor a = floats(1);
+        Map<String, Object> state = state("a", a, "pt", floats(2));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> export(state, options.metadata(Map.of("best", "a")))).withMessageContaining("best");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> export(state("a", a, "b", a), options.metadata(Map.of("b", "text"))));
+        try (Checkpoint c = Checkpoint.open(export(state, options.metadata(Map.of("format", "pt"))))) {
+            assertThat(c.names()).containsExactlyInAnyOrder("a", "pt");
+            assertThat(c.metadata()).isEqualTo(Map.of("format", "pt"));
+        }
+    }
+
+    @Test
+    void someTensorsAreOpenedWithWhatTheyStandOn() throws IOException {
+        Tensor base = floats(2, 2);
+        Path path = export(state("x/base", base, "view", base.t(), "tied", base, "other", floats(3)));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().only("tied"))) {
+            assertThat(c.names()).containsExactly("tied");
+            assertThat(c.tensor("tied").contentEquals(base)).isTrue();
+            assertThat(((Tensor) ((Map<?, ?>) c.state()).get("view")).contentEquals(base.t())).isTrue();
+            assertThat(((Tensor) ((Map<?, ?>) c.state()).get("other")).storage().isMeta()).isTrue();
+        }
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().only("x~1base"))) {
+            assertThat(c.names()).containsExactly("x~1base");
+            assertThat(c.contains("view")).isFalse();
+        }
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().onMeta())) {
+            assertThat(c.storages()).allMatch(Storage::isMeta).hasSize(2);
+        }
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().inMemory())) {
+            assertThat(c.storages()).allMatch(Storage::isMaterialized);
+            assertThat(c.tensor("view").contentEquals(base.t())).isTrue();
+        }
+    }
+
+    @Test
+    void aTensorIsFoundWithoutTheOthers() throws IOException {
+        try (Checkpoint c = Checkpoint.open(export(state("a/~1", floats(2), "b", floats(3))))) {
+            assertThat(c.tensor("a~1~01").toFloatArray()).containsExactly(0, 1);
+            assertThat(c.contains("a/~1")).isFalse();
+            assertThat(c.contains("a")).isFalse();
+            assertThat(c.tensor("b")).isSameAs(c.tensor("b")).isSameAs(((Map<?, ?>) c.state()).get("b"));
+            assertThat(c.names()).containsExactly("a~1~01", "b");
+        }
+    }
+
+    @Test
+    void closingReleasesAllButWhatIsRetained() throws IOException {
+        Path path = export(state("a", floats(2), "b", floats(3)));
+        Checkpoint c = Checkpoint.open(path);
+        Tensor a = c.tensor("a");
+        Storage kept = c.tensor("b").storage().retain();
+        c.close();
+        assertThatIllegalStateException().isThrownBy(() -> a.getFloat(0));
+        assertThat(Tensor.of(kept, DType.FLOAT32, 0, Shape.of(3), 1).toFloatArray()).containsExactly(0, 1, 2);
+        kept.release();
+    }
+
+    @Test
+    void croftAdoptsTheBytes() throws IOException {
+        Path path = Files.copy(FIXTURES.resolve("all-dtypes.safetensors"), folder.resolve("all.safetensors"));
+        Path croft = folder.resolve("all.croft");
+        try (Checkpoint source = Checkpoint.open(path)) {
+            DedupReport report = Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(path));
+            assertThat(report.written()).isZero();
+        }
+        CroftFile.flatten(croft, folder.resolve("flat.croft"), OpenOptions.defaults().root(folder));
+        try (Checkpoint flat = Checkpoint.open(folder.resolve("flat.croft"))) {
+            assertThat(flat.tensor("int16").toLongArray()).containsExactly(0, 1, 2, 3, 4, 5);
+        }
+    }
+
+    @Test
+    void otherFilesAreNotTakenForThis() throws IOException {
+        for (String other : List.of("pytorch/tied.pt", "models/tiny-gpt2.pt", "pytorch/single_f32.legacy.pt")) {
+            try (MappedFile file = MappedFile.open(Path.of("..", "fixtures").resolve(other), MapMode.READ_ONLY)) {
+                assertThat(new SafetensorsFormat().matches(file)).as(other).isFalse();
+                assertThat(new SafetensorsIndexFormat().matches(file)).as(other).isFalse();
+            }
+        }
+    }
+}
