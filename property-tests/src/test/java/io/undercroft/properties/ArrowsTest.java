@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 /// The rooms know each other in one direction only, and keep what is internal to themselves.
 class ArrowsTest {
     private static final String ROOT = "io.undercroft.";
-    private static final List<String> ROOMS = List.of("format", "storage", "mmap", "serializer", "interop", "cli",
-            "benchmarks");
+    private static final List<String> ROOMS = List.of("format", "storage", "mmap", "serializer", "interop",
+            "neighbours", "cli", "benchmarks");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -43,6 +43,7 @@ class ArrowsTest {
                 .layer("mmap").definedBy(ROOT + "mmap..")
                 .layer("serializer").definedBy(ROOT + "serializer..")
                 .layer("interop").definedBy(ROOT + "interop..")
+                .layer("neighbours").definedBy(ROOT + "neighbours..")
                 .layer("cli").definedBy(ROOT + "cli..")
                 .layer("benchmarks").definedBy(ROOT + "benchmarks..")
                 .whereLayer("format-spec").mayNotAccessAnyLayer()
@@ -50,6 +51,7 @@ class ArrowsTest {
                 .whereLayer("mmap").mayOnlyAccessLayers("storage-core")
                 .whereLayer("serializer").mayOnlyAccessLayers("format-spec", "storage-core", "mmap")
                 .whereLayer("interop").mayOnlyAccessLayers("format-spec", "storage-core", "mmap", "serializer")
+                .whereLayer("neighbours").mayOnlyAccessLayers("storage-core")
                 .whereLayer("cli").mayNotBeAccessedByAnyLayer()
                 .whereLayer("benchmarks").mayNotBeAccessedByAnyLayer()
                 .check(CLASSES);
@@ -76,8 +78,9 @@ class ArrowsTest {
     }
 
     @Test
-    void chronicleBytesStaysInTheFormat() {
-        noClasses().that().resideOutsideOfPackage(ROOT + "format..").should().dependOnClassesThat()
+    void chronicleBytesStaysInTheFormatAndAmongTheNeighbours() {
+        noClasses().that().resideOutsideOfPackages(ROOT + "format..", ROOT + "neighbours..").should()
+                .dependOnClassesThat()
                 .resideInAPackage("net.openhft..").check(CLASSES);
     }
 

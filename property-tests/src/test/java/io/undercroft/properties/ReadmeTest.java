@@ -2,7 +2,9 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -30,9 +32,20 @@ class ReadmeTest {
     }
 
     @Test
+    void theExampleOfOtherPeoplesFilesDoesSoToo() throws Exception {
+        assertThat(lastLineOf(example(1))).isEqualTo("true");
+        assertThat(directory.resolve("model.pt")).isRegularFile();
+        try (Checkpoint thin = Checkpoint.open(directory.resolve("thin.croft"),
+                OpenOptions.defaults().root(directory))) {
+            assertThat(thin.tensor("lm_head.weight").getDouble(2, 3)).isEqualTo(11);
+            assertThat(thin.verify().isSound()).isTrue();
+        }
+    }
+
+    @Test
     void theExampleOfATrainingStateDoesSoToo() throws Exception {
-        assertThat(lastLineOf(example(1))).isEqualTo("4.0");
-        assertThat(lastLineOf(example(1))).as("of a run that goes on").isEqualTo("4.0");
+        assertThat(lastLineOf(example(2))).isEqualTo("4.0");
+        assertThat(lastLineOf(example(2))).as("of a run that goes on").isEqualTo("4.0");
         try (CheckpointFile run = CheckpointFile.open(directory.resolve("run.croft"))) {
             assertThat(run.snapshots()).hasSize(10).first().extracting(SnapshotInfo::message).isEqualTo("step 10");
         }
@@ -42,13 +55,13 @@ class ReadmeTest {
     @EnabledOnOs(OS.LINUX)
     void theExampleOfAPublishedStateDoesSoToo() throws Exception {
         String name = "readme-" + UUID.randomUUID().toString().substring(0, 8);
-        assertThat(lastLineOf(example(2).replace("\"weights\"", '"' + name + '"'))).isEqualTo("3.0");
+        assertThat(lastLineOf(example(3).replace("\"weights\"", '"' + name + '"'))).isEqualTo("3.0");
     }
 
     @Test
     @EnabledOnOs({OS.LINUX, OS.MAC})
     void theExampleOfATensorThatIsHandedOverDoesSoToo() throws Exception {
-        assertThat(lastLineOf(example(3))).isEqualTo("42.0");
+        assertThat(lastLineOf(example(4))).isEqualTo("42.0");
     }
 
     private String lastLineOf(String example) throws Exception {

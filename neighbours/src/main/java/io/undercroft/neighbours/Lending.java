@@ -1,0 +1,124 @@
+package io.undercroft.neighbours;
+
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/// What is the same for all neighbours: what can be shown to native code, and memory of somebody else as a storage.
+final class Lending {
+    private Lending() {}
+
+    /// The bytes of a tensor that native code may have: one writable run off the heap, aligned to its elements.
+    ///
+    /// @throws IllegalArgumentException if the tensor is not such
+    static MemorySegment bytes(Tensor tensor) {
+        if (!tensor.isContiguous()) {
+            throw new IllegalArgumentException("the elements of the tensor, of shape " + tensor.shape() + " and stride "
+                    + Arrays.toString(tensor.stride())
+                    + ", are not one run in row-major order; call contiguous() first");
+        }
+        MemorySegment bytes = writable(tensor.bytes(), "tensor");
+        int alignment = alignment(tensor.dtype());
+        if (bytes.address() % alignment != 0) {
+            throw new IllegalArgumentException("the tensor lies at address 0x" + Long.toHexString(bytes.address())
+                    + ", which is no multiple of the " + alignment + " bytes of " + tensor.dtype()
+                    + "; copy() it first");
+        }
+        return bytes;
+    }
+
+    /// The bytes of a tensor for a neighbour that knows memory as a buffer.
+    ///
+    /// @throws UnsupportedOperationException if there are more than a buffer can have
+    static ByteBuffer buffer(Tensor tensor) {
+        bytes(tensor);
+        return tensor.asByteBuffer();
+    }
+
+    /// The bytes of a tensor that is not empty, for a neighbour that knows memory by its address.
+    static MemorySegment someBytes(Tensor tensor) {
+        MemorySegment bytes = bytes(tensor);
+        checkNotEmpty(bytes);
+        return bytes;
+    }
+
+    /// The bytes of a storage that is not empty, for a neighbour that knows memory by its address.
+    static MemorySegment someBytes(Storage storage) {
+        MemorySegment bytes = writable(storage.segment(), "storage");
+        checkNotEmpty(bytes);
+        return bytes;
+    }
+
+    private static void checkNotEmpty(MemorySegment bytes) {
+        if (bytes.byteSize() == 0) {
+            throw new IllegalArgumentException(
+                    "there are no bytes to show, as nothing has no address; make an empty one");
+        }
+    }
+
+    /// Native code does not know that memory is read-only, and the JVM dies if it writes there.
+    private static MemorySegment writable(MemorySegment bytes, String what) {
+        if (!bytes.isNative()) {
+            throw new IllegalArgumentException(
+                    "the " + what + " lies on the heap, out of the reach of native code; copy() it first");
+        }
+        if (bytes.isReadOnly()) {
+            throw new IllegalArgumentException("the " + what + " is read-only, which a neighbour does not know; open it"
+                    + " copy-on-write, or copy() it first");
+        }
+        return bytes;
+    }
+
+    private static int alignment(DType dtype) {
+        return dtype.kind() == DType.Kind.COMPLEX ? dtype.itemsize() / 2 : dtype.itemsize();
+    }
+
+    /// What a neighbour calls a type.
+    ///
+    /// @throws IllegalArgumentException if it has no such type
+    static <T> T typeOf(Tensor tensor, Map<DType, T> types, String neighbour) {
+        @Nullable
+        T type = types.get(tensor.dtype());
+        if (type == null) {
+            throw new IllegalArgumentException(
+                    neighbour + " has no elements of " + tensor.dtype() + "; convert them with to(), to one of "
+                            + types.keySet().stream().map(DType::name).sorted().toList());
+        }
+        return type;
+    }
+
+    /// The type that a neighbour calls by a name of its own.
+    ///
+    /// @throws IllegalArgumentException if there is no such type here
+    static <T> DType dtypeOf(T type, Map<DType, T> types, String neighbour) {
+        return types.entrySet().stream().filter(entry -> entry.getValue().equals(type)).map(Map.Entry::getKey)
+                .findFirst().orElseThrow(() -> new IllegalArgumentException(
+                        "elements of " + type + " of " + neighbour
+                                + " cannot be shown as a tensor; convert them there first"));
+    }
+
+    /// A storage on memory of a neighbour.
+    ///
+    /// @param address where it begins
+    /// @param nbytes how many bytes it has
+    /// @param owner what the memory belongs to; reachable as long as the storage is
+    /// @param letGo run once the storage is freed
+    @SuppressWarnings("restricted")
+    static Storage storage(long address, long nbytes, Object owner, Runnable letGo) {
+        MemorySegment bytes = MemorySegment.ofAddress(address).reinterpret(nbytes);
+        return Storage.over(new Allocation(bytes, Allocation.Sharing.PRIVATE, null, () -> {
+            try {
+                letGo.run();
+            } finally {
+                Reference.reachabilityFence(owner);
+            }
+        }));
+    }
+}
