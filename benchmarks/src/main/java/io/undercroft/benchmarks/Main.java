@@ -23,6 +23,8 @@ public final class Main {
               delta       save a second snapshot of 1 GiB of which one chunk in a hundred has changed
               stitch      map a storage that lies in 16 384 extents as one range, beside copying it
               attach      let eight JVMs attach to a published checkpoint of 2 GiB, beside eight Pythons that map it
+              import      open files of 10 000 tensors that torch and safetensors wrote, beside these
+              convert     make files of 1 GiB of one format from another, beside a save from memory
               storage     copy, fill, convert, read elements and make views in memory, beside MemorySegment and torch
 
               --quick     smaller and shorter: less than a minute
@@ -31,7 +33,7 @@ public final class Main {
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
     private static final List<String> NAMES = List.of("open", "eager", "save", "async", "delta", "stitch", "attach",
-            "storage");
+            "import", "convert", "storage");
 
     private String name = "";
     private Effort effort = Effort.FULL;
@@ -140,6 +142,8 @@ public final class Main {
             case "delta" -> new DeltaBenchmark(bench(peers, scratch, 10, 5)).run();
             case "stitch" -> new StitchBenchmark(bench(peers, scratch, 30, 10)).run();
             case "attach" -> new AttachBenchmark(bench(peers, scratch, 50, 20)).run();
+            case "import" -> new ImportBenchmark(bench(peers, scratch, 30, 15)).run();
+            case "convert" -> new ConvertBenchmark(bench(peers, scratch, 5, 3)).run();
             default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
         };
     }

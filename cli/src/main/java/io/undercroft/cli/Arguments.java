@@ -7,7 +7,9 @@ import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.storage.Device;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
@@ -25,7 +27,9 @@ final class Arguments {
     private static final String WHOLE = "--whole-storages";
     static final String SHARING = "--sharing";
     private static final String CHUNK = "--chunk";
-    private static final String KNOWN_FILE = "A .croft or .pt file.";
+    private static final String FORMAT = "--format";
+    private static final String SETTING = "--set";
+    private static final String KNOWN_FILE = "A file of any format that croft formats lists.";
 
     private final ParseResult line;
 
@@ -85,6 +89,16 @@ final class Arguments {
     static ArgSpec location() {
         return OptionSpec.builder(LOCATION).paramLabel("DEVICE").type(Device.class).converters(Arguments::device)
                 .description("Where storages go, whatever device they were saved from: cpu or meta.").build();
+    }
+
+    static ArgSpec format() {
+        return text(FORMAT, "NAME", "The format of the file, if it does not show it; croft formats lists them.");
+    }
+
+    static ArgSpec setting() {
+        return OptionSpec.builder(SETTING).paramLabel("NAME=VALUE").type(Map.class)
+                .auxiliaryTypes(String.class, String.class)
+                .description("Tell a format something, such as torch7.longs=4; may be given again.").build();
     }
 
     static ArgSpec base() {
@@ -158,13 +172,30 @@ final class Arguments {
         return opening(Device.META);
     }
 
+    /// {@return what is told to formats, by name}
+    Map<String, String> settings() {
+        return line.matchedOptionValue(SETTING, Map.of());
+    }
+
     private OpenOptions opening(@Nullable Device location) {
         OpenOptions options = location == null ? OpenOptions.defaults() : OpenOptions.defaults().devices(_ -> location);
+        for (Map.Entry<String, String> setting : settings().entrySet()) {
+            options = options.setting(setting.getKey(), setting.getValue());
+        }
+        Optional<String> format = text(FORMAT);
+        if (format.isPresent()) {
+            options = options.format(format.get());
+        }
         if (has(AT)) {
             options = options.snapshot(number(AT, 0));
         }
         Path root = line.matchedOptionValue(ROOT, null);
         return root == null ? options : options.root(root);
+    }
+
+    /// {@return the options that were given and are about how a `.croft` file is saved}
+    Stream<String> savingOptions() {
+        return Stream.of(BASE, WHOLE, SHARING, CHUNK).filter(this::has);
     }
 
     /// {@return how a file is to be saved}

@@ -11,11 +11,13 @@ import io.undercroft.cli.internal.inspect.SnapshotList;
 import io.undercroft.cli.internal.inspect.TextReport;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.spi.CheckpointFormat;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
+import java.util.stream.Collectors;
 
 /// The commands that show what a file holds and change nothing.
 final class ReadingCommands {
@@ -32,7 +34,7 @@ final class ReadingCommands {
         commands.put("inspect", new Subcommand("Shows what a file holds, and which tensors share a storage.",
                 () -> List.of(knownFile("FILE"), flag("--json", "Print one JSON object (docs/inspect-json.md)."),
                         flag("--hash", "Add the SHA-256 of every tensor and storage."), Arguments.at(),
-                        Arguments.root(), Arguments.location()),
+                        Arguments.root(), Arguments.location(), Arguments.format(), Arguments.setting()),
                 this::inspect));
         commands.put("snapshots", new Subcommand("Lists the snapshots of a .croft file, the newest first.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
@@ -41,8 +43,10 @@ final class ReadingCommands {
         commands.put("verify", new Subcommand(
                 "Reads everything in a file, all its snapshots, and checks it against the checksums that the file has.",
                 () -> List.of(knownFile("FILE"),
-                        Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root()),
+                        Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
+                        Arguments.format(), Arguments.setting()),
                 this::verify));
+        commands.put("formats", new Subcommand("Lists the formats that files can have.", List::of, _ -> formats()));
         return commands;
     }
 
@@ -82,6 +86,26 @@ final class ReadingCommands {
         });
     }
 
+    private int formats() {
+        return run.of(() -> {
+            out.line("%-18s %-22s %s".formatted("format", "names end in", "besides tensors by name"));
+            for (CheckpointFormat format : Checkpoint.formats()) {
+                out.line("%-18s %-22s %s".formatted(format.name(), String.join(" ", format.suffixes()),
+                        capabilities(format)).stripTrailing());
+            }
+            return Run.OK;
+        });
+    }
+
+    private static String capabilities(CheckpointFormat format) {
+        return format.capabilities().stream().sorted().map(capability -> switch (capability) {
+            case SAVE -> "can be written";
+            case SHARING -> "keeps sharing";
+            case STATE -> "maps, lists and scalars";
+            case METADATA -> "metadata";
+        }).collect(Collectors.joining(", "));
+    }
+
     private int verify(Arguments arguments) {
         Path file = arguments.path(0);
         return run.of(file, () -> {
@@ -102,7 +126,7 @@ final class ReadingCommands {
     private static String notVerified(Verification verification) {
         return verification.unverifiedBytes() == 0
                 ? ""
-                : "; not looked at: %s in other files (give --root)".formatted(
+                : "; not looked at: %s without checksums or in other files (for these give --root)".formatted(
                         Text.bytes(verification.unverifiedBytes()));
     }
 }

@@ -102,6 +102,7 @@ final class Run {
     /// The library names what a program would call.
     private static String inWordsOfTheCommand(String message) {
         return message.replaceFirst("(Open|Save)Options\\.root", "--root")
+                .replaceFirst("ExportOptions\\.format", "--to")
                 .replaceFirst(" or OpenOptions\\.base with the id [-0-9a-f]+", "")
                 .replaceFirst("Map devices when opening: .*", "Say where they go: --map-location cpu");
     }

@@ -10,6 +10,7 @@ import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Published;
 import io.undercroft.serializer.SaveOptions;
@@ -19,12 +20,15 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.SequencedMap;
 
 /// The commands that open a file and save its state.
 final class SavingCommands {
     private static final String STANDARD_OUTPUT = "-";
     private static final String REPORT = "--report";
+    private static final String TO = "--to";
     private static final String MESSAGE = "--message";
     private static final String WRITABLE = "--writable";
 
@@ -39,29 +43,35 @@ final class SavingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("convert", new Subcommand(
-                "Saves what a file holds as a .croft file, atomically. A file of that name is replaced.",
+                "Saves what a file holds as a .croft file, or as one of another format, atomically. A file of that name is replaced.",
                 () -> List.of(knownFile("IN"),
-                        Arguments.file("OUT", "The .croft file to write, or - for standard output."),
+                        Arguments.file("OUT",
+                                "The file to write, in the format that its name ends in; or - for a .croft file on standard output."),
+                        Arguments.text(TO, "NAME", "Write OUT in this format, whatever its name ends in."),
+                        Arguments.format(), Arguments.setting(),
                         Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
                         Arguments.sharing(), Arguments.chunk(), flag(REPORT, "Tell what became of the bytes.")),
                 this::convert));
         commands.put("append", new Subcommand(
                 "Saves what another file holds as the next snapshot of a .croft file, and tells what became of the bytes.",
                 () -> List.of(Arguments.file("FILE", "The .croft file to append to."), knownFile("SOURCE"),
-                        Arguments.text(MESSAGE, "TEXT", "Say something about the snapshot."), Arguments.at(),
+                        Arguments.text(MESSAGE, "TEXT", "Say something about the snapshot."), Arguments.format(),
+                        Arguments.setting(), Arguments.at(),
                         Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
                         Arguments.sharing()),
                 this::append));
         commands.put("adopt", new Subcommand(
                 "Makes a .croft file that refers to the bytes of another file instead of copying them.",
                 () -> List.of(knownFile("SOURCE"), Arguments.file("TARGET", "The .croft file to write."),
-                        Arguments.root(), Arguments.location(), Arguments.chunk(),
+                        Arguments.format(), Arguments.setting(), Arguments.root(), Arguments.location(),
+                        Arguments.chunk(),
                         flag(REPORT, "Tell what became of the bytes.")),
                 this::adopt));
         commands.put("publish", new Subcommand(
                 "Puts what a file holds into shared memory, for other processes to attach. What has the name already is "
                         + "replaced, and stays with those who have it open.",
-                () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.at(), Arguments.root(),
+                () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.format(), Arguments.setting(),
+                        Arguments.at(), Arguments.root(),
                         Arguments.location(), Arguments.whole(), Arguments.sharing(),
                         flag(WRITABLE,
                                 "Give every storage bytes of its own, so that processes may share what they write."),
@@ -106,10 +116,39 @@ final class SavingCommands {
         if (target.toString().equals(STANDARD_OUTPUT)) {
             return stream(arguments);
         }
-        return Targets.isCroft(target)
+        boolean isCroft = arguments.text(TO).map("croft"::equals).orElse(Targets.isCroft(target));
+        return isCroft
                 ? save(arguments.path(0), target, arguments,
                         (checkpoint, options) -> convert(checkpoint, target, arguments, options))
-                : Targets.refuse("OUT", target, run);
+                : export(arguments, target);
+    }
+
+    private int export(Arguments arguments, Path target) {
+        Optional<String> misplaced = arguments.savingOptions().findFirst();
+        if (misplaced.isPresent() || arguments.has(REPORT)) {
+            return run.complain("%s: %s is for .croft files. Leave it out, or give OUT a name that ends in .croft"
+                    .formatted(target, misplaced.orElse(REPORT)));
+        }
+        return save(arguments.path(0), target, arguments, (checkpoint, options) -> {
+            ExportOptions exporting = exporting(arguments).metadata(options.metadata()).progress(options.progress());
+            Checkpoint.export(target, checkpoint.tree(), exporting);
+            out.line("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(),
+                    Text.bytes(Files.size(checkpoint.path())), target, Text.bytes(Files.size(target)),
+                    contents(checkpoint)));
+            return Run.OK;
+        });
+    }
+
+    private static ExportOptions exporting(Arguments arguments) {
+        ExportOptions options = ExportOptions.defaults();
+        Optional<String> format = arguments.text(TO);
+        if (format.isPresent()) {
+            options = options.format(format.get());
+        }
+        for (Map.Entry<String, String> setting : arguments.settings().entrySet()) {
+            options = options.setting(setting.getKey(), setting.getValue());
+        }
+        return options;
     }
 
     private int convert(Checkpoint checkpoint, Path target, Arguments arguments, SaveOptions options)

@@ -123,10 +123,14 @@ class BadInputTest {
     }
 
     @Test
-    void anOutputThatIsNotCroft() {
-        assertOneLine(Invocation.of("convert", torch("tied.pt"), folder.resolve("out.pt")), "ends in .croft");
+    void anOutputOfNoKnownFormat() {
+        assertOneLine(Invocation.of("convert", torch("tied.pt"), folder.resolve("out.xyz")), "out.xyz", "--to",
+                ".croft");
+        assertOneLine(Invocation.of("convert", torch("tied.pt"), folder.resolve("out.xyz"), "--to", "xyz"), "'xyz'");
+        assertOneLine(Invocation.of("convert", torch("tied.pt"), folder.resolve("out.xyz"), "--report"), "--report",
+                "is for .croft files");
 
-        assertThat(folder.resolve("out.pt")).doesNotExist();
+        assertThat(folder.resolve("out.xyz")).doesNotExist();
     }
 
     @ParameterizedTest

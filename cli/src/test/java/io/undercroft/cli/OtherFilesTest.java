@@ -83,7 +83,8 @@ class OtherFilesTest {
         Invocation.of("adopt", torch, file);
 
         assertThat(Invocation.of("verify", file).out())
-                .contains("all is well").endsWith("; not looked at: 1.6 MiB in other files (give --root)\n");
+                .contains("all is well")
+                .endsWith("; not looked at: 1.6 MiB without checksums or in other files (for these give --root)\n");
         assertThat(Invocation.of("verify", "--root", folder, file).out()).endsWith("113 tensors on 112 storages)\n");
     }
 
