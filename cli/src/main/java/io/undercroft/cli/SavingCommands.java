@@ -113,10 +113,13 @@ final class SavingCommands {
 
     private int convert(Arguments arguments) {
         Path target = arguments.path(1);
-        if (target.toString().equals(STANDARD_OUTPUT)) {
-            return stream(arguments);
+        boolean isStream = target.toString().equals(STANDARD_OUTPUT);
+        boolean isCroft = arguments.text(TO).map("croft"::equals).orElse(isStream || Targets.isCroft(target));
+        if (isStream) {
+            return isCroft
+                    ? stream(arguments)
+                    : run.complain("only a .croft file can go to standard output. Give OUT a name");
         }
-        boolean isCroft = arguments.text(TO).map("croft"::equals).orElse(Targets.isCroft(target));
         return isCroft
                 ? save(arguments.path(0), target, arguments,
                         (checkpoint, options) -> convert(checkpoint, target, arguments, options))
@@ -130,6 +133,9 @@ final class SavingCommands {
                     .formatted(target, misplaced.orElse(REPORT)));
         }
         return save(arguments.path(0), target, arguments, (checkpoint, options) -> {
+            if (losesSnapshots(checkpoint, target)) {
+                return complainOfLoss(target);
+            }
             ExportOptions exporting = exporting(arguments).metadata(options.metadata()).progress(options.progress());
             Checkpoint.export(target, checkpoint.tree(), exporting);
             out.line("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(),
@@ -137,6 +143,15 @@ final class SavingCommands {
                     contents(checkpoint)));
             return Run.OK;
         });
+    }
+
+    private static boolean losesSnapshots(Checkpoint checkpoint, Path target) throws IOException {
+        return Targets.isSame(checkpoint.path(), target) && checkpoint.snapshots().size() > 1;
+    }
+
+    private int complainOfLoss(Path target) {
+        return run.complain("%s: it would lose its other snapshots. Give OUT another name, or use croft compact"
+                .formatted(target));
     }
 
     private static ExportOptions exporting(Arguments arguments) {
@@ -153,9 +168,8 @@ final class SavingCommands {
 
     private int convert(Checkpoint checkpoint, Path target, Arguments arguments, SaveOptions options)
             throws IOException {
-        if (Targets.isSame(checkpoint.path(), target) && checkpoint.snapshots().size() > 1) {
-            return run.complain("%s: it would lose its other snapshots. Give OUT another name, or use croft compact"
-                    .formatted(target));
+        if (losesSnapshots(checkpoint, target)) {
+            return complainOfLoss(target);
         }
         long size = Files.size(checkpoint.path());
         DedupReport report = Checkpoint.save(target, checkpoint.tree(), options);

@@ -117,7 +117,6 @@ public final class Checkpoint implements AutoCloseable {
         return opened(mapped, file -> {
             CheckpointFormat format = sniffing.formatOf(file);
             Contents contents = format.open(file, options);
-            checkSnapshot(file.path(), options, format.name(), contents);
             return new Checkpoint(format.name(), file, contents, options);
         });
     }
@@ -143,6 +142,7 @@ public final class Checkpoint implements AutoCloseable {
     private Checkpoint prepared() throws IOException {
         try {
             checkMapping();
+            checkSnapshot();
             options.expected().ifPresent(this::requireExactly);
             if (options.isInMemory()) {
                 EagerLoad.run(contents.storages());
@@ -170,10 +170,10 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    private static void checkSnapshot(Path path, OpenOptions options, String format, Contents contents) {
+    private void checkSnapshot() {
         if (options.snapshot().isPresent() && contents.snapshot().isEmpty()) {
             throw new NoSuchElementException(
-                    path + " has no snapshot " + options.snapshot().getAsLong() + ": a file of the "
+                    path() + " has no snapshot " + options.snapshot().getAsLong() + ": a file of the "
                             + "format " + format + " has none; open it without naming one");
         }
     }

@@ -63,11 +63,15 @@ public final class GgufFormat implements CheckpointFormat {
             state.put(name, Tensor.of(storage, info.type().dtype(), 0, info.shape(), info.shape().contiguousStride()));
         });
         state.attributes().putAll(header.values());
-        return TreeContents.of(state, text(header.values()), List::of).withPlaces(storages::placeOf).only(options);
+        return TreeContents.of(state, text(header.values()), List::of).withPlaces(storages::placeOf)
+                .withUnverified(header.tensors().size(),
+                        header.tensors().values().stream().mapToLong(TensorInfo::nbytes).sum())
+                .only(options);
     }
 
     private static Storage storage(MappedFile file, Header header, TensorInfo info, FileStorages storages) {
-        long offset = header.data() + info.offset();
+        // What is empty may claim to start anywhere.
+        long offset = header.data() + (info.nbytes() == 0 ? 0 : info.offset());
         if (header.order() == ByteOrder.nativeOrder() || info.type().dtype().itemsize() == 1) {
             return storages.stored(offset, info.nbytes(), info.type().alignment());
         }

@@ -4,6 +4,8 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SequencedMap;
@@ -16,10 +18,14 @@ import org.jspecify.annotations.Nullable;
 /// is the tensor in it, an `OrderedDict` a map; what is set on them as attributes is left out.
 public final class NamedTensors {
     private static final String PARAMETER = "torch.nn.parameter.";
+    /// How often maps may stand in a second place. Few do, but a small state can double one map again and again.
+    private static final int MOST_AGAIN = 1 << 12;
     private static final Set<String> MAPS = Set.of("collections.OrderedDict", "collections.defaultdict", "gguf");
 
     private final String format;
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
+    private final Set<Map<?, ?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+    private int again;
 
     private NamedTensors(String format) {
         this.format = format;
@@ -73,6 +79,10 @@ public final class NamedTensors {
     private void walk(String path, Map<?, ?> map, int depth) {
         if (depth > StateIndex.MAX_DEPTH) {
             throw new IllegalArgumentException(path + ": maps nest more than " + StateIndex.MAX_DEPTH + " deep");
+        }
+        if (!seen.add(map) && ++again > MOST_AGAIN) {
+            throw new IllegalArgumentException(path + ": more than " + MOST_AGAIN
+                    + " maps stand in several places, which would give every tensor in them as many names");
         }
         map.forEach((key, value) -> {
             String place = (path.isEmpty() ? "" : path + "/") + escape(key(key, path));

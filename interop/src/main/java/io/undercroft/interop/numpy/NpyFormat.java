@@ -52,7 +52,8 @@ public final class NpyFormat implements CheckpointFormat {
         Storage storage = options.isChosen("")
                 ? stored(file, storages, header, header.length())
                 : storages.blank(header.nbytes());
-        return TreeContents.of(header.on(storage), Map.of(), List::of).withPlaces(storages::placeOf).only(options);
+        return TreeContents.of(header.on(storage), Map.of(), List::of).withPlaces(storages::placeOf)
+                .withUnverified(1, header.nbytes()).only(options);
     }
 
     /// {@return the storage of an array whose elements stand uncompressed in a file}

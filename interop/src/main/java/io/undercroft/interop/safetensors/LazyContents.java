@@ -8,6 +8,7 @@ import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -50,7 +51,7 @@ final class LazyContents implements Contents {
 
     @Override
     public Map<String, String> metadata() {
-        return opened.sharing().metadata();
+        return Collections.unmodifiableMap(opened.sharing().metadata());
     }
 
     @Override
@@ -80,7 +81,7 @@ final class LazyContents implements Contents {
 
     @Override
     public Verification verify() throws IOException {
-        return Verification.ofAll(opened.check());
+        return new Verification(opened.check(), opened.count(), opened.nbytes());
     }
 
     /// Those that nobody asked for hold nothing.

@@ -58,11 +58,24 @@ final class OpenedFile {
 
     private static boolean ignoresSharing(OpenOptions options) {
         return options.setting(SHARING).map(value -> switch (value) {
-            case "keep" -> false;
+            // What is said of files that are written says nothing here.
+            case "keep", "copy" -> false;
             case "ignore" -> true;
             default -> throw new IllegalArgumentException(
-                    "the setting " + SHARING + " is keep or ignore when a file is opened, not " + value);
+                    "the setting " + SHARING
+                            + " is keep or ignore when a file is opened, and keep or copy when one is written, not "
+                            + value);
         }).orElse(false);
+    }
+
+    /// {@return how many tensors have bytes in the file; it has no checksums of them}
+    int count() {
+        return entries.size();
+    }
+
+    /// {@return how many bytes these have}
+    long nbytes() {
+        return entries.values().stream().mapToLong(Entry::nbytes).sum();
     }
 
     Sharing sharing() {

@@ -80,7 +80,7 @@ final class SafetensorsDraft implements Draft {
 
     private static SharingPlan plan(SequencedMap<String, Tensor> tensors, ExportOptions options) {
         return switch (options.setting(OpenedFile.SHARING).orElse("keep")) {
-            case "keep" -> SharingPlan.keeping(tensors);
+            case "keep", "ignore" -> SharingPlan.keeping(tensors);
             case "copy" -> SharingPlan.copying(tensors);
             default -> throw new IllegalArgumentException(
                     "the setting " + OpenedFile.SHARING + " is keep or copy when a file is written, not "
@@ -97,9 +97,11 @@ final class SafetensorsDraft implements Draft {
                         + " would be read as the name of a tensor that shares its storage; call it otherwise");
             }
         });
-        if (plan.aliases().containsKey(Sharing.FORMAT)) {
-            throw new IllegalArgumentException(
-                    Sharing.FORMAT + ": a tensor of this name cannot be one that stands under another name, too");
+        for (String taken : List.of(Sharing.FORMAT, Sharing.VIEWS)) {
+            if (plan.aliases().containsKey(taken)) {
+                throw new IllegalArgumentException(
+                        taken + ": a tensor of this name cannot be one that stands under another name, too");
+            }
         }
         Map<String, String> metadata = new LinkedHashMap<>(text);
         metadata.putAll(plan.aliases());

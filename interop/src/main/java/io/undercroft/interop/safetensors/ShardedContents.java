@@ -45,7 +45,10 @@ final class ShardedContents implements Contents {
         try {
             Map<String, OpenedFile> shards = openAll(index, path, options, files);
             TreeContents contents = TreeContents
-                    .of(state(index, shards), index.metadata(), () -> check(shards.values())).only(options);
+                    .of(state(index, shards), index.metadata(), () -> check(shards.values()))
+                    .withUnverified(shards.values().stream().mapToInt(OpenedFile::count).sum(),
+                            shards.values().stream().mapToLong(OpenedFile::nbytes).sum())
+                    .only(options);
             return new ShardedContents(contents, files);
         } catch (Throwable e) {
             files.forEach(MappedFile::close);
@@ -150,7 +153,10 @@ final class ShardedContents implements Contents {
 
     @Override
     public void release() {
-        contents.release();
-        files.forEach(MappedFile::close);
+        try {
+            contents.release();
+        } finally {
+            files.forEach(MappedFile::close);
+        }
     }
 }

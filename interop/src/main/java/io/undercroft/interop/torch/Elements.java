@@ -43,7 +43,8 @@ final class Elements {
             decoder.decode(into);
             DType known = type.get();
             if (isForeign && known != null) {
-                ByteSwap.swap(into, unit(known));
+                // A storage of bytes need not be one of whole elements.
+                ByteSwap.swap(into.asSlice(0, nbytes - nbytes % unit(known)), unit(known));
             }
         });
     }

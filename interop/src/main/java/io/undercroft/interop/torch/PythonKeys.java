@@ -49,6 +49,8 @@ final class PythonKeys {
             case Double real -> real;
             case Number integer -> integer.longValue();
             case Complex complex when complex.imaginary() == 0 -> identity(complex.real());
+            // Minus zero is zero.
+            case Complex complex -> new Complex(complex.real() + 0.0, complex.imaginary() + 0.0);
             case Tuple tuple -> tuple.stream().map(PythonKeys::identity).toList();
             case Shape shape -> sizes(shape);
             case byte[] bytes -> ByteBuffer.wrap(bytes);

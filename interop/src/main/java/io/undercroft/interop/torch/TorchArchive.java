@@ -14,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Function;
 import java.util.zip.CRC32;
 
@@ -279,7 +280,7 @@ final class TorchArchive implements Draft {
     }
 
     private static String digits(long hash) {
-        return String.format("%0" + ID_DIGITS + "d", new BigInteger(Long.toUnsignedString(hash)));
+        return String.format(Locale.ROOT, "%0" + ID_DIGITS + "d", new BigInteger(Long.toUnsignedString(hash)));
     }
 
     private static ByteBuffer little(int size) {

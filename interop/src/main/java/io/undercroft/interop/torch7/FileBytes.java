@@ -10,6 +10,8 @@ import java.lang.foreign.MemorySegment;
 final class FileBytes {
     /// For those who read a file whole.
     static final long UNLIMITED = Long.MAX_VALUE;
+    /// The most bytes that are taken at once, for a string or the code of a function.
+    private static final int LONGEST = 1 << 28;
 
     private static final int BUFFER = 1 << 14;
 
@@ -91,6 +93,9 @@ final class FileBytes {
     /// @throws FormatException if the file ends before
     byte[] take(int count) throws IOException {
         require(count);
+        if (count > LONGEST) {
+            throw Refusal.tooLong(count, position);
+        }
         byte[] bytes;
         if (position >= start && position + count <= start + filled) {
             bytes = new byte[count];

@@ -48,6 +48,7 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isContain
         StorageTable nowhere = new StorageTable(file, OpenOptions.defaults().onMeta(), _ -> false);
         LuaReader reader = new LuaReader(Input.of(encoding, bytes), nowhere, references);
         boolean isSound = false;
+        boolean isStructured = true;
         long reached = 0;
         try {
             reader.read();
@@ -55,10 +56,12 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isContain
             isSound = bytes.remaining() == 0;
         } catch (FileBytes.BudgetSpent _) {
             isSound = true;
+            // One long string is no sign of anything.
+            isStructured = bytes.position() > BUDGET / 4;
         } catch (FormatException e) {
             reached = e.offset();
         }
-        return new Probe(encoding, isSound, reached, reader.isContainer(), reader.hasSignature());
+        return new Probe(encoding, isSound, reached, reader.isContainer() && isStructured, reader.hasSignature());
     }
 
     /// {@return whether the file is likely to be one of Torch7 at all} A lone number or string could be anything.

@@ -25,6 +25,14 @@ final class Refusal {
         return of("END", "the file ends in the middle of an object", offset);
     }
 
+    /// {@return the refusal of a string that no program wrote}
+    ///
+    /// @param length its length in bytes
+    /// @param offset where
+    static FormatException tooLong(long length, long offset) {
+        return of("STRING", "a string of " + length + " bytes, more than are read into memory", offset);
+    }
+
     /// {@return the same refusal of something that stands in an object of a class}
     ///
     /// @param e what is wrong with it

@@ -77,7 +77,8 @@ public final class Torch7Format implements CheckpointFormat {
         FileBytes bytes = new FileBytes(file, 0, FileBytes.UNLIMITED);
         Object state = new LuaReader(Input.of(encoding, bytes), storages, references).read();
         // There are no checksums to compare.
-        return TreeContents.of(state, Map.of(), List::of).withPlaces(storages::placeOf);
+        return TreeContents.of(state, Map.of(), List::of).withPlaces(storages::placeOf)
+                .withUnverified(1, file.size());
     }
 
     private static References references(Encoding.Settings settings) {

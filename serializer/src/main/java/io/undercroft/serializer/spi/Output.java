@@ -20,6 +20,11 @@ public interface Output {
     /// @throws IOException if the disk is full or failing
     default void align(long alignment) throws IOException {
         long gap = -position() & (alignment - 1);
-        write(MemorySegment.ofArray(new byte[Math.toIntExact(gap)]));
+        MemorySegment zeros = MemorySegment.ofArray(new byte[(int) Math.min(gap, 1 << 16)]);
+        while (gap > 0) {
+            MemorySegment some = zeros.asSlice(0, Math.min(gap, zeros.byteSize()));
+            write(some);
+            gap -= some.byteSize();
+        }
     }
 }

@@ -12,8 +12,8 @@ final class BlockOutput implements Output, AutoCloseable {
     private final Sink sink;
     private final long expected;
     private final SaveProgress listener;
-    private final Blocks blocks = Blocks.allocate(1, Blocks.BLOCK);
-    private final MemorySegment block = blocks.get(0);
+    private final Blocks blocks;
+    private final MemorySegment block;
     private long written;
     private long filled;
 
@@ -27,6 +27,8 @@ final class BlockOutput implements Output, AutoCloseable {
         this.expected = expected;
         this.listener = listener;
         listener.written(0, expected);
+        this.blocks = Blocks.allocate(1, Blocks.BLOCK);
+        this.block = blocks.get(0);
     }
 
     @Override

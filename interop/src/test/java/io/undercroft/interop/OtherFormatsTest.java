@@ -1,0 +1,160 @@
+package io.undercroft.interop;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// What holds of all formats.
+class OtherFormatsTest {
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.safetensors", "a.npz", "a.gguf"})
+    void mapsThatDoubleAgainAndAgainAreRefusedAndNotWalked(String name) {
+        Map<String, Object> state = Map.of("w", Tensor.of(1f));
+        for (int i = 0; i < 60; i++) {
+            state = Map.of("x", state, "y", state);
+        }
+        Map<String, Object> bomb = state;
+
+        assertThatThrownBy(() -> Checkpoint.export(folder.resolve(name), bomb))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("stand in several places");
+
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.safetensors", "a.gguf", "a.t7", "a.npy"})
+    void whatHasNoChecksumsIsNotSaidToBeVerified(String name) throws IOException {
+        Tensor tensor = Tensor.of(1f, 2f);
+        Path file = folder.resolve(name);
+        Checkpoint.export(file, name.endsWith("npy") ? tensor : Map.of("w", tensor));
+
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.verify().isSound()).isTrue();
+            assertThat(c.verify().unverifiedBytes()).isBetween(8L, Files.size(file));
+        }
+    }
+
+    @Test
+    void anArchiveOfNumPyIsVerified() throws IOException {
+        Path file = folder.resolve("a.npz");
+        Checkpoint.export(file, Map.of("w", Tensor.of(1f, 2f)));
+
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.verify().unverifiedBytes()).isZero();
+        }
+    }
+
+    @Test
+    void filesAreWrittenAlikeWhateverDigitsAUserHas() throws IOException {
+        Locale before = Locale.getDefault();
+        Path file = folder.resolve("a.pt");
+        Locale.setDefault(Locale.of("fa", "IR"));
+        try {
+            Checkpoint.export(file, Map.of("w", Tensor.of(1f)));
+        } finally {
+            Locale.setDefault(before);
+        }
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.tensor("w").getFloat(0)).isEqualTo(1f);
+        }
+    }
+
+    @Test
+    void keysThatPythonTakesForOneAreNotWritten() {
+        Map<Object, Object> state = new LinkedHashMap<>();
+        state.put(new Complex(0.0, 1), 1L);
+        state.put(new Complex(-0.0, 1), 2L);
+
+        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("a.pt"), state))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void aTensorThatIsCalledAsOurMetadataIsNotWrittenAsAnAlias() {
+        Tensor tensor = Tensor.of(1f);
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("a", tensor);
+        state.put("undercroft.views", tensor);
+
+        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("a.safetensors"), state))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("undercroft.views");
+    }
+
+    @Test
+    void whatIsSaidOfWritingDoesNotKeepAFileFromBeingOpenedAndTheOtherWayRound() throws IOException {
+        Path file = folder.resolve("a.safetensors");
+        Checkpoint.export(file, Map.of("w", Tensor.of(1f)),
+                ExportOptions.defaults().setting("safetensors.sharing", "ignore"));
+
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().setting("safetensors.sharing", "copy"))) {
+            assertThat(c.names()).containsExactly("w");
+        }
+        assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().setting("safetensors.sharing", "no")))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("safetensors.sharing");
+    }
+
+    @Test
+    void aLongRunOfZerosBehindAFewBytesIsNoFileOfTorch7() throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate(400_000).order(ByteOrder.LITTLE_ENDIAN).putInt(6).putInt(300_000);
+        Path file = Files.write(folder.resolve("zeros"), bytes.array());
+
+        assertThatThrownBy(() -> Checkpoint.open(file)).isInstanceOf(FormatException.class)
+                .hasMessageContaining("FORMAT-UNKNOWN");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aSetThatCannotBeOpenedLeavesNoShardOpen() throws IOException {
+        Checkpoint.export(folder.resolve("one.safetensors"), Map.of("w", Tensor.of(1f)));
+        Path index = Files.writeString(folder.resolve("model.safetensors.index.json"),
+                "{\"metadata\":{\"total_size\":4},\"weight_map\":{\"w\":\"one.safetensors\"}}");
+
+        assertThatThrownBy(() -> Checkpoint.open(index, OpenOptions.defaults().snapshot(1)))
+                .isInstanceOf(NoSuchElementException.class);
+
+        assertThat(openFiles()).noneMatch(file -> file.startsWith(folder.toString()));
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThat(c.verify().unverifiedBytes()).isEqualTo(4);
+        }
+    }
+
+    private static Stream<String> openFiles() throws IOException {
+        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors.flatMap(OtherFormatsTest::target).toList().stream();
+        }
+    }
+
+    private static Stream<String> target(Path descriptor) {
+        try {
+            return Stream.of(Files.readSymbolicLink(descriptor).toString());
+        } catch (IOException _) {
+            // It was that of the listing.
+            return Stream.empty();
+        }
+    }
+}
