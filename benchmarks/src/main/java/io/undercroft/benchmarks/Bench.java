@@ -23,6 +23,29 @@ record Bench(Peers peers, Path directory, Effort effort, int rounds) {
         return directory.resolve(name);
     }
 
+    /// Makes a file.
+    @FunctionalInterface
+    interface Writing {
+        void to(Path path) throws IOException;
+    }
+
+    /// {@return a contender that makes a file of the tensors of the large workload} Before and after, the disk is left to finish what it has
+    /// to write; neither counts.
+    ///
+    /// @param name what it is called in the report
+    /// @param path the file
+    /// @param writing makes it
+    Contender writing(String name, Path path, Writing writing) {
+        return new Contender(name, () -> {
+            peers.ask("settle", path);
+            long start = System.nanoTime();
+            writing.to(path);
+            double seconds = (System.nanoTime() - start) / 1e9;
+            peers.ask("settle", path);
+            return new Contender.Outcome(seconds, Workload.large(effort).nbytes());
+        });
+    }
+
     /// Has Python make the tensors of a workload and keep them, and write them as `.pt` and `.safetensors`.
     ///
     /// @param workload what to make

@@ -36,11 +36,11 @@ final class ConvertBenchmark {
             Checkpoint.save(croft, checkpoint.tree());
         }
         Timings timings = new Rounds(bench.warmUp(), bench.rounds()).time(List.of(
-                made(SAVE, bench.file("made.croft"), path -> Checkpoint.save(path, state)),
-                made(FROM_PT, bench.file("made.croft"), path -> convert(pt, path)),
-                made(FROM_SAFETENSORS, bench.file("made.croft"), path -> convert(safetensors, path)),
-                made(".croft to .pt", bench.file("made.pt"), path -> export(croft, path)),
-                made(".croft to .safetensors", bench.file("made.safetensors"), path -> export(croft, path))));
+                bench.writing(SAVE, bench.file("made.croft"), path -> Checkpoint.save(path, state)),
+                bench.writing(FROM_PT, bench.file("made.croft"), path -> convert(pt, path)),
+                bench.writing(FROM_SAFETENSORS, bench.file("made.croft"), path -> convert(safetensors, path)),
+                bench.writing(".croft to .pt", bench.file("made.pt"), path -> export(croft, path)),
+                bench.writing(".croft to .safetensors", bench.file("made.safetensors"), path -> export(croft, path))));
         List<Figure> figures = report(workload, timings);
         figures.add(memory(FROM_PT, bench.file("made.croft"), path -> convert(pt, path)));
         figures.add(memory(".croft to .pt", bench.file("made.pt"), path -> export(croft, path)));
@@ -76,28 +76,12 @@ final class ConvertBenchmark {
         }
     }
 
-    @FunctionalInterface
-    private interface Making {
-        void make(Path path) throws IOException;
-    }
-
-    private Contender made(String name, Path path, Making making) {
-        return new Contender(name, () -> {
-            bench.peers().ask("settle", path);
-            long start = System.nanoTime();
-            making.make(path);
-            double seconds = (System.nanoTime() - start) / 1e9;
-            bench.peers().ask("settle", path);
-            return new Contender.Outcome(seconds, Workload.large(bench.effort()).nbytes());
-        });
-    }
-
     /// How much more memory of its own the process has at most meanwhile than before; pages of the files it maps do not count.
-    private Figure memory(String what, Path path, Making making) throws IOException {
+    private Figure memory(String what, Path path, Bench.Writing making) throws IOException {
         List<Double> mebibytes = new ArrayList<>();
         for (int round = 0; round < bench.rounds(); round++) {
             System.gc();
-            mebibytes.add(PeakMemory.anonymousDuring(() -> making.make(path)) / 0x1p20);
+            mebibytes.add(PeakMemory.anonymousDuring(() -> making.to(path)) / 0x1p20);
         }
         return Figure.of("memory that " + what + " takes, at the peak", new Samples(mebibytes), "MiB")
                 .with(Goal.atMost(MOST_MEMORY));

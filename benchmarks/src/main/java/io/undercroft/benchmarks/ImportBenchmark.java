@@ -1,6 +1,5 @@
 package io.undercroft.benchmarks;
 
-import io.undercroft.serializer.Checkpoint;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -41,11 +40,11 @@ final class ImportBenchmark {
         bench.prepare(workload);
         Peers peers = bench.peers();
         peers.ask("forget");
-        String name = workload.someName();
+        String tensor = workload.someName();
         Timings timings = new Rounds(bench.warmUp(), bench.rounds()).time(List.of(
-                open(PT, pt, name), peers.contender(TORCH_MMAP, "torch_load_mmap", pt, name),
-                open(SAFETENSORS, safetensors, name),
-                peers.contender(SAFE_OPEN, "safetensors_safe_open", safetensors, name)));
+                Contender.opening(PT, pt, tensor), peers.contender(TORCH_MMAP, "torch_load_mmap", pt, tensor),
+                Contender.opening(SAFETENSORS, safetensors, tensor),
+                peers.contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor)));
         peers.ask("settle", pt, safetensors);
         return timings;
     }
@@ -57,15 +56,5 @@ final class ImportBenchmark {
 
     private static Figure beside(Workload workload, Timings timings, String ours, String peer) {
         return Figure.of(workload.what() + ": " + ours + " beside " + peer, timings.speedup(ours, peer), "x");
-    }
-
-    private static Contender open(String contender, Path path, String name) {
-        return new Contender(contender, () -> {
-            long start = System.nanoTime();
-            try (Checkpoint checkpoint = Checkpoint.open(path)) {
-                double element = checkpoint.tensor(name).getDouble(1, 3);
-                return new Contender.Outcome((System.nanoTime() - start) / 1e9, element);
-            }
-        });
     }
 }

@@ -42,7 +42,7 @@ final class OpenBenchmark {
         Path croft = bench.file("huge.croft");
         Checkpoint.save(croft, tensors(workload));
         Timings timings = new Rounds(bench.warmUp(), bench.rounds())
-                .time(List.of(open(CROFT, croft, workload.someName())));
+                .time(List.of(Contender.opening(CROFT, croft, workload.someName())));
         figures.add(Figure.of(workload.what() + ": " + CROFT, milliseconds(timings, CROFT), "ms")
                 .with(Goal.atMost(TARGET_HUGE_MILLIS)));
     }
@@ -67,13 +67,13 @@ final class OpenBenchmark {
         try (Checkpoint made = Checkpoint.open(pt)) {
             Checkpoint.save(croft, made.state());
         }
-        String name = workload.someName();
+        String tensor = workload.someName();
         Timings timings = new Rounds(bench.warmUp(), bench.rounds())
-                .time(List.of(open(CROFT, croft, name), open(PT, pt, name),
-                        bench.peers().contender(TORCH_MMAP, "torch_load_mmap", pt, name),
-                        bench.peers().contender("torch.load", "torch_load", pt, name),
-                        bench.peers().contender(SAFE_OPEN, "safetensors_safe_open", safetensors, name),
-                        bench.peers().contender(LOAD_FILE, "safetensors_load_file", safetensors, name)));
+                .time(List.of(Contender.opening(CROFT, croft, tensor), Contender.opening(PT, pt, tensor),
+                        bench.peers().contender(TORCH_MMAP, "torch_load_mmap", pt, tensor),
+                        bench.peers().contender("torch.load", "torch_load", pt, tensor),
+                        bench.peers().contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor),
+                        bench.peers().contender(LOAD_FILE, "safetensors_load_file", safetensors, tensor)));
         bench.peers().ask("settle", pt, croft, safetensors);
         report(workload, timings, goal);
     }
@@ -95,15 +95,5 @@ final class OpenBenchmark {
 
     private static Figure beside(Workload workload, Timings timings, String ours, String peer) {
         return Figure.of(workload.what() + ": " + ours + " beside " + peer, timings.speedup(ours, peer), "x");
-    }
-
-    private static Contender open(String contender, Path path, String name) {
-        return new Contender(contender, () -> {
-            long start = System.nanoTime();
-            try (Checkpoint checkpoint = Checkpoint.open(path)) {
-                double element = checkpoint.tensor(name).getDouble(1, 3);
-                return new Contender.Outcome((System.nanoTime() - start) / 1e9, element);
-            }
-        });
     }
 }

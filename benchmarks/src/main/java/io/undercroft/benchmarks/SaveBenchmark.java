@@ -38,13 +38,13 @@ final class SaveBenchmark {
         bench.peers().ask("settle", bench.file("model.pt"), bench.file("model.safetensors"));
         Peers peers = bench.peers();
         Timings timings = new Rounds(bench.warmUp(), bench.rounds()).time(List.of(
-                ours(OURS, bench.file("ours.croft"), path -> Checkpoint.save(path, state)),
+                bench.writing(OURS, bench.file("ours.croft"), path -> Checkpoint.save(path, state)),
                 peers.contender(TORCH_SAVE, "torch_save", bench.file("torch.pt")),
                 peers.contender("torch.save, then fsync", "torch_save_durably", bench.file("torch.pt")),
                 peers.contender("safetensors save_file, not durable", "safetensors_save_file",
                         bench.file("st.safetensors")),
-                ours("plain writes, then fsync", bench.file("plain"), path -> writePlainly(path, state)),
-                ours(DISK, bench.file("dd"), this::writeZeros)));
+                bench.writing("plain writes, then fsync", bench.file("plain"), path -> writePlainly(path, state)),
+                bench.writing(DISK, bench.file("dd"), this::writeZeros)));
         List<Figure> figures = report(workload, timings);
         figures.add(memory(state));
         return figures;
@@ -76,22 +76,6 @@ final class SaveBenchmark {
             }
         }
         return state;
-    }
-
-    @FunctionalInterface
-    private interface Writing {
-        void to(Path path) throws IOException;
-    }
-
-    private Contender ours(String name, Path path, Writing writing) {
-        return new Contender(name, () -> {
-            bench.peers().ask("settle", path);
-            long start = System.nanoTime();
-            writing.to(path);
-            double seconds = (System.nanoTime() - start) / 1e9;
-            bench.peers().ask("settle", path);
-            return new Contender.Outcome(seconds, Workload.large(bench.effort()).nbytes());
-        });
     }
 
     private void writeZeros(Path path) throws IOException {

@@ -244,6 +244,20 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
+    /// {@return whether the file begins with these bytes} A shorter one does not.
+    ///
+    /// @param signature some bytes
+    /// @throws IOException if reading failed
+    /// @throws IllegalStateException if the file is closed
+    public boolean startsWith(byte[] signature) throws IOException {
+        if (size() < signature.length) {
+            return false;
+        }
+        MemorySegment start = MemorySegment.ofArray(new byte[signature.length]);
+        read(0, start);
+        return start.mismatch(MemorySegment.ofArray(signature)) < 0;
+    }
+
     /// Reads bytes into memory, without mapping them.
     ///
     /// @param offset from which byte of the file

@@ -43,12 +43,7 @@ public final class RawFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        if (file.size() < MAGIC.length) {
-            return false;
-        }
-        MemorySegment start = MemorySegment.ofArray(new byte[MAGIC.length]);
-        file.read(0, start);
-        return start.mismatch(MemorySegment.ofArray(MAGIC)) < 0;
+        return file.startsWith(MAGIC);
     }
 
     /// With the setting `raw.reversed` the bytes are taken the other way round.

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.Damage;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -197,6 +198,22 @@ public final class ZipDirectory {
     /// @throws FormatException if the record is damaged
     public void check(ZipRecord record) throws IOException {
         new ZipStream(file, record, dataOffset(record)).check();
+    }
+
+    /// Reads all records, and compares the checksums of those that have one.
+    ///
+    /// @return what is damaged
+    /// @throws IOException if reading fails
+    public List<Damage> damages() throws IOException {
+        List<Damage> damages = new ArrayList<>();
+        for (ZipRecord record : records()) {
+            try {
+                check(record);
+            } catch (FormatException e) {
+                damages.add(new Damage("record " + record.name(), e.offset(), record.compressedSize(), e.what()));
+            }
+        }
+        return damages;
     }
 
     private static List<ZipRecord> entries(Bytes directory, End end) {

@@ -33,12 +33,7 @@ public final class NpyFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        if (file.size() < NpyHeader.MAGIC.length) {
-            return false;
-        }
-        MemorySegment start = MemorySegment.ofArray(new byte[NpyHeader.MAGIC.length]);
-        file.read(0, start);
-        return start.mismatch(MemorySegment.ofArray(NpyHeader.MAGIC)) < 0;
+        return file.startsWith(NpyHeader.MAGIC);
     }
 
     @Override

@@ -5,7 +5,6 @@ import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -16,7 +15,6 @@ import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -75,7 +73,7 @@ public final class NpzFormat implements CheckpointFormat {
                     ? storage(file, zip, record, storages, header)
                     : storages.blank(header.nbytes())));
         }
-        return TreeContents.of(tensors, Map.of(), () -> check(zip)).withPlaces(storages::placeOf).only(options);
+        return TreeContents.of(tensors, Map.of(), zip::damages).withPlaces(storages::placeOf).only(options);
     }
 
     private static NpyHeader header(ZipDirectory zip, ZipRecord record) throws IOException {
@@ -99,18 +97,6 @@ public final class NpzFormat implements CheckpointFormat {
             zip.readBehind(record, header.length(), into);
             NpyFormat.swap(into, header);
         });
-    }
-
-    private static List<Damage> check(ZipDirectory zip) throws IOException {
-        List<Damage> damages = new ArrayList<>();
-        for (ZipRecord record : zip.records()) {
-            try {
-                zip.check(record);
-            } catch (FormatException e) {
-                damages.add(new Damage("record " + record.name(), e.offset(), record.compressedSize(), e.what()));
-            }
-        }
-        return damages;
     }
 
     @Override

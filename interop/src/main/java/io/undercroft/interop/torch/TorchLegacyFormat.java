@@ -6,7 +6,6 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 
 /// What `torch.save` wrote before PyTorch 1.6, and still writes when told so: a stream of pickles, and the storages behind
 /// them, which nothing aligns. Those that happen to be aligned for their elements are mapped; the others are copied when they
@@ -32,12 +31,7 @@ public final class TorchLegacyFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        if (file.size() < MAGIC.length) {
-            return false;
-        }
-        MemorySegment start = MemorySegment.ofArray(new byte[MAGIC.length]);
-        file.read(0, start);
-        return start.mismatch(MemorySegment.ofArray(MAGIC)) < 0;
+        return file.startsWith(MAGIC);
     }
 
     /// Opens the first save of the file, or that which the setting names.

@@ -6,7 +6,6 @@ import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -20,7 +19,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -109,7 +107,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     private static TreeContents contents(@Nullable Object state, ZipDirectory zip) {
         List<ZipRecord> unverified = zip.records().stream().filter(record -> record.size() > 0 && !record.hasCrc())
                 .toList();
-        return TreeContents.of(state, Map.of(), () -> verify(zip)).withUnverified(unverified.size(),
+        return TreeContents.of(state, Map.of(), zip::damages).withUnverified(unverified.size(),
                 unverified.stream().mapToLong(ZipRecord::size).sum());
     }
 
@@ -246,17 +244,5 @@ public final class TorchZipFormat implements CheckpointFormat {
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
-    }
-
-    private static List<Damage> verify(ZipDirectory zip) throws IOException {
-        List<Damage> damages = new ArrayList<>();
-        for (ZipRecord record : zip.records()) {
-            try {
-                zip.check(record);
-            } catch (FormatException e) {
-                damages.add(new Damage("record " + record.name(), e.offset(), record.compressedSize(), e.what()));
-            }
-        }
-        return damages;
     }
 }

@@ -10,7 +10,6 @@ import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;
-import java.lang.foreign.MemorySegment;
 
 /// Our own format.
 public final class CroftFormat implements CheckpointFormat {
@@ -35,12 +34,7 @@ public final class CroftFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        if (file.size() < SIGNATURE_START.length) {
-            return false;
-        }
-        byte[] start = new byte[SIGNATURE_START.length];
-        file.read(0, MemorySegment.ofArray(start));
-        return MemorySegment.ofArray(start).mismatch(MemorySegment.ofArray(SIGNATURE_START)) < 0;
+        return file.startsWith(SIGNATURE_START);
     }
 
     /// Opens a file of a set at the snapshot that the set means.
