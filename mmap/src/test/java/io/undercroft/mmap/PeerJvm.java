@@ -11,6 +11,9 @@ import java.util.concurrent.TimeUnit;
 
 /// A second JVM with the same class path, to talk to line by line.
 final class PeerJvm implements AutoCloseable {
+    /// They live for moments, in which the second compiler and a parallel collector only cost.
+    private static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
     private final Process process;
     private final BufferedReader answers;
 
@@ -22,6 +25,7 @@ final class PeerJvm implements AutoCloseable {
     PeerJvm(List<String> starter, Class<?> main, List<String> options, String... arguments) throws IOException {
         List<String> command = new ArrayList<>(starter);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(SHORT_LIVED);
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
         command.addAll(List.of(arguments));
