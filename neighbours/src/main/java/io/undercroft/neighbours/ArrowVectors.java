@@ -77,10 +77,10 @@ public final class ArrowVectors {
 
     /// A tensor on the memory of a vector.
     ///
-    /// @param vector what to show; it may be closed before the tensor, but its allocator not: close that after the tensor's
-    ///     storage is released
-    /// @return a tensor of one dimension; its storage holds a reference to the vector's elements
-    /// @throws IllegalArgumentException if there is a null among the elements, they are no numbers, or there are none
+    /// @param vector what to show: the elements that it has now, and where they are now. It may be closed before the tensor, but its
+    ///     allocator not: close that after the tensor's storage is released
+    /// @return a tensor of one dimension; its storage holds a reference to the vector's elements. That of an empty vector is empty
+    /// @throws IllegalArgumentException if there is a null among the elements, or they are no numbers
     public static Tensor tensor(BaseFixedWidthVector vector) {
         DType dtype = Lending.dtypeOf(vector.getMinorType(), TYPES, "Arrow");
         if (vector.getNullCount() > 0) {
@@ -90,8 +90,8 @@ public final class ArrowVectors {
         ReferenceManager references = vector.getDataBuffer().getReferenceManager();
         Shape shape = Shape.of(vector.getValueCount());
         references.retain();
-        Storage storage = Lending.storage(vector.getDataBufferAddress(), dtype.nbytes(shape.numel()), references,
-                references::release);
+        MemorySegment elements = Lending.memory(vector.getDataBufferAddress(), dtype.nbytes(shape.numel()));
+        Storage storage = Lending.storage(elements, references, references::release);
         return Tensor.of(storage, dtype, 0, shape, 1);
     }
 

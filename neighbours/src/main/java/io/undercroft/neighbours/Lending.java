@@ -4,6 +4,7 @@ import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.Tensor.Flag;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
@@ -19,9 +20,10 @@ final class Lending {
     ///
     /// @throws IllegalArgumentException if the tensor is not such
     static MemorySegment bytes(Tensor tensor) {
-        if (!tensor.isContiguous()) {
-            throw new IllegalArgumentException("the elements of the tensor, of shape " + tensor.shape() + " and stride "
-                    + Arrays.toString(tensor.stride())
+        boolean isAsStored = !tensor.is(Flag.CONJ) && !tensor.is(Flag.NEG);
+        if (!tensor.isContiguous() || !isAsStored) {
+            throw new IllegalArgumentException("the elements of the tensor, of shape " + tensor.shape() + ", stride "
+                    + Arrays.toString(tensor.stride()) + " and flags " + tensor.flags()
                     + ", are not one run in row-major order; call contiguous() first");
         }
         MemorySegment bytes = writable(tensor.bytes(), "tensor");
@@ -104,15 +106,21 @@ final class Lending {
                                 + " cannot be shown as a tensor; convert them there first"));
     }
 
-    /// A storage on memory of a neighbour.
+    /// Memory of a neighbour.
     ///
     /// @param address where it begins
     /// @param nbytes how many bytes it has
+    @SuppressWarnings("restricted")
+    static MemorySegment memory(long address, long nbytes) {
+        return MemorySegment.ofAddress(address).reinterpret(nbytes);
+    }
+
+    /// A storage on memory of a neighbour.
+    ///
+    /// @param bytes the memory
     /// @param owner what the memory belongs to; reachable as long as the storage is
     /// @param letGo run once the storage is freed
-    @SuppressWarnings("restricted")
-    static Storage storage(long address, long nbytes, Object owner, Runnable letGo) {
-        MemorySegment bytes = MemorySegment.ofAddress(address).reinterpret(nbytes);
+    static Storage storage(MemorySegment bytes, Object owner, Runnable letGo) {
         return Storage.over(new Allocation(bytes, Allocation.Sharing.PRIVATE, null, () -> {
             try {
                 letGo.run();

@@ -57,7 +57,7 @@ public final class Nd4jArrays {
         Shape shape = Shape.of(array.shape());
         long[] stride = array.stride();
         long first = array.data().address() + dtype.nbytes(array.offset());
-        Storage storage = Lending.storage(first, dtype.nbytes(reach(shape, stride)), array, () -> {});
+        Storage storage = Lending.storage(Lending.memory(first, dtype.nbytes(reach(shape, stride))), array, () -> {});
         return Tensor.of(storage, dtype, 0, shape, stride);
     }
 

@@ -65,15 +65,22 @@ public final class OnnxTensors {
     /// A tensor on the memory of one of ONNX Runtime that was made from a direct buffer or an array. What a session returns lies in
     /// memory that it does not show; give it a lent tensor as its output instead.
     ///
-    /// @param theirs the tensor there; it may be closed before this one is used, as the buffer belongs to Java
+    /// @param theirs the tensor there; it may be closed before this one is used, as the buffer belongs to Java. That buffer's position and
+    ///     limit have to be as they were when the tensor was made of it: ONNX Runtime does not say where that was
     /// @return a tensor of the same shape
-    /// @throws IllegalArgumentException if the memory is ONNX Runtime's own, or the elements are strings
+    /// @throws IllegalArgumentException if the memory is ONNX Runtime's own, the elements are strings, or the buffer has more or fewer bytes
+    ///     left than the tensor
     public static Tensor tensor(OnnxTensor theirs) {
         Buffer buffer = bufferOf(theirs).filter(Buffer::isDirect).orElseThrow(() -> new IllegalArgumentException(
                 "ONNX Runtime does not show the memory of this tensor, which it allocated itself; copy getByteBuffer(), or lend an output"));
         DType dtype = Lending.dtypeOf(theirs.getInfo().type, TYPES, "ONNX Runtime");
         Shape shape = Shape.of(theirs.getInfo().getShape());
-        return Tensor.zeros(dtype, 0).set(Storage.wrap(MemorySegment.ofBuffer(buffer))).view(shape.toArray());
+        MemorySegment bytes = MemorySegment.ofBuffer(buffer);
+        if (bytes.byteSize() != dtype.nbytes(shape.numel())) {
+            throw new IllegalArgumentException("the buffer of the tensor has " + bytes.byteSize() + " bytes left, not "
+                    + dtype.nbytes(shape.numel()) + "; set its position back to where it was");
+        }
+        return Tensor.of(Storage.wrap(bytes), dtype, 0, shape, shape.contiguousStride());
     }
 
     private static Optional<Buffer> bufferOf(OnnxTensor theirs) {

@@ -18,7 +18,8 @@
 ///
 /// **Lifetime.** What is made of a tensor holds a reference to its storage ([io.undercroft.storage.Storage#retain]) until the
 /// neighbour lets go, so a checkpoint may be closed before. Resizing or moving a storage leaves the neighbour on memory that
-/// is not the storage's any more: do not, as long as something is lent. A tensor made of a neighbour's memory
+/// is not the storage's any more: do not, as long as something is lent. Nor can a storage keep memory that it does not own: who
+/// closes the arena of a segment that was [wrapped][io.undercroft.storage.Storage#wrap] takes it from the neighbour, too. A tensor made of a neighbour's memory
 /// keeps it until its storage is released or collected.
 ///
 /// **Dependencies** are optional: a program brings the neighbours that it uses, and classes for others are never loaded. Arrow needs

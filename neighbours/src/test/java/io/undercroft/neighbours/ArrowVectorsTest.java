@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -17,6 +18,7 @@ import org.apache.arrow.vector.BaseFixedWidthVector;
 import org.apache.arrow.vector.BitVector;
 import org.apache.arrow.vector.Float4Vector;
 import org.apache.arrow.vector.IntVector;
+import org.apache.arrow.vector.util.TransferPair;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -94,6 +96,55 @@ class ArrowVectorsTest {
             assertThat(vector.get(2)).isEqualTo(3);
             vector.close();
             assertThat(c.storage().referenceCount()).isZero();
+        }
+    }
+
+    @Test
+    void whatAVectorIsTransferredToHoldsTheStorageOn() {
+        Tensor tensor = Tensor.of(1f, 2, 3);
+        try (BufferAllocator allocator = new RootAllocator()) {
+            BaseFixedWidthVector vector = ArrowVectors.lend(tensor, "c", allocator);
+            TransferPair pair = vector.getTransferPair(allocator);
+            pair.transfer();
+            vector.close();
+            Storage storage = tensor.storage();
+            storage.release();
+            try (Float4Vector other = (Float4Vector) pair.getTo()) {
+                assertThat(other.get(2)).isEqualTo(3);
+                assertThat(storage.referenceCount()).isEqualTo(1);
+            }
+            assertThat(storage.referenceCount()).isZero();
+        }
+    }
+
+    @Test
+    void aVectorThatGrowsLeavesTheTensorsWhereTheyWere() {
+        Tensor tensor = Tensor.arange(DType.INT32, 4);
+        try (BufferAllocator allocator = new RootAllocator();
+                IntVector vector = (IntVector) ArrowVectors.lend(tensor, "c", allocator)) {
+            Tensor before = ArrowVectors.tensor(vector);
+            vector.setSafe(1000, 7);
+            vector.set(0, 42);
+            assertThat(vector.getDataBufferAddress()).isNotEqualTo(tensor.dataPtr());
+            assertThat(before.toIntArray()).containsExactly(0, 1, 2, 3);
+            before.storage().release();
+            assertThat(tensor.toIntArray()).containsExactly(0, 1, 2, 3);
+            assertThat(tensor.storage().referenceCount()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void anEmptyVectorIsAnEmptyTensor() {
+        try (BufferAllocator allocator = new RootAllocator();
+                IntVector untouched = new IntVector("u", allocator);
+                IntVector empty = new IntVector("e", allocator)) {
+            empty.allocateNew(5);
+            for (IntVector vector : List.of(untouched, empty)) {
+                Tensor tensor = ArrowVectors.tensor(vector);
+                assertThat(tensor.contentEquals(Tensor.zeros(DType.INT32, 0))).isTrue();
+                assertThat(tensor.toIntArray()).isEmpty();
+                tensor.storage().release();
+            }
         }
     }
 

@@ -7,10 +7,15 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
+import net.openhft.chronicle.bytes.PointerBytesStore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -78,6 +83,85 @@ class BytesStoresTest {
         assertThat(storage.get(0)).isEqualTo((byte) 42);
         storage.release();
         bytes.releaseLast();
+    }
+
+    @Test
+    void readOnlyMemoryIsAReadOnlyStorage() throws IOException {
+        Path file = Files.write(folder.resolve("bytes"), new byte[]{1, 2, 3});
+        try (FileChannel channel = FileChannel.open(file)) {
+            Storage mapped = BytesStores.storage(BytesStore.wrap(channel.map(MapMode.READ_ONLY, 0, 3)));
+            assertThat(mapped.toList()).containsExactly(1, 2, 3);
+            assertThatThrownBy(() -> mapped.set(0, (byte) 9)).isInstanceOf(UnsupportedOperationException.class);
+            assertThatThrownBy(() -> BytesStores.lend(mapped)).isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("read-only");
+        }
+        Storage refusing = BytesStores.storage(new Chunk(Storage.allocate(8), 0));
+        assertThat(refusing.get(7)).isZero();
+        assertThatThrownBy(() -> refusing.set(0, (byte) 9)).isInstanceOf(UnsupportedOperationException.class);
+    }
+
+    /// As the second chunk of a file is to Chronicle, which needs a library for mapped files that is not here.
+    @Test
+    void aChunkOfAFileIsShownAsFarAsItGoes() {
+        Storage memory = Storage.copyOf((byte) 1, (byte) 2, (byte) 3, (byte) 4);
+        Storage chunk = BytesStores.storage(new Chunk(memory, 65_536));
+        assertThat(chunk.toList()).containsExactly(1, 2, 3, 4);
+    }
+
+    /// Memory that begins somewhere in a file and refuses to be written.
+    private static final class Chunk extends PointerBytesStore {
+        private final Storage storage;
+        private final long first;
+
+        Chunk(Storage storage, long first) {
+            this.storage = storage;
+            this.first = first;
+            set(storage.segment().address(), storage.nbytes());
+        }
+
+        @Override
+        public long start() {
+            return first;
+        }
+
+        @Override
+        public long realCapacity() {
+            return first + storage.nbytes();
+        }
+
+        @Override
+        public long addressForRead(long offset) {
+            return storage.segment().address() + offset - first;
+        }
+
+        @Override
+        public PointerBytesStore write(long offset, byte[] bytes, int from, int length) {
+            throw new IllegalStateException("Read Only");
+        }
+    }
+
+    @Test
+    void aStorageMayBeReleasedByAnotherThread() throws InterruptedException {
+        BytesStore<?, Void> store = BytesStore.nativeStoreWithFixedCapacity(16);
+        Bytes<?> elastic = Bytes.allocateElasticDirect(16);
+        elastic.writeLong(42);
+        List<Storage> storages = List.of(BytesStores.storage(store), BytesStores.storage(elastic));
+        Thread other = Thread.ofPlatform().start(() -> storages.forEach(Storage::release));
+        other.join();
+        assertThat(store.refCount()).isEqualTo(1);
+        assertThat(elastic.bytesStore().refCount()).isEqualTo(1);
+        store.releaseLast();
+        elastic.releaseLast();
+    }
+
+    @Test
+    void aStoreWithoutMemoryIsRefused() {
+        Bytes<?> untouched = Bytes.allocateElasticDirect();
+        assertThatThrownBy(() -> BytesStores.storage(untouched)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("write to it first");
+        BytesStore<?, Void> released = BytesStore.nativeStoreWithFixedCapacity(16);
+        released.releaseLast();
+        assertThatThrownBy(() -> BytesStores.storage(released)).isInstanceOf(IllegalStateException.class);
     }
 
     @Test

@@ -79,6 +79,15 @@ class DjlArraysTest {
         }
     }
 
+    @Test
+    void aManagerThatIsClosedHoldsNothing() {
+        NDManager manager = manager();
+        manager.close();
+        Tensor tensor = Tensor.of(1f, 2);
+        assertThatThrownBy(() -> DjlArrays.lend(tensor, manager)).isInstanceOf(IllegalStateException.class);
+        assertThat(tensor.storage().referenceCount()).isEqualTo(1);
+    }
+
     private static NDManager manager() {
         return NDManager.newBaseManager("OnnxRuntime");
     }

@@ -19,8 +19,11 @@ import java.nio.file.StandardOpenOption;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
+import org.apache.arrow.vector.BaseFixedWidthVector;
+import org.apache.arrow.vector.BigIntVector;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 class LendingTest {
     private static final long THREE_GIB = 3L << 30;
@@ -31,6 +34,7 @@ class LendingTest {
     @Test
     void whatNativeCodeCannotHaveIsRefusedWithWhatToDo() {
         assertRefused(Tensor.zeros(DType.FLOAT32, 2, 3).transpose(0, 1), "call contiguous() first");
+        assertRefused(Tensor.zeros(DType.FLOAT32, 2).neg(), "flags [NEG]");
         assertRefused(Tensor.zeros(Allocator.heap(), DType.FLOAT32, 2), "lies on the heap");
         assertRefused(
                 Tensor.of(Storage.wrap(Arena.ofAuto().allocate(8).asReadOnly()), DType.FLOAT32, 0, Shape.of(2), 1),
@@ -66,10 +70,37 @@ class LendingTest {
                     .isInstanceOf(UnsupportedOperationException.class).hasMessageContaining("narrow()");
             assertThatThrownBy(() -> ArrowVectors.lend(tensor, "x", allocator))
                     .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("at most 2^31-1 elements");
-            assertThat(Nd4jArrays.lend(tensor).getDouble(THREE_GIB - 1)).isEqualTo(42);
+            INDArray array = Nd4jArrays.lend(tensor);
+            assertThat(array.getDouble(THREE_GIB - 1)).isEqualTo(42);
+            assertThat(Nd4jArrays.tensor(array).getLong(THREE_GIB - 1)).isEqualTo(42);
             BytesStore<?, Void> store = BytesStores.lend(storage);
             assertThat(store.readByte(THREE_GIB - 1)).isEqualTo((byte) 42);
+            Storage back = BytesStores.storage(store);
+            assertThat(back.get(THREE_GIB - 1)).isEqualTo((byte) 42);
+            back.release();
             store.releaseLast();
+            try (BaseFixedWidthVector wide = ArrowVectors.lend(tensor.view(DType.INT64), "x", allocator)) {
+                Tensor last = ArrowVectors.tensor(wide);
+                assertThat(last.getLong(THREE_GIB / Long.BYTES - 1)).isEqualTo(42L << 56);
+                last.storage().release();
+            }
+        }
+    }
+
+    /// What was lent outlives the storage that it is a part of, however little of it was shown.
+    @Test
+    void aPartKeepsTheWhole() {
+        Storage whole = Storage.allocate(64);
+        Storage part = whole.slice(16, 8);
+        part.set(0, (byte) 42);
+        try (BufferAllocator allocator = new RootAllocator()) {
+            BaseFixedWidthVector vector = ArrowVectors.lend(Tensor.of(part, DType.INT64, 0, Shape.of(1), 1), "x",
+                    allocator);
+            part.release();
+            whole.release();
+            assertThat(((BigIntVector) vector).get(0)).isEqualTo(42);
+            vector.close();
+            assertThat(whole.referenceCount()).isZero();
         }
     }
 

@@ -3,6 +3,7 @@ package io.undercroft.neighbours;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ai.onnxruntime.OnnxJavaType;
 import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
@@ -12,6 +13,8 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.List;
@@ -81,6 +84,25 @@ class OnnxTensorsTest {
         }
         try (OnnxTensor theirs = OnnxTensor.createTensor(ENVIRONMENT, new float[][]{{1, 2}})) {
             assertThat(OnnxTensors.tensor(theirs).toFloatArray()).containsExactly(1, 2);
+        }
+    }
+
+    /// ONNX Runtime takes the bytes as this machine would, whatever order a buffer says it has.
+    @Test
+    void theMemoryIsTheSameWhateverTheBufferSaysOfIt() throws OrtException {
+        ByteBuffer buffer = ByteBuffer.allocateDirect(24).order(ByteOrder.LITTLE_ENDIAN);
+        for (int i = 0; i < 6; i++) {
+            buffer.putFloat(4 * i, i);
+        }
+        buffer.order(ByteOrder.BIG_ENDIAN).position(4).limit(20);
+        try (OnnxTensor theirs = OnnxTensor.createTensor(ENVIRONMENT, buffer, new long[]{4}, OnnxJavaType.FLOAT)) {
+            assertThat(theirs.getFloatBuffer().array()).containsExactly(1, 2, 3, 4);
+            assertThat(OnnxTensors.tensor(theirs).toFloatArray()).containsExactly(1, 2, 3, 4);
+            buffer.getFloat();
+            assertThatThrownBy(() -> OnnxTensors.tensor(theirs)).isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("12 bytes left, not 16");
+            buffer.position(4);
+            assertThat(OnnxTensors.tensor(theirs).toFloatArray()).containsExactly(1, 2, 3, 4);
         }
     }
 
