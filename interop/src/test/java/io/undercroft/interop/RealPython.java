@@ -33,10 +33,12 @@ public final class RealPython {
     public static RealPython with(String... packages) {
         String program = System.getenv("UNDERCROFT_PYTHON");
         assumeTrue(program != null, "UNDERCROFT_PYTHON names no Python");
-        String script = Arrays.stream(packages).map(name -> "import " + name + "; v.append('" + name
-                + " ' + importlib.metadata.version('" + name + "'))").collect(Collectors.joining("\n"));
+        // A package may be part of a distribution that is called otherwise: cv2, for instance.
+        String script = Arrays.stream(packages).map(name -> "import " + name + "; d = names['" + name
+                + "'][0]; v.append(d + ' ' + importlib.metadata.version(d))").collect(Collectors.joining("\n"));
         try {
-            Answer answer = answer(program, "import importlib.metadata\nv = []\n" + script + "\nprint(', '.join(v))",
+            Answer answer = answer(program, "import importlib.metadata\nv = []\n"
+                    + "names = importlib.metadata.packages_distributions()\n" + script + "\nprint(', '.join(v))",
                     List.of());
             assumeTrue(answer.exit == 0, () -> "Python lacks one of " + Arrays.toString(packages));
             return new RealPython(program, answer.text.strip());
