@@ -221,7 +221,8 @@ final class SavingCommands {
 
     private int adopt(Checkpoint checkpoint, Path target, Arguments arguments, SaveOptions options) throws IOException {
         Path source = checkpoint.path();
-        DedupReport report = Checkpoint.save(target, checkpoint.tree(), options.base(source).wholeStorages());
+        DedupReport report = Checkpoint.save(target, checkpoint.tree(),
+                options.base(source, arguments.opening()).wholeStorages());
         out.line("%s (%s, %s) -> %s (%s): %s".formatted(source, checkpoint.format(), Text.bytes(Files.size(source)),
                 target, Text.bytes(Files.size(target)), contents(checkpoint)));
         long adopted = adopted(checkpoint, report, target);

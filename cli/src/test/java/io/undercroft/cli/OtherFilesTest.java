@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -76,6 +77,33 @@ class OtherFilesTest {
                 .contains("were written, as they do not stand in " + swapped + " as they are in memory")
                 .doesNotContain("are read from");
         assertThat(Invocation.of("verify", file).out()).endsWith("storage)\n");
+    }
+
+    @Test
+    void whatHasToBeToldOfAFileIsToldOfTheBaseToo() throws IOException {
+        Path told = Files.copy(Invocation.FIXTURES.resolve("torch7/tensors-sharing-storage.long4.t7"),
+                folder.resolve("model.t7"));
+        Files.write(told, new byte[7], StandardOpenOption.APPEND);
+        assertOneLine(Invocation.of("adopt", told, file), told + ": ", "torch7.longs");
+
+        Invocation adopted = Invocation.of("adopt", told, file, "--format", "torch7", "--set", "torch7.longs=4");
+
+        assertThat(adopted.err()).isEmpty();
+        assertThat(adopted.out()).contains("are read from " + told).doesNotContain("were written");
+        assertThat(Invocation.of("inspect", "--json", "--hash", "--root", folder, file).json().get("tensors"))
+                .isEqualTo(Invocation.of("inspect", "--json", "--hash", "--set", "torch7.longs=4", told).json()
+                        .get("tensors"));
+    }
+
+    @Test
+    void ofABigEndianFileOfTorch7NumbersAreWritten() throws IOException {
+        Path swapped = Files.copy(Invocation.FIXTURES.resolve("torch7/tensors-sharing-storage.be.t7"),
+                folder.resolve("model.t7"));
+
+        assertThat(Invocation.of("adopt", swapped, file).out())
+                .contains("were written, as they do not stand in " + swapped + " as they are in memory")
+                .doesNotContain("are read from");
+        assertThat(hashes(file)).isEqualTo(hashes(swapped));
     }
 
     @Test

@@ -275,6 +275,11 @@ public final class OpenOptions {
         return Optional.ofNullable(selection.reading.settings.get(name));
     }
 
+    /// {@return all that was said to formats, by the names of the settings}
+    public Map<String, String> settings() {
+        return selection.reading.settings;
+    }
+
     /// {@return of which classes of the program objects may stand in the state}
     public StateClasses classes() {
         return selection.classes;

@@ -45,7 +45,19 @@ public final class SaveOptions {
     /// What is said about a commit.
     private record Stamp(String message, @Nullable Instant time, @Nullable UUID uuid) {}
 
-    private record Dedup(Sharing sharing, List<Path> bases, @Nullable Path root) {}
+    private record Dedup(Sharing sharing, List<Base> bases, @Nullable Path root) {}
+
+    /// A file whose bytes are referred to.
+    ///
+    /// @param file where it is
+    /// @param opening how it is opened; of this only the format and its settings count
+    public record Base(Path file, OpenOptions opening) {
+        /// @throws NullPointerException if something is null
+        public Base {
+            Objects.requireNonNull(file, "file");
+            Objects.requireNonNull(opening, "opening");
+        }
+    }
 
     private SaveOptions(Map<String, String> metadata, Stamp stamp, Dedup dedup, Extent extent, int chunkLog2,
             StateClasses classes, SaveProgress progress) {
@@ -130,8 +142,18 @@ public final class SaveOptions {
     /// @param file the base; those named earlier are preferred
     /// @return the changed options
     public SaveOptions base(Path file) {
-        List<Path> bases = new ArrayList<>(dedup.bases);
-        bases.add(Objects.requireNonNull(file, "file"));
+        return base(file, OpenOptions.defaults());
+    }
+
+    /// Names a file whose bytes are not written again, as [#base(Path)], and which does not say itself how it is to be read. The new file
+    /// says at which offsets of the base its bytes stand, so that who opens it needs to know nothing of the base's format.
+    ///
+    /// @param file the base; those named earlier are preferred
+    /// @param opening as for [Checkpoint#open(Path, OpenOptions)]; of this only the format and its settings count
+    /// @return the changed options
+    public SaveOptions base(Path file, OpenOptions opening) {
+        List<Base> bases = new ArrayList<>(dedup.bases);
+        bases.add(new Base(file, opening));
         return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root), extent,
                 chunkLog2, classes, progress);
     }
@@ -220,7 +242,7 @@ public final class SaveOptions {
     }
 
     /// {@return the files whose bytes are referred to}
-    public List<Path> bases() {
+    public List<Base> bases() {
         return dedup.bases;
     }
 

@@ -26,6 +26,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -73,8 +74,8 @@ final class NamedBases implements AutoCloseable {
         try {
             if (!options.bases().isEmpty()) {
                 Path root = root(options, target).toRealPath();
-                for (Path path : options.bases()) {
-                    bases.add(path.toRealPath(), root, target);
+                for (SaveOptions.Base base : options.bases()) {
+                    bases.add(base, root, target);
                 }
             }
             return bases;
@@ -90,14 +91,15 @@ final class NamedBases implements AutoCloseable {
                         "a stream and shared memory lie in no directory; set SaveOptions.root to one above the bases"));
     }
 
-    private void add(Path path, Path root, @Nullable Path target) throws IOException {
+    private void add(SaveOptions.Base named, Path root, @Nullable Path target) throws IOException {
+        Path path = named.file().toRealPath();
         if (target != null && Files.exists(target) && Files.isSameFile(path, target)) {
             throw new IllegalArgumentException(path + " cannot be its own base");
         }
         String hint = hint(path, root);
         MappedFile file = MappedFile.open(path, MapMode.READ_ONLY);
         files.add(file);
-        Base base = base(file, hint);
+        Base base = base(file, hint, named.opening());
         if (!contains(base.record)) {
             bases.add(base);
         }
@@ -107,11 +109,12 @@ final class NamedBases implements AutoCloseable {
         return bases.stream().anyMatch(base -> base.record.identity().equals(record.identity()));
     }
 
-    private Base base(MappedFile file, String hint) throws IOException {
-        CheckpointFormat format = Formats.of(file);
+    private Base base(MappedFile file, String hint, OpenOptions opening) throws IOException {
+        CheckpointFormat format = Formats.of(file, opening.format().orElse(null));
         if (!format.name().equals("croft")) {
             BaseRecord record = BaseRecord.foreign(hint, digest(file, 0, file.size()), file.size());
-            return new Base(file, record, (candidates, number) -> addForeign(file, format, number, candidates));
+            return new Base(file, record,
+                    (candidates, number) -> addForeign(file, format, opening.settings(), number, candidates));
         }
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
         BaseRecord record = BaseRecord.croft(hint, depth(snapshot, file.path()), snapshot.commit());
@@ -177,10 +180,13 @@ final class NamedBases implements AutoCloseable {
         }
     }
 
-    private void addForeign(MappedFile file, CheckpointFormat format, int number, Candidates candidates)
-            throws IOException {
+    private void addForeign(MappedFile file, CheckpointFormat format, Map<String, String> settings, int number,
+            Candidates candidates) throws IOException {
         // Wherever they were saved from, their bytes are compared here.
         OpenOptions options = OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU);
+        for (Map.Entry<String, String> setting : settings.entrySet()) {
+            options = options.setting(setting.getKey(), setting.getValue());
+        }
         Contents contents = format.open(file, options);
         try {
             for (Storage storage : contents.storages()) {
