@@ -23,6 +23,9 @@ final class AsciiInput extends Input {
     private static final int LONGEST_NUMBER = 400;
 
     private final byte[] word = new byte[LONGEST_NUMBER];
+    /// Whether values of the call in hand were read already.
+    private boolean isInCall;
+    private boolean isTidy = true;
 
     AsciiInput(FileBytes bytes) {
         super(bytes);
@@ -69,17 +72,25 @@ final class AsciiInput extends Input {
     }
 
     private void endCall() throws IOException {
-        if (bytes.peek() == '\n') {
+        isInCall = false;
+        int next = bytes.peek();
+        if (next == '\n') {
             bytes.next();
+        } else {
+            // An editor may have taken the last one off.
+            isTidy &= next < 0;
         }
+    }
+
+    @Override
+    boolean isTidy() {
+        return isTidy;
     }
 
     // ---- words ----
 
     private String nextWord() throws IOException {
-        while (isSpace(bytes.peek())) {
-            bytes.next();
-        }
+        skipSpace();
         int length = 0;
         for (int c = bytes.peek(); c >= 0 && !isSpace(c); c = bytes.peek()) {
             if (length == LONGEST_NUMBER) {
@@ -91,6 +102,16 @@ final class AsciiInput extends Input {
             throw Refusal.ends(position());
         }
         return new String(word, 0, length, ISO_8859_1);
+    }
+
+    private void skipSpace() throws IOException {
+        boolean isExpected = isInCall;
+        for (int c = bytes.peek(); isSpace(c); c = bytes.peek()) {
+            isTidy &= isExpected && c == ' ';
+            isExpected = false;
+            bytes.next();
+        }
+        isInCall = true;
     }
 
     /// As `isspace` of C.

@@ -5,12 +5,15 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 import java.util.Locale;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /// Numbers as text, as the C library writes and reads them.
 final class CNumbers {
     /// Integers below are printed as they are, whatever the precision (of 9 digits at least).
     private static final double SHORT_INTEGER = 1e9;
     private static final String DECIMAL = "0123456789+-.eE";
+    private static final Pattern HEXADECIMAL = Pattern
+            .compile("0x(\\p{XDigit}+\\.?\\p{XDigit}*|\\.\\p{XDigit}+)(p[+-]?\\d+)?");
     /// What Torch7 makes of every NaN.
     private static final short HALF_NAN = 0x7FFF;
 
@@ -86,6 +89,9 @@ final class CNumbers {
         }
         if (magnitude.equals("nan")) {
             return sign.equals("-") ? negativeNaN : parser.apply("NaN");
+        }
+        if (HEXADECIMAL.matcher(magnitude).matches()) {
+            return parser.apply(sign + magnitude + (magnitude.contains("p") ? "" : "p0"));
         }
         throw new NumberFormatException(text);
     }

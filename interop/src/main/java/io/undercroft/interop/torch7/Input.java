@@ -34,6 +34,11 @@ abstract sealed class Input permits BinaryInput, AsciiInput {
         return bytes.remaining();
     }
 
+    /// {@return whether everything up to now stands as Torch7 sets it; it reads more than it writes}
+    boolean isTidy() {
+        return true;
+    }
+
     /// {@return the fewest bytes that an object takes}
     abstract int smallestObject();
 

@@ -33,6 +33,8 @@ final class LuaReader {
     private static final int MAX_DEPTH = 2 * StateIndex.MAX_DEPTH;
     /// Lua would take any number; ours are those that are printed again as they were.
     private static final Pattern VERSION = Pattern.compile("V (\\d{1,9}(\\.\\d{1,4})?)");
+    /// What the code of a function begins with, and an L, in every Lua.
+    private static final byte ESCAPE = 0x1B;
     /// Says that an object was begun and its parts follow.
     private static final Object OPENED = new Object();
 
@@ -44,6 +46,7 @@ final class LuaReader {
     private final Deque<LuaValue> open = new ArrayDeque<>();
     private int rootTag = -1;
     private boolean hasSignature;
+    private boolean hasStrings;
 
     LuaReader(Input in, StorageTable storages, References references) {
         this.in = in;
@@ -65,14 +68,20 @@ final class LuaReader {
         }
     }
 
-    /// {@return whether the object was found to be one that holds others; false if it was not begun}
+    /// {@return whether the object was found to be a table or an object of a class; false if it was not begun}
     boolean isContainer() {
-        return rootTag == Tag.TABLE || rootTag == Tag.TORCH || Tag.isFunction(rootTag);
+        return rootTag == Tag.TABLE || rootTag == Tag.TORCH;
     }
 
-    /// {@return whether the version of a class was met, or the name of a class of Torch7: what no other file has by chance}
+    /// {@return whether the version of a class was met, the name of a class of Torch7 or the code of a function: what no other file has by
+    /// chance}
     boolean hasSignature() {
         return hasSignature;
+    }
+
+    /// {@return whether a string was met}
+    boolean hasStrings() {
+        return hasStrings;
     }
 
     private @Nullable Object root() throws IOException {
@@ -110,7 +119,7 @@ final class LuaReader {
             case Tag.STRING -> string();
             // Every other integer is false.
             case Tag.BOOLEAN -> in.readInt() == 1;
-            case Tag.OLD_FUNCTION -> open(new LuaFunction(tag, bytes()));
+            case Tag.OLD_FUNCTION -> open(function(tag));
             case Tag.TABLE, Tag.TORCH, Tag.RECURSIVE_OLD_FUNCTION, Tag.FUNCTION -> numbered(tag, start);
             default -> throw Refusal.of("OBJECT", "an object begins with " + tag + ", which says nothing", start);
         };
@@ -126,6 +135,7 @@ final class LuaReader {
     }
 
     private Object string() throws IOException {
+        hasStrings = true;
         byte[] bytes = bytes();
         Optional<String> text = LuaText.decode(bytes);
         return text.isPresent() ? text.get() : bytes;
@@ -141,8 +151,14 @@ final class LuaReader {
         return switch (tag) {
             case Tag.TABLE -> table(number);
             case Tag.TORCH -> torch(number);
-            default -> open(put(number, new LuaFunction(tag, bytes())));
+            default -> open(put(number, function(tag)));
         };
+    }
+
+    private LuaFunction function(int tag) throws IOException {
+        byte[] code = bytes();
+        hasSignature |= code.length > 1 && code[0] == ESCAPE && code[1] == 'L';
+        return new LuaFunction(tag, code);
     }
 
     private @Nullable Object known(int number) {

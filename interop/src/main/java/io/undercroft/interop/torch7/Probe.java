@@ -16,9 +16,9 @@ import java.util.List;
 /// @param encoding the encoding
 /// @param isSound whether it is one object and nothing else, as far as it was tried
 /// @param reached where it was found not to be
-/// @param isContainer whether the first object holds others
+/// @param isTypical whether the first object is a table or an object, and stands there as Torch7 sets it
 /// @param hasSignature whether something was met that no other file has by chance
-record Probe(Encoding encoding, boolean isSound, long reached, boolean isContainer, boolean hasSignature) {
+record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical, boolean hasSignature) {
     private static final long BUDGET = 1 << 18;
 
     /// {@return the likeliest of some encodings} Where several are as likely the first one is: files without tensors are the same with
@@ -46,7 +46,8 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isContain
     private static Probe of(MappedFile file, Encoding encoding, References references) throws IOException {
         FileBytes bytes = new FileBytes(file, 0, BUDGET);
         StorageTable nowhere = new StorageTable(file, OpenOptions.defaults().onMeta(), _ -> false);
-        LuaReader reader = new LuaReader(Input.of(encoding, bytes), nowhere, references);
+        Input input = Input.of(encoding, bytes);
+        LuaReader reader = new LuaReader(input, nowhere, references);
         boolean isSound = false;
         boolean isStructured = true;
         long reached = 0;
@@ -56,16 +57,17 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isContain
             isSound = bytes.remaining() == 0;
         } catch (FileBytes.BudgetSpent _) {
             isSound = true;
-            // One long string is no sign of anything.
-            isStructured = bytes.position() > BUDGET / 4;
+            // One long string is no sign of anything, nor is a long column of numbers.
+            isStructured = bytes.position() > BUDGET / 4 && (encoding != Encoding.ASCII || reader.hasStrings());
         } catch (FormatException e) {
             reached = e.offset();
         }
-        return new Probe(encoding, isSound, reached, reader.isContainer() && isStructured, reader.hasSignature());
+        boolean isTypical = reader.isContainer() && isStructured && input.isTidy();
+        return new Probe(encoding, isSound, reached, isTypical, reader.hasSignature());
     }
 
     /// {@return whether the file is likely to be one of Torch7 at all} A lone number or string could be anything.
     boolean isConvincing() {
-        return hasSignature || (isSound && isContainer);
+        return hasSignature || (isSound && isTypical);
     }
 }

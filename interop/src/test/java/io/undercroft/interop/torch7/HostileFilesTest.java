@@ -5,18 +5,26 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.torch7.Files7.Fixture;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collection;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,8 +39,16 @@ class HostileFilesTest {
 
     private static final long SMALL = 150;
 
-    static List<Fixture> smallFixtures() {
-        return Files7.fixtures().stream().filter(each -> each.path().toFile().length() < SMALL).toList();
+    /// Many values are the same in several encodings, and one file stands for them.
+    static Collection<Fixture> smallFixtures() throws IOException {
+        Map<String, Fixture> different = new LinkedHashMap<>();
+        for (Fixture each : Files7.fixtures()) {
+            if (each.path().toFile().length() < SMALL) {
+                String bytes = HexFormat.of().formatHex(Files.readAllBytes(each.path()));
+                different.putIfAbsent(each.isAscii() + bytes, each);
+            }
+        }
+        return different.values();
     }
 
     private FormatException refusal(FileBuilder builder) throws IOException {
@@ -59,10 +75,11 @@ class HostileFilesTest {
     }
 
     /// {@return whether the file is read}
-    private boolean isSound(byte[] bytes, OpenOptions options) throws IOException {
-        Path path = Files.write(folder.resolve("damaged.t7"), bytes);
+    private static boolean isSound(MappedFile file, OpenOptions options, Files7.Use use) throws IOException {
         try {
-            Files7.open(path, options, HostileFilesTest::touchAll);
+            Contents contents = new Torch7Format().open(file, options);
+            touchAll(contents);
+            use.accept(contents);
             return true;
         } catch (FormatException e) {
             assertThat(e.getMessage()).doesNotContain("\n");
@@ -70,30 +87,50 @@ class HostileFilesTest {
         }
     }
 
+    /// The file is damaged where it lies, and stays open: opening it again would take nearly all of the time.
     @ParameterizedTest
     @MethodSource("smallFixtures")
     void everyDamagedByteLeavesSomethingSoundOrIsRefused(Fixture fixture) throws IOException {
         byte[] whole = Files.readAllBytes(fixture.path());
-        int sound = 0;
-        for (int at = 0; at < whole.length; at++) {
-            for (int mask : new int[]{0x01, 0xFF}) {
-                byte[] damaged = whole.clone();
-                damaged[at] ^= (byte) mask;
-                sound += isSound(damaged, mask == 1 ? fixture.told() : OpenOptions.defaults()) ? 1 : 0;
+        Path path = Files.write(folder.resolve("damaged.t7"), whole);
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE);
+                MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+            for (int at = 0; at < whole.length; at++) {
+                put(channel, at, whole[at] ^ 0x01);
+                isSound(file, fixture.told(), contents -> nothingIsMadeUp(contents, fixture, whole.length));
+                put(channel, at, whole[at] ^ 0xFF);
+                isSound(file, OpenOptions.defaults(), contents -> {});
+                put(channel, at, whole[at]);
             }
+            assertThat(isSound(file, fixture.told(), contents -> {})).isTrue();
         }
-        // Whatever is read must have been a part of the value, and not of what says what it is.
-        assertThat(sound).isLessThan(2 * whole.length);
+    }
+
+    private static void put(FileChannel channel, int at, int value) throws IOException {
+        channel.write(ByteBuffer.wrap(new byte[]{(byte) value}), at);
+    }
+
+    /// What was read takes no more room than it stood in. As text it may: a letter can become a space.
+    private static void nothingIsMadeUp(Contents contents, Fixture fixture, int size) throws IOException {
+        if (!fixture.isAscii() && !fixture.name().startsWith("legacy-version0")) {
+            assertThat(Files7.written(contents.state(), fixture.asked())).hasSizeLessThanOrEqualTo(size);
+        }
     }
 
     @ParameterizedTest
     @MethodSource("smallFixtures")
     void everyTruncationIsRefused(Fixture fixture) throws IOException {
         byte[] whole = Files.readAllBytes(fixture.path());
+        Path path = Files.write(folder.resolve("cut.t7"), whole);
         // In ASCII the last line feed may be missing, and a number may lack its last digits.
         int shortest = fixture.isAscii() ? whole.length - 25 : whole.length;
-        for (int length = 0; length < shortest; length++) {
-            assertThat(isSound(Arrays.copyOf(whole, length), fixture.told())).as("%d bytes", length).isFalse();
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+            for (int length = shortest - 1; length >= 0; length--) {
+                channel.truncate(length);
+                try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+                    assertThat(isSound(file, fixture.told(), contents -> {})).as("%d bytes", length).isFalse();
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
@@ -13,6 +14,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -55,6 +57,77 @@ class LoadingTest {
                 assertThat(adopted.tensor(name).contentEquals(source.tensor(name))).as(name).isTrue();
             }
             assertThat(adopted.tensor("tied").storage()).isSameAs(adopted.tensor("weight").storage());
+        }
+    }
+
+    /// A file that Windows wrote, with something behind its object: the width of its longs has to be told.
+    @Test
+    void aFileWhoseEncodingHasToBeToldIsAdoptedAndOpensWithoutBeingTold() throws IOException {
+        Path narrow = folder.resolve("narrow.t7");
+        OpenOptions told = OpenOptions.defaults().format("torch7").setting("torch7.longs", "4");
+        try (Checkpoint source = Checkpoint.open(model)) {
+            Checkpoint.export(narrow, source.state(), ExportOptions.defaults().setting("torch7.longs", "4"));
+        }
+        Files.write(narrow, new byte[7], StandardOpenOption.APPEND);
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(narrow));
+
+        assertThat(adopt(narrow, told).written()).isZero();
+
+        assertAdopted(narrow, told);
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> adopt(narrow, told, SaveOptions.defaults().base(narrow)));
+    }
+
+    @Test
+    void aLoneValueIsAdoptedIfItsFormatIsNamed() throws IOException {
+        Path lone = Files.write(folder.resolve("lone"), new FileBuilder().string("x".repeat(300_000)).bytes());
+        OpenOptions told = OpenOptions.defaults().format("torch7");
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> adopt(lone, told, SaveOptions.defaults().base(lone)))
+                .extracting(FormatException::code).isEqualTo("FORMAT-UNKNOWN");
+
+        adopt(lone, told);
+
+        try (Checkpoint c = Checkpoint.open(folder.resolve("model.croft"))) {
+            assertThat(c.state()).isEqualTo("x".repeat(300_000));
+        }
+    }
+
+    @Test
+    void ofABigEndianFileOnlyBytesAreAdoptedAndNumbersAreCopied() throws IOException {
+        Path big = folder.resolve("big.t7");
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("bytes", Tensor.arange(DType.UINT8, 200));
+        state.put("numbers", Tensor.arange(DType.FLOAT32, 1000));
+        Checkpoint.export(big, state, ExportOptions.defaults().setting("torch7.order", "big"));
+        OpenOptions told = OpenOptions.defaults().setting("torch7.order", "big");
+
+        DedupReport report = adopt(big, told);
+
+        assertThat(report.written()).isEqualTo(4000);
+        assertThat(report.sharedStorages()).isEqualTo(200);
+        assertAdopted(big, told);
+    }
+
+    private DedupReport adopt(Path file, OpenOptions opening, SaveOptions saving) throws IOException {
+        try (Checkpoint source = Checkpoint.open(file, opening)) {
+            return Checkpoint.save(folder.resolve("model.croft"), source.state(), saving);
+        }
+    }
+
+    private DedupReport adopt(Path file, OpenOptions told) throws IOException {
+        return adopt(file, told, SaveOptions.defaults().base(file, told));
+    }
+
+    private void assertAdopted(Path file, OpenOptions told) throws IOException {
+        OpenOptions rooted = OpenOptions.defaults().root(folder);
+        try (Checkpoint source = Checkpoint.open(file, told);
+                Checkpoint adopted = Checkpoint.open(folder.resolve("model.croft"), rooted)) {
+            assertThat(adopted.names()).containsExactlyElementsOf(source.names());
+            for (String name : source.names()) {
+                assertThat(adopted.tensor(name).contentEquals(source.tensor(name))).as(name).isTrue();
+            }
+            assertThat(adopted.verify().damages()).isEmpty();
         }
     }
 
@@ -126,12 +199,57 @@ class LoadingTest {
             others.add(Files.write(folder.resolve("noise" + i), noise));
         }
         others.add(Files.write(folder.resolve("zeros"), new byte[4096]));
-        others.add(Files.writeString(folder.resolve("numbers.csv"), "3\n1\n0\n2\n5\n1\n"));
-        others.add(Files.writeString(folder.resolve("list.txt"), "1 2 3 4 5 6 7 8 9\n"));
-        others.add(Files.writeString(folder.resolve("text"), "hello, world\n"));
+        for (String text : everydayTexts()) {
+            others.add(Files.writeString(folder.resolve("text" + others.size()), text));
+        }
         assertThat(others).hasSizeGreaterThan(200);
         for (Path other : others) {
             assertThat(Files7.matches(other)).as(other.toString()).isFalse();
         }
+    }
+
+    /// Texts that begin with small numbers, as files of Torch7 do; and others.
+    private static List<String> everydayTexts() {
+        String ones = "1\n".repeat(200_000);
+        return List.of("hello, world\n",
+                "3\n1\n0\n2\n5\n1\n", "1 2 3 4 5 6 7 8 9\n", "3\n", "3 1\n", "3,1,2\n", "0\n0\n0\n",
+                // Edges of a graph; all of them numbers under numbers.
+                "3 1 2\n1 1 1 2\n1 2 1 3\n", "3 1 100000\n" + "1 7 1 8\n".repeat(100_000),
+                "3 1 100000\n" + ones, "3\n1\n100000\n" + ones, "3\r\n1\r\n1\r\n1\r\n5\r\n1\r\n6\r\n",
+                "3\t1\t1\n1\t5\t1\t6\n", "3\n1\n1\n1\n5\n\n1\n6\n", "3  1  1  1  5  1  6",
+                "8\n".repeat(9), "5\n".repeat(100), "4\n".repeat(100), "2\n".repeat(100), "3\n".repeat(15),
+                "6\n1\n2\n1\n1\n", "7 1 3 abc 0", "8 1 3\nabc\n0\n",
+                // CSV, with and without a head, and with other separators
+                "x,y,label\n1,2,3\n", "5.1,3.5,1.4,0.2,setosa\n", "3;1;2\n1;5;1;6\n", "4\t2\t\"a\"\n",
+                "%%MatrixMarket matrix coordinate real general\n% rows columns entries\n3 3 2\n1 1 5.0\n2 3 1e-3\n",
+                "%%MatrixMarket matrix array integer general\n2 1\n1\n5\n",
+                "P2\n3 1\n255\n0 128 255\n", "P3\n1 1\n255\n1 2 3\n", "P1\n2 2\n1 0\n0 1\n", "P6\n1 1\n255\nabc",
+                // word2vec and GloVe; a corpus in bags of words; LIBSVM; METIS; DIMACS
+                "400000 300\nthe 0.04656 0.21318 -0.0074364\n", "the 0.418 0.24968 -0.41242\n",
+                "3\n4\n2\n1 1 2\n1 3 1\n",
+                "1 1:0.5 3:1\n-1 2:1\n", "3 2\n2\n1 3\n2\n", "p edge 3 2\ne 1 2\n",
+                // NIST's and others' tables of numbers, and a grid of ESRI
+                "4\n2\nV 1\n1 2\n", "ncols 4\nnrows 1\n1 2 3 4\n", "2\n3\n1 1 1\n", "4 4\n1 0 0 0\n0 1 0 0\n",
+                "{\"weight\": [1, 2, 3]}\n", "[3, 1, 2]\n", "3", "3.0\n1.0\n", "#!/bin/sh\nexit 3\n",
+                "int main() { return 3; }\n", "import torch\n", "return { 3, 1, 2 }\n", "---\n- 3\n- 1\n",
+                "<table border=\"1\"/>\n", "V 1\n", "nn.Sequential {\n  (1): nn.Linear(3 -> 1)\n}\n");
+    }
+
+    @Test
+    void textThatTorch7WroteIsRecognisedHoweverLargeItIs() throws IOException {
+        Map<String, Object> words = new LinkedHashMap<>();
+        for (int i = 0; i < 50_000; i++) {
+            words.put("word" + i, i);
+        }
+        ExportOptions ascii = ExportOptions.defaults().setting("torch7.encoding", "ascii");
+        List<Object> states = List.of(words, Map.of("w", Tensor.arange(DType.FLOAT64, 100_000)), List.of(1, 2, 3),
+                Map.of(), List.of("a"));
+        for (Object state : states) {
+            Checkpoint.export(model, state, ascii);
+            assertThat(Files7.matches(model)).as("%.40s", state).isTrue();
+        }
+        byte[] written = Files7.written(List.of(1, 2, 3), ascii);
+        Files.write(model, Arrays.copyOf(written, written.length - 1));
+        assertThat(Files7.matches(model)).as("without its last line feed").isTrue();
     }
 }

@@ -2,6 +2,7 @@ package io.undercroft.interop.torch7;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ExportOptions;
@@ -326,6 +327,18 @@ class WritingTest {
                         "4.9406564584124654e-324", "1e+22", "1.2345678901234568e+17", "0.10000000000000001");
         assertThat(Stream.of(1e9, 1234567890.0, 0.1, 1e-5, 16777216.0).map(value -> CNumbers.print(value, 9)))
                 .containsExactly("1e+09", "1.23456789e+09", "0.1", "1e-05", "16777216");
+    }
+
+    @Test
+    void numbersAreReadAsByC() {
+        assertThat(Stream.of("0x1.8p1", "-0X.8", "0x10", "0x1.P-1", "+inf", "-Infinity", "1E2", "+.5", "7.")
+                .map(CNumbers::parseDouble)).containsExactly(3.0, -0.5, 16.0, 0.5, Double.POSITIVE_INFINITY,
+                        Double.NEGATIVE_INFINITY, 100.0, 0.5, 7.0);
+        assertThat(CNumbers.parseFloat("0x1.fffffffp0")).isEqualTo(2f);
+        assertThat(CNumbers.parseDouble("-nan")).isNaN();
+        for (String text : List.of("0x", "0x.", "0x1p", "0x1p0d", "0x1f0p1f", "1d", "1f", "nan1", "in", "--1", "")) {
+            assertThatThrownBy(() -> CNumbers.parseDouble(text)).as(text).isInstanceOf(NumberFormatException.class);
+        }
     }
 
     @Test
