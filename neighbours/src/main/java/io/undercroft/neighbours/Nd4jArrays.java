@@ -34,6 +34,8 @@ public final class Nd4jArrays {
     /// @throws IllegalArgumentException if ND4J has no such dtype, the tensor has no elements, or it is not contiguous, on
     ///     the heap, read-only or not aligned
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
+    /// @throws OutOfMemoryError if the process has more memory than JavaCPP allows, whoever took it: four times the heap, unless
+    ///     `org.bytedeco.javacpp.maxPhysicalBytes` says otherwise
     public static INDArray lend(Tensor tensor) {
         DataType type = Lending.typeOf(tensor, TYPES, "ND4J");
         MemorySegment bytes = Lending.someBytes(tensor);

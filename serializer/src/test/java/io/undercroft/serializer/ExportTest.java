@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -63,6 +64,29 @@ class ExportTest {
         assertThatThrownBy(() -> Checkpoint.open(other, OpenOptions.defaults().format("row")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("row")
                 .hasMessageContaining("croft");
+    }
+
+    /// What refers to it needs to know nothing of its format.
+    @Test
+    void aBaseIsReadAsItsOptionsSay() throws IOException {
+        byte[] bytes = "no magic, and some more bytes".getBytes(US_ASCII);
+        Path base = Files.write(folder.resolve("base"), bytes);
+        Path target = folder.resolve("target.croft");
+        OpenOptions raw = OpenOptions.defaults().format("raw");
+        try (Checkpoint source = Checkpoint.open(base, raw)) {
+            assertThatThrownBy(() -> Checkpoint.save(target, source.tree(), SaveOptions.defaults().base(base)))
+                    .isInstanceOf(FormatException.class).hasMessageContaining("FORMAT-UNKNOWN");
+            DedupReport reversed = Checkpoint.save(target, source.tree(),
+                    SaveOptions.defaults().base(base, raw.setting("raw.reversed", "yes")));
+            assertThat(reversed.written()).isEqualTo(bytes.length - 8);
+
+            DedupReport report = Checkpoint.save(target, source.tree(), SaveOptions.defaults().base(base, raw));
+
+            assertThat(report.written()).isZero();
+        }
+        try (Checkpoint c = Checkpoint.open(target, OpenOptions.defaults().root(folder))) {
+            assertThat(c.tensor("bytes").toByteArray()).asString(US_ASCII).isEqualTo(", and some more bytes");
+        }
     }
 
     @Test
