@@ -33,7 +33,8 @@ import org.jspecify.annotations.Nullable;
 /// | `torch7.references` | `on`, `off` | `off` for files written with `referenced(false)` whose numbers are to be ignored; only for opening |
 ///
 /// A file that is too short to be told from others (a lone number, for instance), or not from its start on, is opened with
-/// [OpenOptions#format] `torch7`.
+/// [OpenOptions#format] `torch7`; and so is text without objects of classes that is not set as Torch7 sets it, each call on a line of its
+/// own.
 public final class Torch7Format implements CheckpointFormat {
     private static final String REFERENCES = "torch7.references";
 
