@@ -33,6 +33,7 @@ import java.util.SequencedCollection;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// A saved state, opened: tensors by name and the tree they stand in, of a file of any known format.
@@ -222,9 +223,15 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Writes a state as a file of another format, durably and atomically.
     ///
+    /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] puts the others beside the one that is named, which comes last and
+    /// makes a set of them. A set that is there is never mixed with a new one: if one of its files would be replaced, nothing is written. So
+    /// the directory has the former set or the new one whenever the power fails, and perhaps files that no index names, which the next
+    /// export replaces.
+    ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options in which format, what else to write, and how
+    /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to it would be replaced
     /// @throws IOException if writing fails; nothing is left behind
     /// @throws IllegalArgumentException if the format is not known or cannot be written, or cannot hold the state; the message
     ///     has the path to what it cannot hold
@@ -315,6 +322,11 @@ public final class Checkpoint implements AutoCloseable {
     /// {@return the file}
     public Path path() {
         return file.path();
+    }
+
+    /// {@return the file, and behind it those that it names, if it is the index of a set as of safetensors}
+    public List<Path> files() {
+        return Stream.concat(Stream.of(path()), contents.companions().stream()).toList();
     }
 
     /// {@return whether this was closed}

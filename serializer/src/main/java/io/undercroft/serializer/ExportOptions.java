@@ -73,7 +73,8 @@ public final class ExportOptions {
         return new ExportOptions(format, metadata, settings, Objects.requireNonNull(known, "known"), progress);
     }
 
-    /// Names somebody to be told how far writing has come. The bytes of which it is told are those of the file.
+    /// Names somebody to be told how far writing has come. The bytes of which it is told are those of the file, or
+    /// of all files of a set.
     ///
     /// @param listener who is told
     /// @return the changed options

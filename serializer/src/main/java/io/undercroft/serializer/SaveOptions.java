@@ -139,7 +139,7 @@ public final class SaveOptions {
     /// tensors stand in it as they are. Who opens the new file needs that one too. It is
     /// found by its path below the root, and must not change from then on; a `.croft` file may be appended to.
     ///
-    /// @param file the base; those named earlier are preferred
+    /// @param file the base, or the index of a set, whose files are bases then; those named earlier are preferred
     /// @return the changed options
     public SaveOptions base(Path file) {
         return base(file, OpenOptions.defaults());

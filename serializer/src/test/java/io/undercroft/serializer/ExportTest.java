@@ -57,7 +57,7 @@ class ExportTest {
         Path other = folder.resolve("some.bin");
 
         assertThatThrownBy(() -> Checkpoint.export(other, few())).isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("some.bin").hasMessageContaining("ExportOptions.format (raw)");
+                .hasMessageContaining("some.bin").hasMessageContaining("ExportOptions.format (raw, raw-set)");
         Checkpoint.export(other, few(), ExportOptions.defaults().format("raw"));
 
         assertThat(other).hasSize(11);

@@ -78,7 +78,7 @@ final class SafetensorsDraft implements Draft {
         return new SafetensorsDraft(header, parts);
     }
 
-    private static SharingPlan plan(SequencedMap<String, Tensor> tensors, ExportOptions options) {
+    static SharingPlan plan(SequencedMap<String, Tensor> tensors, ExportOptions options) {
         return switch (options.setting(OpenedFile.SHARING).orElse("keep")) {
             case "keep", "ignore" -> SharingPlan.keeping(tensors);
             case "copy" -> SharingPlan.copying(tensors);

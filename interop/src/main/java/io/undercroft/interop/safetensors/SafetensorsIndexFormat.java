@@ -1,22 +1,30 @@
 package io.undercroft.interop.safetensors;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-
+import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.SetReader;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Draft;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
-/// The index of a model in several files of [SafetensorsFormat], usually called `model.safetensors.index.json`. It is opened as one state with
-/// the tensors that the index names, in its order, and further names of them.
+/// The index of a model in several files of [SafetensorsFormat], usually called `model.safetensors.index.json`.
 ///
-/// The files are those beside the index, and stay open until the contents are released. A symbolic link to a file elsewhere, as in the cache of
-/// the Hugging Face hub, is followed only below [OpenOptions#root(java.nio.file.Path)].
+/// **Reading.** It is opened as one state with the tensors that the index names, in its order, and further names of them. The files are those
+/// beside the index, and stay open until the contents are released. A symbolic link to a file elsewhere, as in the cache of the Hugging Face
+/// hub, is followed only below [OpenOptions#root(java.nio.file.Path)].
+///
+/// **Writing.** The tensors go, in their order, into `model-00001-of-0000N.safetensors` and so on, cut where `save_pretrained` of transformers
+/// cuts: when the next tensor would make them more than the setting `safetensors.shard` says, for instance `5GB` or `512MiB`; by default 50GB.
+/// A tensor that is larger has a file of its own. What shares bytes is never parted. The index names what is stored, as transformers does: a
+/// tied tensor under the first of its names, and the further ones are in the metadata of its file, as [SafetensorsFormat] has them.
 public final class SafetensorsIndexFormat implements CheckpointFormat {
-    /// An index has its map first, or behind a few lines about the model.
-    private static final int LOOKED_AT = 1 << 16;
+    private static final SetReader READER = new SetReader(List.of(".safetensors"), List.of(new SafetensorsFormat()));
 
     /// For the service loader.
     public SafetensorsIndexFormat() {}
@@ -28,20 +36,31 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        byte[] start = new byte[(int) Math.min(file.size(), LOOKED_AT)];
-        if (start.length == 0) {
-            return false;
-        }
-        file.read(0, MemorySegment.ofArray(start).asSlice(0, 1));
-        if (start[0] != '{') {
-            return false;
-        }
-        file.read(0, MemorySegment.ofArray(start));
-        return new String(start, ISO_8859_1).contains('"' + ShardIndex.MAP + '"');
+        return READER.matches(file);
     }
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        return ShardedContents.open(ShardIndex.read(file), file.path(), options);
+        return READER.open(file, options);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return Set.of(Capability.SAVE, Capability.SHARING, Capability.METADATA, Capability.SEVERAL_FILES);
+    }
+
+    @Override
+    public List<String> suffixes() {
+        return List.of(ShardedDraft.SUFFIX);
+    }
+
+    @Override
+    public Draft draft(@Nullable Object state, ExportOptions options) {
+        return draft(state, options, "model" + ShardedDraft.SUFFIX);
+    }
+
+    @Override
+    public Draft draft(@Nullable Object state, ExportOptions options, String fileName) {
+        return ShardedDraft.of(NamedTensors.of(state, name()), options, fileName);
     }
 }

@@ -8,7 +8,7 @@
 /// - A tensor that is a view of another one is written too, so that every reader finds it. The metadata `undercroft.views` says, in JSON,
 ///   of which tensor it is a view, from which of its bytes on, and with which strides.
 ///
-/// A model in several files is opened by its index, `model.safetensors.index.json`.
+/// A model in several files is opened and written by its index, `model.safetensors.index.json`.
 @NullMarked
 package io.undercroft.interop.safetensors;
 

@@ -5,16 +5,22 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.Verification;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -83,12 +89,121 @@ class SafetensorsIndexFormatTest {
     @ParameterizedTest
     @ValueSource(strings = {
             "../1.safetensors", "/1.safetensors", "a\\1.safetensors", "..", ".", "", " ", ".1.safetensors", "C:1",
-            "a\\u0000",
-            "sub/1.safetensors", "3.safetensors"
+            "a\\u0000.safetensors", "sub/1.safetensors", "3.safetensors", "sub"
     })
     void aPathIsRefused(String path) throws IOException {
-        write("{'weight_map':{'a':'" + path.replace("\\1", "\\\\1") + "'}}");
-        assertThat(refusal().code()).isEqualTo("SAFETENSORS-INDEX");
+        Files.createDirectory(folder.resolve("sub"));
+        write("{'weight_map':{'b':'1.safetensors','a':'" + path.replace("\\1", "\\\\1") + "'}}");
+        assertThat(refusal().code()).isIn("SHARD-INDEX", "SHARD");
+    }
+
+    @Test
+    void aNameTooLongForAFileIsRefused() throws IOException {
+        write("{'weight_map':{'a':'" + "x".repeat(10_000) + ".safetensors'}}");
+        assertThat(refusal()).hasMessageContainingAll("SHARD-INDEX", index.toString(), "xxx");
+    }
+
+    @Test
+    void theIndexIsNoShardOfItself() throws IOException {
+        write("{'weight_map':{'a':'1.safetensors','b':'model.safetensors.index.json'}}");
+        assertThat(refusal()).hasMessageContainingAll("a shard of 'model.safetensors.index.json'",
+                "none of the formats [safetensors]");
+    }
+
+    @Test
+    void aMillionNamesAreReadAndTheFirstThatIsNotThereIsNamed() throws IOException {
+        StringBuilder map = new StringBuilder("{'weight_map':{'a':'1.safetensors'");
+        for (int i = 0; i < 1_000_000; i++) {
+            map.append(",'t").append(i).append("':'1.safetensors'");
+        }
+        write(map.append("}}").toString());
+        assertThat(refusal()).hasMessageContainingAll("'t0'", "'1.safetensors'");
+    }
+
+    @Test
+    void anIndexOverTheLimitIsRefusedBeforeItIsRead() throws IOException {
+        try (RandomAccessFile file = new RandomAccessFile(index.toFile(), "rw")) {
+            file.setLength(100_000_001);
+        }
+        assertThat(refusal()).hasMessageContaining("100000001 bytes and not up to");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {
+            "{}", "{'weight_map':{}}", "{'weight_map':{'a':'1.bin'}}", "{'weight_map':['a','1.safetensors']}",
+            "{'weight_map':3}", "{'x':'weight_map','y':'1.safetensors'}", "{'x':{'weight_map':{'a':'1.safetensors'}}}",
+            "\ufeff{'weight_map':{'a':'1.safetensors'}}", "[{'weight_map':{'a':'1.safetensors'}}]"
+    })
+    void otherJsonIsNotClaimed(String json) throws IOException {
+        write(json);
+        try (MappedFile file = MappedFile.open(index, MapMode.READ_ONLY)) {
+            assertThat(new SafetensorsIndexFormat().matches(file)).isFalse();
+        }
+    }
+
+    @Test
+    void aByteOrderMarkIsNoPartOfJson() throws IOException {
+        write('\ufeff' + MAP);
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> Checkpoint.open(index, OpenOptions.defaults().format("safetensors-index")))
+                .withMessageContaining("'{' is due");
+    }
+
+    @Test
+    void theMetadataCannotBeChanged() throws IOException {
+        try (Checkpoint c = Checkpoint.open(index)) {
+            Map<String, String> metadata = c.metadata();
+            assertThatExceptionOfType(UnsupportedOperationException.class)
+                    .isThrownBy(() -> metadata.put("total_size", "0"));
+        }
+    }
+
+    @Test
+    void theFilesOfTheSetAreTold() throws IOException {
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThat(c.files()).containsExactly(index, folder.toRealPath().resolve("2.safetensors"),
+                    folder.toRealPath().resolve("1.safetensors"));
+        }
+    }
+
+    @Test
+    void aSetIsAdoptedAsItIs() throws IOException {
+        Path thin = folder.resolve("thin.croft");
+        try (Checkpoint c = Checkpoint.open(index)) {
+            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(index).wholeStorages());
+        }
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            assertThat(c.verify().unverifiedBytes()).isEqualTo(20);
+        }
+        try (Checkpoint c = Checkpoint.open(thin, OpenOptions.defaults().root(folder))) {
+            assertThat(c.verify()).isEqualTo(new Verification(List.of(), 0, 0));
+            assertThat(c.tensor("c").getLong(0)).isEqualTo(5);
+            assertThat(c.tensor("tied").storage()).isSameAs(c.tensor("a").storage());
+        }
+    }
+
+    @Test
+    void onMetaNothingIsMapped() throws IOException {
+        try (Checkpoint c = Checkpoint.open(index, OpenOptions.defaults().onMeta())) {
+            assertThat(c.storages()).hasSize(3).allMatch(Storage::isMeta);
+            assertThat(c.tensor("tied")).isSameAs(c.tensor("a"));
+        }
+    }
+
+    @Test
+    void damageIsToldWithItsShard() throws IOException {
+        Tensor base = Tensor.of(1f, 2f, 3f);
+        Path shard = folder.resolve("2.safetensors");
+        Checkpoint.export(shard, new LinkedHashMap<>(Map.of("c", base, "view", base.narrow(0, 0, 1))));
+        byte[] bytes = Files.readAllBytes(shard);
+        bytes[bytes.length - 1] ^= 1;
+        Files.write(shard, bytes);
+
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThat(c.verify().damages()).singleElement()
+                    .matches(damage -> damage.where().equals("tensor view in the shard 2.safetensors"));
+            assertThat(c.verify().unverifiedBytes()).isEqualTo(16 + 16);
+        }
     }
 
     @Test
@@ -99,7 +214,31 @@ class SafetensorsIndexFormatTest {
         assertThat(refusal()).hasMessageContainingAll("2.safetensors", "OpenOptions.root");
         assertThatExceptionOfType(FormatException.class)
                 .isThrownBy(() -> Checkpoint.open(index, OpenOptions.defaults().root(folder)));
+        assertOpensBelowTheTop();
+    }
+
+    private void assertOpensBelowTheTop() throws IOException {
         try (Checkpoint c = Checkpoint.open(index, OpenOptions.defaults().root(top))) {
+            assertThat(c.tensor("c").getLong(0)).isEqualTo(5);
+        }
+    }
+
+    /// So it is in the cache of the Hugging Face hub.
+    @Test
+    void theIndexMayBeALinkToo() throws IOException {
+        Path blobs = Files.createDirectory(top.resolve("blobs"));
+        for (String name : List.of("1.safetensors", "2.safetensors", "model.safetensors.index.json")) {
+            Files.move(folder.resolve(name), blobs.resolve("blob-" + name));
+            Files.createSymbolicLink(folder.resolve(name), Path.of("../blobs/blob-" + name));
+        }
+        assertThat(refusal()).hasMessageContaining("OpenOptions.root");
+        assertOpensBelowTheTop();
+    }
+
+    @Test
+    void aLinkToAnIndexFindsTheShardsBesideTheIndex() throws IOException {
+        index = Files.createSymbolicLink(top.resolve("link.json"), index);
+        try (Checkpoint c = Checkpoint.open(index)) {
             assertThat(c.tensor("c").getLong(0)).isEqualTo(5);
         }
     }
@@ -113,13 +252,17 @@ class SafetensorsIndexFormatTest {
     })
     void anIndexThatDoesNotFitIsRefused(String json) throws IOException {
         write(json);
-        refusal();
+        assertThat(refusal()).hasMessageContaining(index.toString());
     }
 
     @Test
     void aDamagedShardIsNamed() throws IOException {
         Path shard = folder.resolve("2.safetensors");
         Files.write(shard, Arrays.copyOf(Files.readAllBytes(shard), 40));
-        assertThat(refusal()).hasMessageContaining(shard.toRealPath().toString());
+        assertThat(refusal()).hasMessageContainingAll(shard.toRealPath().toString(), "a shard of 'model.safetensors.index.json'");
+        Files.writeString(shard, "not this");
+        assertThat(refusal()).hasMessageContainingAll(shard.toRealPath().toString(), "none of the formats");
+        Files.write(shard, new byte[0]);
+        assertThat(refusal()).hasMessageContainingAll(shard.toRealPath().toString(), "none of the formats");
     }
 }

@@ -19,7 +19,9 @@ public interface CheckpointFormat {
         /// It holds maps, lists and scalars, and not only tensors by name.
         STATE,
         /// It holds free-form text about the file.
-        METADATA
+        METADATA,
+        /// A file names others, in which the tensors are.
+        SEVERAL_FILES
     }
 
     /// {@return the name that `croft inspect` shows, for instance `torch-zip`}
@@ -60,5 +62,17 @@ public interface CheckpointFormat {
     /// @throws IllegalArgumentException if the format cannot hold the state; the message has the path to what it cannot hold
     default Draft draft(@Nullable Object state, ExportOptions options) {
         throw new UnsupportedOperationException("files of the format " + name() + " can be opened, not written");
+    }
+
+    /// Plans a file whose name is known. It matters only to a format of [several files][Capability#SEVERAL_FILES], which get
+    /// names like it.
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it, without objects of the program
+    /// @param options what else to save, and how
+    /// @param fileName what the file is going to be called, without its directory
+    /// @return the file to be, with its [companions][Draft#companions]
+    /// @throws IllegalArgumentException if the format cannot hold the state, or no such file can be called so
+    default Draft draft(@Nullable Object state, ExportOptions options, String fileName) {
+        return draft(state, options);
     }
 }

@@ -10,6 +10,7 @@ import io.undercroft.serializer.Verification;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -76,6 +77,12 @@ public interface Contents {
     ///     format does not tell
     default OptionalLong placeOf(Storage storage) {
         return OptionalLong.empty();
+    }
+
+    /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages stand in
+    /// these, and [#placeOf] tells nothing of them. Empty for a file that stands for itself.
+    default List<Path> companions() {
+        return List.of();
     }
 
     /// {@return the committed states of the file, the newest first} Empty where the

@@ -1,6 +1,8 @@
 package io.undercroft.serializer.spi;
 
 import java.io.IOException;
+import java.util.Collections;
+import java.util.SequencedMap;
 
 /// A file of a format that has been planned and not been written. Used once, by one thread.
 public interface Draft {
@@ -12,4 +14,11 @@ public interface Draft {
     /// @param output where to
     /// @throws IOException if writing fails
     void writeTo(Output output) throws IOException;
+
+    /// {@return the further files of the set that this one is the index of, by their names} They go into its directory, are written before
+    /// it in this order, each atomically and durably, and have no companions of their own. A name is that of a file, without a path, and does
+    /// not start with a dot.
+    default SequencedMap<String, Draft> companions() {
+        return Collections.emptySortedMap();
+    }
 }

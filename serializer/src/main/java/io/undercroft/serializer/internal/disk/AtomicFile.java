@@ -183,6 +183,11 @@ public final class AtomicFile implements Sink, Closeable {
         forceName();
     }
 
+    /// {@return whether the file has its name} It may have it though committing it failed.
+    public boolean isNamed() {
+        return committed;
+    }
+
     private void forceName() throws IOException {
         Path directory = target.getParent();
         try {

@@ -1,6 +1,5 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.spi.Output;
 import java.io.IOException;
@@ -10,8 +9,7 @@ import java.lang.foreign.MemorySegment;
 /// pages. Belongs to one thread.
 final class BlockOutput implements Output, AutoCloseable {
     private final Sink sink;
-    private final long expected;
-    private final SaveProgress listener;
+    private final ExportProgress progress;
     private final Blocks blocks;
     private final MemorySegment block;
     private long written;
@@ -20,13 +18,10 @@ final class BlockOutput implements Output, AutoCloseable {
     /// A file that has no bytes yet.
     ///
     /// @param sink where it is written
-    /// @param expected how many bytes it is going to have, as near as is known
-    /// @param listener is told so at once
-    BlockOutput(Sink sink, long expected, SaveProgress listener) {
+    /// @param progress is told of what is written
+    BlockOutput(Sink sink, ExportProgress progress) {
         this.sink = sink;
-        this.expected = expected;
-        this.listener = listener;
-        listener.written(0, expected);
+        this.progress = progress;
         this.blocks = Blocks.allocate(1, Blocks.BLOCK);
         this.block = blocks.get(0);
     }
@@ -53,23 +48,17 @@ final class BlockOutput implements Output, AutoCloseable {
     private void flush() throws IOException {
         sink.write(written, block.asSlice(0, filled));
         written += filled;
+        progress.add(filled);
         filled = 0;
-        // The last call is the one of finish.
-        if (written < expected) {
-            listener.written(written, expected);
-        }
     }
 
-    /// Writes what is left, and says that this was all.
+    /// Writes what is left.
     ///
     /// @throws IOException if the disk is full or failing
     void finish() throws IOException {
         if (filled > 0) {
-            sink.write(written, block.asSlice(0, filled));
-            written += filled;
-            filled = 0;
+            flush();
         }
-        listener.written(written, written);
     }
 
     @Override

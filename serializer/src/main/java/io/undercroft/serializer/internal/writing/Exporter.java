@@ -1,17 +1,31 @@
 package io.undercroft.serializer.internal.writing;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.WriterLock;
 import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Writes states as files of other formats.
+///
+/// Of a set the index comes last, when the others are durable. It names nothing that is not there whole; and as nothing that an index
+/// names is replaced, one that is there stays right until the new one takes its place.
 public final class Exporter {
     private final Disk disk;
 
@@ -30,19 +44,65 @@ public final class Exporter {
     /// @throws IOException if writing fails; nothing is left behind
     public void write(Path path, @Nullable Object state, ExportOptions options) throws IOException {
         CheckpointFormat format = Formats.forWriting(path, options.format().orElse(null));
-        Draft draft = format.draft(Lowering.of(state, options.classes()), options);
-        CroftWriter.guarded(path, () -> CroftWriter.replacing(path, () -> {
-            write(path, draft, options);
-            return path;
-        }));
+        Draft draft = format.draft(Lowering.of(state, options.classes()), options, String.valueOf(path.getFileName()));
+        SequencedMap<String, Draft> companions = draft.companions();
+        CroftWriter.guarded(path, () -> companions.isEmpty()
+                ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), options))
+                : writeSet(path, draft, companions, options));
     }
 
-    private void write(Path path, Draft draft, ExportOptions options) throws IOException {
-        try (AtomicFile file = AtomicFile.create(path, disk);
-                BlockOutput output = new BlockOutput(file, draft.nbytes(), options.progress())) {
-            draft.writeTo(output);
-            output.finish();
-            file.commit();
+    /// Alone, since another one might be replacing the same files.
+    private Path writeSet(Path path, Draft draft, Map<String, Draft> companions, ExportOptions options)
+            throws IOException {
+        Path target = AtomicFile.target(path);
+        AtomicFile.checkDirectory(path, target);
+        SequencedMap<Path, Draft> beside = new LinkedHashMap<>();
+        companions.forEach((name, companion) -> beside.put(target.resolveSibling(checked(name, target)), companion));
+        try (WriterLock _ = WriterLock.of(target)) {
+            requireReplaceable(beside.keySet(), target);
+            // Else an index that was deleted a moment ago might be back after a power cut, among files of another set.
+            disk.forceDirectory(Objects.requireNonNull(target.getParent()));
+            return write(path, draft, beside, options);
+        }
+    }
+
+    private Path write(Path path, Draft draft, Map<Path, Draft> companions, ExportOptions options)
+            throws IOException {
+        long nbytes = Stream.concat(companions.values().stream(), Stream.of(draft)).mapToLong(Draft::nbytes).sum();
+        try (ExportedFiles files = new ExportedFiles(disk, new ExportProgress(options.progress(), nbytes))) {
+            for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
+                files.write(companion.getKey(), companion.getValue());
+            }
+            files.writeLast(path, draft);
+            return path;
+        }
+    }
+
+    /// A format may come from anybody.
+    private static String checked(String name, Path target) {
+        boolean plain = !name.isBlank() && !name.startsWith(".")
+                && name.chars().noneMatch(c -> c == '/' || c == '\\' || c == ':' || c < ' ')
+                && !name.equalsIgnoreCase(String.valueOf(target.getFileName()));
+        if (!plain) {
+            throw new IllegalArgumentException(target + ": its format names a further file "
+                    + FormatException.quote(name) + ", which is no plain name of another file");
+        }
+        return name;
+    }
+
+    private static void requireReplaceable(Set<Path> companions, Path target) throws FileAlreadyExistsException {
+        boolean isSetThere = Files.exists(target);
+        for (Path companion : companions) {
+            if (Files.isSymbolicLink(companion)) {
+                throw new FileAlreadyExistsException(companion.toString(), null, "the file " + companion.getFileName()
+                        + " of the set is a link there, which is not followed; write to another directory");
+            }
+            if (isSetThere && Files.exists(companion, LinkOption.NOFOLLOW_LINKS)) {
+                throw new FileAlreadyExistsException(companion.toString(), null,
+                        "a set is there, and its file " + companion.getFileName()
+                                + " would be replaced before its index is; write to another directory, or delete "
+                                + target.getFileName() + " first");
+            }
         }
     }
 }

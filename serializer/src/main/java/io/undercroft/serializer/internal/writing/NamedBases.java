@@ -74,8 +74,10 @@ final class NamedBases implements AutoCloseable {
         try {
             if (!options.bases().isEmpty()) {
                 Path root = root(options, target).toRealPath();
-                for (SaveOptions.Base base : options.bases()) {
-                    bases.add(base, root, target);
+                for (SaveOptions.Base named : options.bases()) {
+                    for (SaveOptions.Base base : filesOf(named, options)) {
+                        bases.add(base, root, target);
+                    }
                 }
             }
             return bases;
@@ -89,6 +91,23 @@ final class NamedBases implements AutoCloseable {
         return options.root().or(() -> Optional.ofNullable(target).map(Path::getParent))
                 .orElseThrow(() -> new IllegalArgumentException(
                         "a stream and shared memory lie in no directory; set SaveOptions.root to one above the bases"));
+    }
+
+    /// {@return the file, or those that it names, if it is the index of a set}
+    private static List<SaveOptions.Base> filesOf(SaveOptions.Base named, SaveOptions options) throws IOException {
+        try (MappedFile file = MappedFile.open(named.file(), MapMode.READ_ONLY)) {
+            CheckpointFormat format = Formats.of(file, named.opening().format().orElse(null));
+            if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
+                return List.of(named);
+            }
+            Contents contents = format.open(file, where(options).onMeta());
+            try {
+                return contents.companions().stream()
+                        .map(path -> new SaveOptions.Base(path, OpenOptions.defaults())).toList();
+            } finally {
+                contents.release();
+            }
+        }
     }
 
     private void add(SaveOptions.Base named, Path root, @Nullable Path target) throws IOException {
@@ -128,8 +147,7 @@ final class NamedBases implements AutoCloseable {
     /// @param path its file
     /// @param options say where bases are
     void keep(Snapshot parent, Path path, SaveOptions options) {
-        OpenOptions where = options.root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
-        Bases finder = new Bases(path, where);
+        Bases finder = new Bases(path, where(options));
         kept = finder;
         for (int number = 0; number < parent.baseCount(); number++) {
             BaseRecord record = parent.base(number);
@@ -143,6 +161,10 @@ final class NamedBases implements AutoCloseable {
                 }
             }
         }
+    }
+
+    private static OpenOptions where(SaveOptions options) {
+        return options.root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
     }
 
     private static String hint(Path path, Path root) {

@@ -1,0 +1,112 @@
+package io.undercroft.interop.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MapBudget;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.SequencedMap;
+
+/// Opens models in several files by their index.
+///
+/// The index names files beside it, and nothing else is opened. A symbolic link to a file elsewhere, as in the cache of the Hugging Face hub,
+/// is followed only below [OpenOptions#root(Path)]. If the index itself is reached by a link, its shards are beside the link or beside the
+/// file.
+public final class SetReader {
+    private final List<String> suffixes;
+    private final List<CheckpointFormat> formats;
+
+    /// A reader of sets of one kind.
+    ///
+    /// @param suffixes what names of shards end in, with the dot, by which an index is told from others
+    /// @param formats those that shards can have
+    public SetReader(List<String> suffixes, List<CheckpointFormat> formats) {
+        this.suffixes = suffixes;
+        this.formats = formats;
+    }
+
+    /// {@return whether a file is the index of such a set, judged by the first shard that it names}
+    ///
+    /// @param file any file
+    /// @throws IOException if reading fails
+    public boolean matches(MappedFile file) throws IOException {
+        return ShardIndex.firstShard(file).filter(shard -> suffixes.stream().anyMatch(shard::endsWith)).isPresent();
+    }
+
+    /// Opens a set.
+    ///
+    /// @param file the index
+    /// @param options how to open the shards
+    /// @return the tensors that the index names, in its order, and further names of them; the shards stay open until it is released
+    /// @throws FormatException if the index or a shard is malformed, or a shard is not where it may be
+    /// @throws IOException if reading fails
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        ShardIndex index = ShardIndex.read(file);
+        SequencedMap<String, Shard> shards = new LinkedHashMap<>();
+        try {
+            MapBudget budget = new MapBudget();
+            for (String name : new LinkedHashSet<>(index.shards().values())) {
+                Path path = locate(name, file.path(), options);
+                shards.put(name, Shard.open(name, MappedFile.open(path, options.mapping(), budget), options, formats));
+            }
+            return ShardedContents.of(index, shards, options);
+        } catch (FormatException e) {
+            shards.values().forEach(Shard::close);
+            throw naming(file, e);
+        } catch (Throwable e) {
+            shards.values().forEach(Shard::close);
+            throw e;
+        }
+    }
+
+    /// What is wrong with a shard is said of the shard; the index that led there is named as well.
+    private static FormatException naming(MappedFile index, FormatException e) {
+        return e.file() == null
+                ? e
+                : new FormatException(e.code(),
+                        "a shard of " + FormatException.quote(String.valueOf(index.path().getFileName())) + ": " + e.what(), e.offset(),
+                        e.remedy(), e).withFile(e.file());
+    }
+
+    private static Path locate(String name, Path index, OpenOptions options) throws IOException {
+        try {
+            Path path = beside(index.toAbsolutePath(), name);
+            Path directory = Objects.requireNonNull(path.getParent()).toRealPath();
+            Path real = path.toRealPath();
+            boolean allowed = options.root().isPresent()
+                    ? real.startsWith(options.root().get().toRealPath())
+                    : directory.equals(real.getParent());
+            if (!allowed) {
+                throw unusable(name, "is a link that leads to another directory",
+                        "Name a directory with OpenOptions.root below which files may be opened");
+            }
+            return real;
+        } catch (NoSuchFileException _) {
+            throw unusable(name, "is missing", "Put it beside the index");
+        } catch (FileSystemException | InvalidPathException e) {
+            throw unusable(name, "cannot be opened: " + e.getMessage(), "Check its name and that it may be read");
+        }
+    }
+
+    private static Path beside(Path index, String name) throws IOException {
+        Path named = index.resolveSibling(name);
+        return Files.exists(named, LinkOption.NOFOLLOW_LINKS) ? named : index.toRealPath().resolveSibling(name);
+    }
+
+    private static FormatException unusable(String shard, String why, String remedy) {
+        return new FormatException("SHARD-INDEX", "the shard " + FormatException.quote(shard) + " " + why,
+                FormatException.NO_OFFSET, remedy);
+    }
+}

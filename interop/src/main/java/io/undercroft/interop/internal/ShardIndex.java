@@ -1,0 +1,136 @@
+package io.undercroft.interop.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MappedFile;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SequencedMap;
+import java.util.function.Function;
+
+/// What an index says: the JSON that transformers writes beside a model in several files, the *shards*.
+///
+/// @param shards the file that each tensor is in, by the name of the tensor, in the order of the index; plain names, without a directory
+/// @param metadata what is said about the model, as text
+public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<String, String> metadata) {
+    /// The member with the shards.
+    public static final String MAP = "weight_map";
+    /// The member with the metadata.
+    public static final String METADATA = "metadata";
+
+    /// As long as the header of a safetensors file may be: a million tensors with long names take less.
+    private static final long LARGEST = 100_000_000;
+    /// An index has its map first, or behind a few lines about the model.
+    private static final int LOOKED_AT = 1 << 16;
+
+    /// Makes the maps read-only.
+    public ShardIndex {
+        shards = Collections.unmodifiableSequencedMap(shards);
+        metadata = Collections.unmodifiableSequencedMap(metadata);
+    }
+
+    /// Reads an index.
+    ///
+    /// @param file the file
+    /// @return what it says
+    /// @throws FormatException if it is malformed, too large, or names a shard by a path
+    /// @throws IOException if reading fails
+    static ShardIndex read(MappedFile file) throws IOException {
+        if (file.size() > LARGEST) {
+            throw refused("the index has " + file.size() + " bytes and not up to " + LARGEST, 0);
+        }
+        ShardIndex index = new Reader(start(file, LARGEST)).index();
+        if (index.shards.isEmpty()) {
+            throw refused("the index names no tensors in a " + MAP, 0);
+        }
+        return index;
+    }
+
+    /// {@return the first shard that a file names, or nothing if it is no index} Reads only its start.
+    ///
+    /// @param file any file
+    /// @throws IOException if reading fails
+    static Optional<String> firstShard(MappedFile file) throws IOException {
+        if (!file.startsWith(new byte[]{'{'})) {
+            return Optional.empty();
+        }
+        Reader reader = new Reader(start(file, LOOKED_AT));
+        try {
+            reader.index();
+        } catch (FormatException _) {
+            // It ends in the midst, or is something else.
+        }
+        return reader.shards.values().stream().findFirst();
+    }
+
+    /// {@return whether a name can be that of a file beside the index, and leads nowhere else on any system}
+    ///
+    /// @param name a name from anywhere
+    public static boolean isPlain(String name) {
+        return !name.isBlank() && !name.startsWith(".")
+                && name.chars().noneMatch(c -> c == '/' || c == '\\' || c == ':' || c < ' ');
+    }
+
+    static FormatException refused(String what, long offset) {
+        return new FormatException("SHARD-INDEX", what, offset,
+                "The index is incomplete or damaged; get it again from its source");
+    }
+
+    private static byte[] start(MappedFile file, long most) throws IOException {
+        byte[] start = new byte[(int) Math.min(file.size(), most)];
+        file.read(0, MemorySegment.ofArray(start));
+        return start;
+    }
+
+    /// An index that is being read.
+    private static final class Reader {
+        private final JsonReader json;
+        private final SequencedMap<String, String> shards = new LinkedHashMap<>();
+        private final SequencedMap<String, String> metadata = new LinkedHashMap<>();
+        /// Many tensors are in one shard.
+        private final Map<String, String> known = new HashMap<>();
+
+        Reader(byte[] text) {
+            this.json = new JsonReader(text, 0);
+        }
+
+        ShardIndex index() {
+            json.object(this::member);
+            json.end();
+            return new ShardIndex(shards, metadata);
+        }
+
+        private void member(String member) {
+            switch (member) {
+                case MAP -> json.object(this::tensor);
+                case METADATA -> json.object(this::text);
+                default -> json.skip();
+            }
+        }
+
+        private void tensor(String name) {
+            String shard = known.computeIfAbsent(json.string(), Function.identity());
+            if (shards.putIfAbsent(name, shard) != null) {
+                throw refused("the tensor " + FormatException.quote(name) + " is there twice", json.position());
+            }
+            if (!isPlain(shard)) {
+                throw refused("the shard " + FormatException.quote(shard) + " is no plain name of a file",
+                        json.position());
+            }
+        }
+
+        private void text(String key) {
+            if (json.isString()) {
+                metadata.put(key, json.string());
+            } else if (json.isLiteral()) {
+                metadata.put(key, json.literal());
+            } else {
+                json.skip();
+            }
+        }
+    }
+}

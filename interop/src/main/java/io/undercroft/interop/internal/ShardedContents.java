@@ -1,0 +1,111 @@
+package io.undercroft.interop.internal;
+
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.SequencedCollection;
+import java.util.SequencedMap;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// The tensors of several files as one state. The files stay open until the contents are released.
+final class ShardedContents implements Contents {
+    private final TreeContents contents;
+    private final List<Shard> shards;
+
+    private ShardedContents(TreeContents contents, List<Shard> shards) {
+        this.contents = contents;
+        this.shards = shards;
+    }
+
+    /// Puts the state together.
+    ///
+    /// @param index which tensor is where
+    /// @param shards the open shards by the names that the index has for them; they belong to what is returned
+    /// @param options which tensors were chosen
+    static ShardedContents of(ShardIndex index, Map<String, Shard> shards, OpenOptions options) {
+        List<Shard> all = List.copyOf(shards.values());
+        TreeContents contents = TreeContents.of(state(index, shards), index.metadata(), List::of).only(options);
+        return new ShardedContents(contents, all);
+    }
+
+    private static SequencedMap<String, Tensor> state(ShardIndex index, Map<String, Shard> shards) {
+        SequencedMap<String, Tensor> state = LinkedHashMap.newLinkedHashMap(index.shards().size());
+        index.shards().forEach(
+                (name, shard) -> state.put(name, Objects.requireNonNull(shards.get(shard)).tensor(name)));
+        addFurtherNames(shards, state);
+        return state;
+    }
+
+    /// An index names what is stored, so further names of the same tensors are in the shards only.
+    private static void addFurtherNames(Map<String, Shard> shards, SequencedMap<String, Tensor> state) {
+        Set<Tensor> stored = new HashSet<>(state.values());
+        shards.values().forEach(shard -> shard.tensors().forEach((name, tensor) -> {
+            if (stored.contains(tensor)) {
+                state.putIfAbsent(name, tensor);
+            }
+        }));
+    }
+
+    @Override
+    public @Nullable Object state() {
+        return contents.state();
+    }
+
+    @Override
+    public Map<String, String> metadata() {
+        return contents.metadata();
+    }
+
+    @Override
+    public SequencedCollection<String> names() {
+        return contents.names();
+    }
+
+    @Override
+    public Optional<Tensor> tensor(String name) {
+        return contents.tensor(name);
+    }
+
+    @Override
+    public List<Storage> storages() {
+        return contents.storages();
+    }
+
+    @Override
+    public List<Path> companions() {
+        return shards.stream().map(Shard::path).toList();
+    }
+
+    @Override
+    public Verification verify() throws IOException {
+        List<Damage> damages = new ArrayList<>();
+        long extents = 0;
+        long nbytes = 0;
+        for (Shard shard : shards) {
+            Verification verification = shard.verify();
+            damages.addAll(verification.damages());
+            extents += verification.unverifiedExtents();
+            nbytes += verification.unverifiedBytes();
+        }
+        return new Verification(damages, extents, nbytes);
+    }
+
+    @Override
+    public void release() {
+        shards.forEach(Shard::close);
+    }
+}

@@ -1,0 +1,67 @@
+package io.undercroft.interop.safetensors;
+
+import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/// Decides which tensors go into one file, as transformers and huggingface_hub do: in their order, a new file where one would become too
+/// large. A tensor that is too large by itself gets a file of its own at once, and the one before it is filled on.
+final class ShardSplit {
+    private final long most;
+    private final List<List<String>> files = new ArrayList<>();
+    private List<String> open = new ArrayList<>();
+    private long filled;
+
+    private ShardSplit(long most) {
+        this.most = most;
+    }
+
+    /// Parts tensors.
+    ///
+    /// @param names their names in order
+    /// @param plan which stand on the bytes of others; such stay together
+    /// @param most how many bytes of tensors a file may have
+    /// @return the names of the tensors in each file
+    static List<List<String>> of(Collection<String> names, SharingPlan plan, long most) {
+        Map<String, List<String>> groups = new LinkedHashMap<>();
+        names.forEach(name -> groups.computeIfAbsent(baseOf(name, plan), _ -> new ArrayList<>()).add(name));
+        ShardSplit split = new ShardSplit(most);
+        groups.values().forEach(group -> split.place(group, nbytes(group, plan)));
+        split.next();
+        return split.files;
+    }
+
+    private static String baseOf(String name, SharingPlan plan) {
+        String written = plan.aliases().getOrDefault(name, name);
+        View view = plan.views().get(written);
+        return view == null ? written : view.base();
+    }
+
+    private static long nbytes(List<String> group, SharingPlan plan) {
+        return group.stream().filter(plan.written()::containsKey).map(plan.written()::get).mapToLong(Tensor::nbytes)
+                .reduce(0, Math::addExact);
+    }
+
+    private void place(List<String> group, long nbytes) {
+        if (nbytes > most) {
+            files.add(group);
+            return;
+        }
+        if (nbytes > most - filled) {
+            next();
+        }
+        open.addAll(group);
+        filled += nbytes;
+    }
+
+    private void next() {
+        if (!open.isEmpty()) {
+            files.add(open);
+        }
+        open = new ArrayList<>();
+        filled = 0;
+    }
+}

@@ -1,0 +1,105 @@
+package io.undercroft.interop.safetensors;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ShardIndex;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Output;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SequencedMap;
+
+/// An index that is going to be written, and the files that it names.
+final class ShardedDraft implements Draft {
+    /// What names of indexes end in.
+    static final String SUFFIX = ".safetensors.index.json";
+
+    private final byte[] index;
+    private final SequencedMap<String, Draft> shards;
+
+    private ShardedDraft(byte[] index, SequencedMap<String, Draft> shards) {
+        this.index = index;
+        this.shards = shards;
+    }
+
+    /// Plans a set.
+    ///
+    /// @param tensors the tensors by name
+    /// @param options the metadata, how large files may be, and whether sharing is kept
+    /// @param fileName the name of the index
+    /// @return the index to be, with its files
+    /// @throws IllegalArgumentException if the format has no place for something
+    static ShardedDraft of(SequencedMap<String, Tensor> tensors, ExportOptions options, String fileName) {
+        if (tensors.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "the state has no tensors that an index could name; write it as a .safetensors file");
+        }
+        SharingPlan plan = SafetensorsDraft.plan(tensors, options);
+        List<List<String>> split = ShardSplit.of(tensors.sequencedKeySet(), plan, ShardSize.of(options));
+        SequencedMap<String, SequencedMap<String, Tensor>> files = files(stem(fileName), split, tensors);
+        return new ShardedDraft(index(plan, files, options), shards(files, options));
+    }
+
+    private static String stem(String fileName) {
+        String stem = fileName.substring(0, Math.max(0, fileName.length() - SUFFIX.length()));
+        if (!fileName.toLowerCase(Locale.ROOT).endsWith(SUFFIX) || !ShardIndex.isPlain(stem)) {
+            throw new IllegalArgumentException(FormatException.quote(fileName) + ": an index is called NAME" + SUFFIX
+                    + ", where NAME is plain and starts the names of its files");
+        }
+        return stem;
+    }
+
+    private static SequencedMap<String, SequencedMap<String, Tensor>> files(String stem, List<List<String>> split,
+            SequencedMap<String, Tensor> tensors) {
+        SequencedMap<String, SequencedMap<String, Tensor>> files = new LinkedHashMap<>();
+        for (List<String> names : split) {
+            SequencedMap<String, Tensor> file = new LinkedHashMap<>();
+            names.forEach(name -> file.put(name, Objects.requireNonNull(tensors.get(name))));
+            files.put(stem + String.format(Locale.ROOT, "-%05d-of-%05d.safetensors", files.size() + 1, split.size()),
+                    file);
+        }
+        return files;
+    }
+
+    /// What the index said of the size of another set is true of none of the files.
+    private static SequencedMap<String, Draft> shards(SequencedMap<String, SequencedMap<String, Tensor>> files,
+            ExportOptions options) {
+        Map<String, String> text = new LinkedHashMap<>(options.metadata());
+        text.remove(IndexText.TOTAL_SIZE);
+        SequencedMap<String, Draft> shards = new LinkedHashMap<>();
+        files.forEach((name, tensors) -> shards.put(name, SafetensorsDraft.of(tensors, options.metadata(text))));
+        return shards;
+    }
+
+    private static byte[] index(SharingPlan plan, SequencedMap<String, SequencedMap<String, Tensor>> files,
+            ExportOptions options) {
+        Map<String, String> fileOf = new HashMap<>();
+        files.forEach((file, tensors) -> tensors.keySet().forEach(name -> fileOf.put(name, file)));
+        SequencedMap<String, String> map = new LinkedHashMap<>();
+        plan.written().keySet().forEach(name -> map.put(name, Objects.requireNonNull(fileOf.get(name))));
+        long nbytes = plan.written().values().stream().mapToLong(Tensor::nbytes).reduce(0, Math::addExact);
+        return IndexText.of(map, nbytes, options.metadata());
+    }
+
+    @Override
+    public long nbytes() {
+        return index.length;
+    }
+
+    @Override
+    public void writeTo(Output output) throws IOException {
+        output.write(MemorySegment.ofArray(index));
+    }
+
+    @Override
+    public SequencedMap<String, Draft> companions() {
+        return shards;
+    }
+}

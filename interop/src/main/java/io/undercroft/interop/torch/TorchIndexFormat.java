@@ -1,0 +1,50 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.interop.internal.SetReader;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import java.io.IOException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/// The index of a model in several files of `torch.save`, usually called `pytorch_model.bin.index.json`: what transformers wrote before
+/// safetensors. It is opened as one state with the tensors that the index names, in its order; those of one file share storages as
+/// they do there. Nothing else in the files is looked at.
+///
+/// The files are those beside the index, and stay open until the contents are released. A symbolic link to a file elsewhere is followed
+/// only below [OpenOptions#root(java.nio.file.Path)].
+public final class TorchIndexFormat implements CheckpointFormat {
+    private static final SetReader READER = new SetReader(List.of(".bin", ".pt", ".pth"),
+            List.of(new TorchZipFormat(), new TorchLegacyFormat(), new TorchTarFormat()));
+
+    /// For the service loader.
+    public TorchIndexFormat() {}
+
+    @Override
+    public String name() {
+        return "torch-index";
+    }
+
+    @Override
+    public boolean matches(MappedFile file) throws IOException {
+        return READER.matches(file);
+    }
+
+    @Override
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        return READER.open(file, options);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.of(Capability.SHARING, Capability.METADATA, Capability.SEVERAL_FILES);
+    }
+
+    @Override
+    public List<String> suffixes() {
+        return List.of(".bin.index.json");
+    }
+}

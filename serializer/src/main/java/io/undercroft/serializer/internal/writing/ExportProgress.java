@@ -1,0 +1,36 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.serializer.SaveProgress;
+
+/// Counts the bytes of all files of an export, and tells a listener. Belongs to one thread.
+final class ExportProgress {
+    private final SaveProgress listener;
+    private final long expected;
+    private long done;
+
+    /// Nothing has been written.
+    ///
+    /// @param listener is told so at once
+    /// @param expected how many bytes the files are going to have, as near as is known
+    ExportProgress(SaveProgress listener, long expected) {
+        this.listener = listener;
+        this.expected = expected;
+        listener.written(0, expected);
+    }
+
+    /// Counts more bytes.
+    ///
+    /// @param bytes how many
+    void add(long bytes) {
+        done += bytes;
+        // The last call is the one of finish.
+        if (done < expected) {
+            listener.written(done, expected);
+        }
+    }
+
+    /// Says that this was all.
+    void finish() {
+        listener.written(done, done);
+    }
+}

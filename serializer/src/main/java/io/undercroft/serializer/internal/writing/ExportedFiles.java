@@ -1,0 +1,60 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.serializer.internal.disk.AtomicFile;
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.spi.Draft;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/// The files of one export, each of which appears whole under its name. Closing deletes them again unless the last one is there, without
+/// which the others are nothing.
+final class ExportedFiles implements AutoCloseable {
+    private final Disk disk;
+    private final ExportProgress progress;
+    private final List<Path> named = new ArrayList<>();
+    private boolean complete;
+
+    ExportedFiles(Disk disk, ExportProgress progress) {
+        this.disk = disk;
+        this.progress = progress;
+    }
+
+    void write(Path path, Draft draft) throws IOException {
+        write(path, draft, () -> {});
+    }
+
+    void writeLast(Path path, Draft draft) throws IOException {
+        try {
+            write(path, draft, progress::finish);
+        } finally {
+            complete = named.contains(path);
+        }
+    }
+
+    private void write(Path path, Draft draft, Runnable whenWritten) throws IOException {
+        try (AtomicFile file = AtomicFile.create(path, disk);
+                BlockOutput output = new BlockOutput(file, progress)) {
+            draft.writeTo(output);
+            output.finish();
+            whenWritten.run();
+            try {
+                file.commit();
+            } finally {
+                if (file.isNamed()) {
+                    named.add(path);
+                }
+            }
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        if (!complete) {
+            for (Path path : named) {
+                disk.delete(path);
+            }
+        }
+    }
+}
