@@ -5,6 +5,7 @@ import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
+import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.SnapshotList;
@@ -12,7 +13,6 @@ import io.undercroft.cli.internal.inspect.TextReport;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -46,7 +46,7 @@ final class ReadingCommands {
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
                         Arguments.format(), Arguments.setting()),
                 this::verify));
-        commands.put("formats", new Subcommand("Lists the formats that files can have.", List::of, _ -> formats()));
+        commands.put("formats", new Subcommand("Lists the formats that files, and sets of files, can have.", List::of, _ -> formats()));
         return commands;
     }
 
@@ -88,9 +88,9 @@ final class ReadingCommands {
 
     private int formats() {
         return run.of(() -> {
-            out.line("%-18s %-22s %s".formatted("format", "names end in", "besides tensors by name"));
+            out.line("%-18s %-24s %s".formatted("format", "names end in", "besides tensors by name"));
             for (CheckpointFormat format : Checkpoint.formats()) {
-                out.line("%-18s %-22s %s".formatted(format.name(), String.join(" ", format.suffixes()),
+                out.line("%-18s %-24s %s".formatted(format.name(), String.join(" ", format.suffixes()),
                         capabilities(format)).stripTrailing());
             }
             return Run.OK;
@@ -103,6 +103,7 @@ final class ReadingCommands {
             case SHARING -> "keeps sharing";
             case STATE -> "maps, lists and scalars";
             case METADATA -> "metadata";
+            case SEVERAL_FILES -> "index of several files";
         }).collect(Collectors.joining(", "));
     }
 
@@ -116,7 +117,7 @@ final class ReadingCommands {
                     return Soundness.tell(file, verification.damages(), run);
                 }
                 out.line("%s: all is well (%s, %s, %s on %s)%s".formatted(file, checkpoint.format(),
-                        Text.bytes(Files.size(file)), Text.count(checkpoint.names().size(), "tensor"),
+                        Sizes.of(checkpoint), Text.count(checkpoint.names().size(), "tensor"),
                         Text.count(checkpoint.storages().size(), "storage"), notVerified(verification)));
             }
             return Run.OK;

@@ -6,6 +6,7 @@ import static io.undercroft.cli.Arguments.knownFile;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
+import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.concurrent.atomic.AtomicLong;
 
 /// The commands that open a file and save its state.
 final class SavingCommands {
@@ -43,7 +45,8 @@ final class SavingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("convert", new Subcommand(
-                "Saves what a file holds as a .croft file, or as one of another format, atomically. A file of that name is replaced.",
+                "Saves what a file holds as a .croft file, or as one of another format, atomically. A file of that name is replaced; "
+                        + "a set of files (OUT ends in .safetensors.index.json) goes into a directory that has none of that name.",
                 () -> List.of(knownFile("IN"),
                         Arguments.file("OUT",
                                 "The file to write, in the format that its name ends in; or - for a .croft file on standard output."),
@@ -136,11 +139,15 @@ final class SavingCommands {
             if (losesSnapshots(checkpoint, target)) {
                 return complainOfLoss(target);
             }
-            ExportOptions exporting = exporting(arguments).metadata(options.metadata()).progress(options.progress());
+            // Of a set the size of OUT is only that of the index.
+            AtomicLong written = new AtomicLong();
+            ExportOptions exporting = exporting(arguments).metadata(options.metadata()).progress((done, total) -> {
+                written.set(done);
+                options.progress().written(done, total);
+            });
             Checkpoint.export(target, checkpoint.tree(), exporting);
             out.line("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(),
-                    Text.bytes(Files.size(checkpoint.path())), target, Text.bytes(Files.size(target)),
-                    contents(checkpoint)));
+                    Sizes.of(checkpoint), target, Text.bytes(written.get()), contents(checkpoint)));
             return Run.OK;
         });
     }
@@ -171,9 +178,9 @@ final class SavingCommands {
         if (losesSnapshots(checkpoint, target)) {
             return complainOfLoss(target);
         }
-        long size = Files.size(checkpoint.path());
+        String size = Sizes.of(checkpoint);
         DedupReport report = Checkpoint.save(target, checkpoint.tree(), options);
-        out.line("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), Text.bytes(size),
+        out.line("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size,
                 target, Text.bytes(Files.size(target)), contents(checkpoint)));
         report(report, arguments);
         return Run.OK;
@@ -223,12 +230,15 @@ final class SavingCommands {
         Path source = checkpoint.path();
         DedupReport report = Checkpoint.save(target, checkpoint.tree(),
                 options.base(source, arguments.opening()).wholeStorages());
-        out.line("%s (%s, %s) -> %s (%s): %s".formatted(source, checkpoint.format(), Text.bytes(Files.size(source)),
+        out.line("%s (%s, %s) -> %s (%s): %s".formatted(source, checkpoint.format(), Sizes.of(checkpoint),
                 target, Text.bytes(Files.size(target)), contents(checkpoint)));
+        String stays = checkpoint.files().size() == 1
+                ? source + ", which has to stay"
+                : "the files that " + source + " names, each of which has to stay";
         long adopted = adopted(checkpoint, report, target);
         if (adopted > 0) {
-            out.line("%s are read from %s, which has to stay as it is. Open %s with --root DIR, a directory above both."
-                    .formatted(Text.bytes(adopted), source, target));
+            out.line("%s are read from %s as it is. Open %s with --root DIR, a directory above both."
+                    .formatted(Text.bytes(adopted), stays, target));
         }
         if (report.written() > 0) {
             out.line("%s were written, as they do not stand in %s as they are in memory."
@@ -259,7 +269,7 @@ final class SavingCommands {
             try (Published published = Published.publish(name, checkpoint.tree(),
                     arguments.has(WRITABLE) ? options.writableInPlace() : options)) {
                 out.line("%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(),
-                        Text.bytes(Files.size(checkpoint.path())), published.name(), Text.bytes(published.nbytes()),
+                        Sizes.of(checkpoint), published.name(), Text.bytes(published.nbytes()),
                         contents(checkpoint)));
                 out.line("Java opens it with Published.attach(\"%1$s\"), and on Linux it is the file /dev/shm/%1$s. "
                         .formatted(published.name()) + "It stays until: croft unpublish " + published.name());

@@ -88,7 +88,8 @@ class SetExportTest {
 
     @ParameterizedTest
     @ValueSource(strings = {
-            "../a.raw", "/tmp/a.raw", "sub/a.raw", "a\\b.raw", "..", ".", "", " ", ".hidden", "C:a", "a\0b", "some.rawset",
+            "../a.raw", "/tmp/a.raw", "sub/a.raw", "a\\b.raw", "..", ".", "", " ", ".hidden", "C:a", "a\0b",
+            "some.rawset",
             "SOME.RAWSET"
     })
     void aNameThatLeadsElsewhereIsRefused(String name) throws IOException {

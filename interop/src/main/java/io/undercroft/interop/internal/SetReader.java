@@ -47,19 +47,20 @@ public final class SetReader {
 
     /// Opens a set.
     ///
-    /// @param file the index
+    /// @param index what the index says
+    /// @param file the file of the index
     /// @param options how to open the shards
     /// @return the tensors that the index names, in its order, and further names of them; the shards stay open until it is released
-    /// @throws FormatException if the index or a shard is malformed, or a shard is not where it may be
+    /// @throws FormatException if a shard is malformed, or not where it may be
     /// @throws IOException if reading fails
-    public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        ShardIndex index = ShardIndex.read(file);
+    public Contents open(ShardIndex index, MappedFile file, OpenOptions options) throws IOException {
+        OpenOptions opening = index.inShards(options);
         SequencedMap<String, Shard> shards = new LinkedHashMap<>();
         try {
             MapBudget budget = new MapBudget();
             for (String name : new LinkedHashSet<>(index.shards().values())) {
                 Path path = locate(name, file.path(), options);
-                shards.put(name, Shard.open(name, MappedFile.open(path, options.mapping(), budget), options, formats));
+                shards.put(name, Shard.open(name, MappedFile.open(path, options.mapping(), budget), opening, formats));
             }
             return ShardedContents.of(index, shards, options);
         } catch (FormatException e) {
@@ -76,7 +77,9 @@ public final class SetReader {
         return e.file() == null
                 ? e
                 : new FormatException(e.code(),
-                        "a shard of " + FormatException.quote(String.valueOf(index.path().getFileName())) + ": " + e.what(), e.offset(),
+                        "a shard of " + FormatException.quote(String.valueOf(index.path().getFileName())) + ": "
+                                + e.what(),
+                        e.offset(),
                         e.remedy(), e).withFile(e.file());
     }
 
@@ -92,11 +95,17 @@ public final class SetReader {
                 throw unusable(name, "is a link that leads to another directory",
                         "Name a directory with OpenOptions.root below which files may be opened");
             }
+            if (!Files.isRegularFile(real)) {
+                throw unusable(name, "is no file", "Put the file beside the index");
+            }
             return real;
         } catch (NoSuchFileException _) {
             throw unusable(name, "is missing", "Put it beside the index");
-        } catch (FileSystemException | InvalidPathException e) {
-            throw unusable(name, "cannot be opened: " + e.getMessage(), "Check its name and that it may be read");
+        } catch (FileSystemException e) {
+            throw unusable(name, "cannot be looked at: " + e.getReason(), "Check its name, and that it may be read");
+        } catch (InvalidPathException e) {
+            throw unusable(name, "has a name that no file here can have: " + e.getReason(),
+                    "Run Java in a locale of UTF-8, or rename it");
         }
     }
 

@@ -2,6 +2,7 @@ package io.undercroft.interop.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
@@ -10,13 +11,18 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.Set;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /// What an index says: the JSON that transformers writes beside a model in several files, the *shards*.
 ///
 /// @param shards the file that each tensor is in, by the name of the tensor, in the order of the index; plain names, without a directory
+/// @param aliases further names of these tensors, each with the name that the index has
 /// @param metadata what is said about the model, as text
-public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<String, String> metadata) {
+public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<String, String> aliases,
+        SequencedMap<String, String> metadata) {
     /// The member with the shards.
     public static final String MAP = "weight_map";
     /// The member with the metadata.
@@ -30,6 +36,7 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
     /// Makes the maps read-only.
     public ShardIndex {
         shards = Collections.unmodifiableSequencedMap(shards);
+        aliases = Collections.unmodifiableSequencedMap(aliases);
         metadata = Collections.unmodifiableSequencedMap(metadata);
     }
 
@@ -39,7 +46,7 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
     /// @return what it says
     /// @throws FormatException if it is malformed, too large, or names a shard by a path
     /// @throws IOException if reading fails
-    static ShardIndex read(MappedFile file) throws IOException {
+    public static ShardIndex read(MappedFile file) throws IOException {
         if (file.size() > LARGEST) {
             throw refused("the index has " + file.size() + " bytes and not up to " + LARGEST, 0);
         }
@@ -65,6 +72,29 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
             // It ends in the midst, or is something else.
         }
         return reader.shards.values().stream().findFirst();
+    }
+
+    /// {@return the index with some of its metadata taken for further names of tensors}
+    ///
+    /// @param isAlias whether a key of the metadata and its value are that; the value has to be the name of a tensor
+    public ShardIndex withAliases(BiPredicate<String, String> isAlias) {
+        SequencedMap<String, String> further = new LinkedHashMap<>(aliases);
+        SequencedMap<String, String> text = new LinkedHashMap<>();
+        metadata.forEach((key, value) -> (isAlias.test(key, value) ? further : text).put(key, value));
+        return new ShardIndex(shards, further, text);
+    }
+
+    /// {@return how its shards are opened: a tensor that was chosen by a further name is chosen in its shard, too}
+    ///
+    /// @param options how the set is opened
+    OpenOptions inShards(OpenOptions options) {
+        if (!options.isPartial() || aliases.isEmpty()) {
+            return options;
+        }
+        Set<String> stored = aliases.entrySet().stream()
+                .filter(alias -> options.isChosen(NamedTensors.escape(alias.getKey())))
+                .map(alias -> NamedTensors.escape(alias.getValue())).collect(Collectors.toSet());
+        return options.only(name -> options.isChosen(name) || stored.contains(name));
     }
 
     /// {@return whether a name can be that of a file beside the index, and leads nowhere else on any system}
@@ -101,7 +131,7 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
         ShardIndex index() {
             json.object(this::member);
             json.end();
-            return new ShardIndex(shards, metadata);
+            return new ShardIndex(shards, new LinkedHashMap<>(), metadata);
         }
 
         private void member(String member) {

@@ -46,11 +46,12 @@ final class ShardedContents implements Contents {
         SequencedMap<String, Tensor> state = LinkedHashMap.newLinkedHashMap(index.shards().size());
         index.shards().forEach(
                 (name, shard) -> state.put(name, Objects.requireNonNull(shards.get(shard)).tensor(name)));
+        index.aliases().forEach((alias, name) -> state.putIfAbsent(alias, Objects.requireNonNull(state.get(name))));
         addFurtherNames(shards, state);
         return state;
     }
 
-    /// An index names what is stored, so further names of the same tensors are in the shards only.
+    /// Most indexes name only what is stored; then further names of the same tensors are in the shards.
     private static void addFurtherNames(Map<String, Shard> shards, SequencedMap<String, Tensor> state) {
         Set<Tensor> stored = new HashSet<>(state.values());
         shards.values().forEach(shard -> shard.tensors().forEach((name, tensor) -> {

@@ -56,7 +56,7 @@ final class OpenedFile {
         return opened;
     }
 
-    private static boolean ignoresSharing(OpenOptions options) {
+    static boolean ignoresSharing(OpenOptions options) {
         return options.setting(SHARING).map(value -> switch (value) {
             // What is said of files that are written says nothing here.
             case "keep", "copy" -> false;

@@ -2,6 +2,7 @@ package io.undercroft.interop.safetensors;
 
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.SetReader;
+import io.undercroft.interop.internal.ShardIndex;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
@@ -15,14 +16,16 @@ import org.jspecify.annotations.Nullable;
 
 /// The index of a model in several files of [SafetensorsFormat], usually called `model.safetensors.index.json`.
 ///
-/// **Reading.** It is opened as one state with the tensors that the index names, in its order, and further names of them. The files are those
+/// **Reading.** It is opened as one state with the tensors that the index names, in its order, and further names of them: those in the metadata of
+/// the index, and in that of the files, unless `safetensors.sharing` is `ignore`. The files are those
 /// beside the index, and stay open until the contents are released. A symbolic link to a file elsewhere, as in the cache of the Hugging Face
 /// hub, is followed only below [OpenOptions#root(java.nio.file.Path)].
 ///
 /// **Writing.** The tensors go, in their order, into `model-00001-of-0000N.safetensors` and so on, cut where `save_pretrained` of transformers
 /// cuts: when the next tensor would make them more than the setting `safetensors.shard` says, for instance `5GB` or `512MiB`; by default 50GB.
-/// A tensor that is larger has a file of its own. What shares bytes is never parted. The index names what is stored, as transformers does: a
-/// tied tensor under the first of its names, and the further ones are in the metadata of its file, as [SafetensorsFormat] has them.
+/// A tensor that is larger has a file of its own. What shares bytes is never parted. The index maps what is stored, as transformers does: a
+/// tied tensor under the first of its names. The further ones are in the metadata of its file, as [SafetensorsFormat] has them, and in that of
+/// the index, as huggingface_hub does it.
 public final class SafetensorsIndexFormat implements CheckpointFormat {
     private static final SetReader READER = new SetReader(List.of(".safetensors"), List.of(new SafetensorsFormat()));
 
@@ -41,7 +44,10 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        return READER.open(file, options);
+        ShardIndex index = ShardIndex.read(file);
+        return READER.open(OpenedFile.ignoresSharing(options)
+                ? index
+                : index.withAliases((key, value) -> Sharing.isAlias(key, value, index.shards())), file, options);
     }
 
     @Override

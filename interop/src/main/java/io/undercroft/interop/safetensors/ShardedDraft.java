@@ -85,7 +85,14 @@ final class ShardedDraft implements Draft {
         SequencedMap<String, String> map = new LinkedHashMap<>();
         plan.written().keySet().forEach(name -> map.put(name, Objects.requireNonNull(fileOf.get(name))));
         long nbytes = plan.written().values().stream().mapToLong(Tensor::nbytes).reduce(0, Math::addExact);
-        return IndexText.of(map, nbytes, options.metadata());
+        return IndexText.of(map, nbytes, metadata(plan, options));
+    }
+
+    /// As huggingface_hub says which names stand for the same tensor.
+    private static Map<String, String> metadata(SharingPlan plan, ExportOptions options) {
+        Map<String, String> metadata = new LinkedHashMap<>(options.metadata());
+        metadata.putAll(plan.aliases());
+        return metadata;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.interop.internal.SetReader;
+import io.undercroft.interop.internal.ShardIndex;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -35,7 +36,7 @@ public final class TorchIndexFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        return READER.open(file, options);
+        return READER.open(ShardIndex.read(file), file, options);
     }
 
     @Override

@@ -81,6 +81,27 @@ class SafetensorsIndexFormatTest {
         }
     }
 
+    /// As huggingface_hub writes tied tensors of a set.
+    @Test
+    void furtherNamesMayStandInTheIndex() throws IOException {
+        write("{'metadata':{'total_size':8,'head':'a','by':'c','format':'a'},'weight_map':{'a':'1.safetensors',"
+                + "'b':'1.safetensors'}}");
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThat(c.names()).containsExactly("a", "b", "head", "tied");
+            assertThat(c.tensor("head")).isSameAs(c.tensor("a"));
+            assertThat(c.metadata()).isEqualTo(Map.of("total_size", "8", "by", "c", "format", "a"));
+        }
+        try (Checkpoint c = Checkpoint.open(index, OpenOptions.defaults().only("head"))) {
+            assertThat(c.names()).containsExactly("head");
+            assertThat(c.tensor("head").getFloat(1)).isEqualTo(2);
+        }
+        try (Checkpoint c = Checkpoint.open(index,
+                OpenOptions.defaults().setting("safetensors.sharing", "ignore"))) {
+            assertThat(c.names()).containsExactly("a", "b");
+            assertThat(c.metadata()).containsEntry("head", "a");
+        }
+    }
+
     private FormatException refusal() {
         return assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(index).close())
                 .satisfies(e -> assertThat(e.getMessage()).doesNotContain("\n")).actual();
@@ -259,7 +280,8 @@ class SafetensorsIndexFormatTest {
     void aDamagedShardIsNamed() throws IOException {
         Path shard = folder.resolve("2.safetensors");
         Files.write(shard, Arrays.copyOf(Files.readAllBytes(shard), 40));
-        assertThat(refusal()).hasMessageContainingAll(shard.toRealPath().toString(), "a shard of 'model.safetensors.index.json'");
+        assertThat(refusal()).hasMessageContainingAll(shard.toRealPath().toString(),
+                "a shard of 'model.safetensors.index.json'");
         Files.writeString(shard, "not this");
         assertThat(refusal()).hasMessageContainingAll(shard.toRealPath().toString(), "none of the formats");
         Files.write(shard, new byte[0]);

@@ -124,7 +124,8 @@ class TorchIndexFormatTest {
     private void assertRefused(String json, String... words) throws IOException {
         write(json);
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(index).close()).satisfies(
-                e -> assertThat(e.getMessage()).contains(words).contains("pytorch_model.bin.index.json").doesNotContain("\n"));
+                e -> assertThat(e.getMessage()).contains(words).contains("pytorch_model.bin.index.json")
+                        .doesNotContain("\n"));
     }
 
     @Test

@@ -5,13 +5,13 @@ import static io.undercroft.cli.internal.Table.right;
 
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
+import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -60,7 +60,7 @@ public final class TextReport {
         List<Storage> storages = inspection.storages();
         long nbytes = storages.stream().mapToLong(Storage::nbytes).sum();
         out.line(Text.printable(checkpoint.path().toString()));
-        out.line("format    %s, %s".formatted(checkpoint.format(), Text.bytes(Files.size(checkpoint.path()))));
+        out.line("format    %s, %s".formatted(checkpoint.format(), Sizes.of(checkpoint)));
         checkpoint.snapshot().ifPresent(snapshot -> out.line("snapshot  " + SnapshotList.line(snapshot)));
         out.line("tensors   %,d".formatted(inspection.tensors().size()));
         out.line("storages  %,d, %s".formatted(storages.size(), Text.bytes(nbytes)));

@@ -100,10 +100,10 @@ final class NamedBases implements AutoCloseable {
             if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
                 return List.of(named);
             }
-            Contents contents = format.open(file, where(options).onMeta());
+            Contents contents = format.open(file, with(where(options).onMeta(), named.opening().settings()));
             try {
-                return contents.companions().stream()
-                        .map(path -> new SaveOptions.Base(path, OpenOptions.defaults())).toList();
+                OpenOptions opening = with(OpenOptions.defaults(), named.opening().settings());
+                return contents.companions().stream().map(path -> new SaveOptions.Base(path, opening)).toList();
             } finally {
                 contents.release();
             }
@@ -167,6 +167,14 @@ final class NamedBases implements AutoCloseable {
         return options.root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
     }
 
+    private static OpenOptions with(OpenOptions options, Map<String, String> settings) {
+        OpenOptions all = options;
+        for (Map.Entry<String, String> setting : settings.entrySet()) {
+            all = all.setting(setting.getKey(), setting.getValue());
+        }
+        return all;
+    }
+
     private static String hint(Path path, Path root) {
         return Below.hint(root, path).orElseThrow(() -> new IllegalArgumentException("the base " + path
                 + " is not below " + root + "; set SaveOptions.root to a directory above both, or move it there"));
@@ -205,10 +213,8 @@ final class NamedBases implements AutoCloseable {
     private void addForeign(MappedFile file, CheckpointFormat format, Map<String, String> settings, int number,
             Candidates candidates) throws IOException {
         // Wherever they were saved from, their bytes are compared here.
-        OpenOptions options = OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU);
-        for (Map.Entry<String, String> setting : settings.entrySet()) {
-            options = options.setting(setting.getKey(), setting.getValue());
-        }
+        OpenOptions options = with(OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU),
+                settings);
         Contents contents = format.open(file, options);
         try {
             for (Storage storage : contents.storages()) {

@@ -1,0 +1,80 @@
+package io.undercroft.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Models in several files with an index.
+class ShardedModelsTest {
+    private static final Path MODEL = Invocation.FIXTURES.resolve("models/tiny-gpt2.pt");
+
+    @TempDir
+    Path folder;
+    private Path index;
+
+    @BeforeEach
+    void nameTheIndex() throws IOException {
+        index = Files.createDirectory(folder.resolve("out")).resolve("model.safetensors.index.json");
+    }
+
+    private Invocation convert() {
+        return Invocation.of("convert", MODEL, index, "--set", "safetensors.shard=100KB");
+    }
+
+    private static JsonNode hashes(Path file, Object... more) throws IOException {
+        return Invocation.of(Stream.concat(Stream.of("inspect", "--json", "--hash", file), Stream.of(more)).toArray())
+                .json().get("tensors");
+    }
+
+    @Test
+    void aModelIsConvertedIntoSeveralFilesAndBack() throws IOException {
+        Invocation converted = convert();
+
+        assertThat(converted.err()).isEmpty();
+        assertThat(converted.out()).containsPattern("-> " + index + " \\([0-9.]+ KiB\\): ");
+        assertThat(index.resolveSibling("model-00001-of-00005.safetensors")).isRegularFile();
+        assertThat(Invocation.of("inspect", index).out()).contains("safetensors-index, ", " in 6 files");
+        assertThat(Invocation.of("verify", index).out()).contains("all is well (safetensors-index, ", " in 6 files");
+        Path back = folder.resolve("back.croft");
+        assertThat(Invocation.of("convert", index, back).out()).contains(" in 6 files) -> " + back);
+        assertThat(hashes(back)).isEqualTo(hashes(index));
+        assertThat(hashes(back)).hasSize(hashes(MODEL).size());
+    }
+
+    @Test
+    void aSetThatIsThereIsNotReplaced() {
+        convert();
+
+        Invocation again = convert();
+
+        assertThat(again.code()).isEqualTo(2);
+        assertThat(again.err()).startsWith("croft: " + index).hasLineCount(1).contains("write to another directory");
+    }
+
+    @Test
+    void aSetIsAdopted() throws IOException {
+        convert();
+        Path thin = folder.resolve("thin.croft");
+
+        Invocation adopted = Invocation.of("adopt", index, thin);
+
+        assertThat(adopted.err()).isEmpty();
+        assertThat(adopted.out()).contains("are read from the files that " + index + " names, each of which has to stay")
+                .doesNotContain("were written");
+        assertThat(hashes(thin, "--root", folder)).isEqualTo(hashes(index));
+    }
+
+    @Test
+    void formatsTellOfSets() {
+        assertThat(Invocation.of("formats").out())
+                .containsPattern("safetensors-index +.safetensors.index.json +can be written, .*index of several files")
+                .containsPattern("torch-index +.bin.index.json +keeps sharing, metadata, index of several files");
+    }
+}
