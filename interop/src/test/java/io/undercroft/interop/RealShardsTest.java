@@ -59,7 +59,7 @@ class RealShardsTest {
     }
 
     private void theHubComesHere(RealPython python) throws IOException {
-        Path there = folder.resolve("hub");
+        Path there = Files.createDirectory(folder.resolve("hub"));
         python.run(MODEL + """
                 from huggingface_hub import save_torch_model
                 save_torch_model(model, sys.argv[1], max_shard_size='3KB')

@@ -14,18 +14,22 @@ import io.undercroft.format.Snapshot;
 import io.undercroft.format.Verifier;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.internal.writing.Exporter;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -33,14 +37,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// Cuts the power at every moment of a save, an append and a compaction, and looks at what is left: it must be the file as it was
-/// before, or as it is after, whole.
+/// Cuts the power at every moment of a save, an append, a compaction and the export of a set of files, and looks at what is left: it must be
+/// the file or the set as it was before, or as it is after, whole.
 final class CrashesProof {
     private static final int CHUNK = 1 << 16;
     /// After so many tries without a state that was not seen before, a moment has no more of them.
     private static final int PATIENCE = 20;
+    private static final int SET_TRIES = 16;
     private static final SaveOptions OPTIONS = SaveOptions.defaults().chunkSize(CHUNK);
 
     private final Random random;
@@ -86,6 +92,8 @@ final class CrashesProof {
         change(state);
         cut("append after a torn one", path, (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
         cut("compaction", path, (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2));
+        cutSet("export of a set", "2KB");
+        cutSet("export over another set", "1KB");
         figures.add(Figure.count("states", states));
         figures.add(Figure.count("of them different files", distinct.size()).with(Goal.atLeast(wanted)));
         figures.add(Figure.count("of them appended to, which has to work", appended));
@@ -147,6 +155,53 @@ final class CrashesProof {
         }
         figures.add(Figure.count(what + ": disk operations", operations.size()));
         figures.add(Figure.count(what + ": states", states - statesBefore));
+    }
+
+    /// The set is whole if its index is the old or the new one, and all files that this one names are as they were written.
+    private void cutSet(String what, String shardSize) throws IOException {
+        Path index = scratch.file("set.safetensors.index.json");
+        Map<Path, byte[]> before = filesOfTheSet();
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (String name : List.of("a", "b", "c", "d")) {
+            state.put(name, noise(900));
+        }
+        RecordingDisk disk = new RecordingDisk();
+        new Exporter(disk).write(index, state, ExportOptions.defaults().setting("safetensors.shard", shardSize));
+        List<DiskOperation> operations = disk.operations();
+        Map<Path, byte[]> after = filesOfTheSet();
+        long statesBefore = states;
+        for (int moment = 0; moment <= operations.size(); moment++) {
+            List<DiskOperation> done = operations.subList(0, moment);
+            Map<Path, byte[]> oldest = moment == operations.size() ? after : before;
+            for (int i = 0; i < SET_TRIES; i++) {
+                PowerCut.Fate fate = PowerCut.Fate.values()[i % PowerCut.Fate.values().length];
+                states++;
+                if (!isWhole(index, path -> PowerCut.bytesAfter(before, done, path, fate, random), oldest, after)) {
+                    broken++;
+                    System.err.println("BROKEN set after " + moment + " operations, " + fate);
+                }
+            }
+        }
+        figures.add(Figure.count(what + ": disk operations", operations.size()));
+        figures.add(Figure.count(what + ": states", states - statesBefore));
+    }
+
+    private Map<Path, byte[]> filesOfTheSet() throws IOException {
+        Map<Path, byte[]> files = new HashMap<>();
+        try (DirectoryStream<Path> found = Files.newDirectoryStream(scratch.directory(), "set*")) {
+            for (Path file : found) {
+                files.put(file, Files.readAllBytes(file));
+            }
+        }
+        return files;
+    }
+
+    private static boolean isWhole(Path index, Function<Path, byte @Nullable []> left, Map<Path, byte[]> old,
+            Map<Path, byte[]> after) {
+        byte[] found = left.apply(index);
+        Map<Path, byte[]> set = Arrays.equals(found, after.get(index)) ? after : old;
+        return Arrays.equals(found, set.get(index)) && (found == null || set.keySet().stream()
+                .allMatch(file -> file.equals(index) || Arrays.equals(left.apply(file), set.get(file))));
     }
 
     /// The same of an append whose forces are left out. If none of its states were broken, the proof would prove nothing.

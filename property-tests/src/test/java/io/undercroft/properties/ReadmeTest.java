@@ -40,6 +40,9 @@ class ReadmeTest {
             assertThat(thin.tensor("lm_head.weight").getDouble(2, 3)).isEqualTo(11);
             assertThat(thin.verify().isSound()).isTrue();
         }
+        try (Checkpoint set = Checkpoint.open(directory.resolve("model.safetensors.index.json"))) {
+            assertThat(set.tensor("lm_head.weight").storage()).isSameAs(set.tensor("wte.weight").storage());
+        }
     }
 
     @Test

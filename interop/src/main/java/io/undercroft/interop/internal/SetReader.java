@@ -64,10 +64,10 @@ public final class SetReader {
             }
             return ShardedContents.of(index, shards, options);
         } catch (FormatException e) {
-            shards.values().forEach(Shard::close);
+            Shard.closeAll(shards.values());
             throw naming(file, e);
         } catch (Throwable e) {
-            shards.values().forEach(Shard::close);
+            Shard.closeAll(shards.values());
             throw e;
         }
     }

@@ -10,6 +10,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -94,11 +95,12 @@ record Shard(String name, MappedFile file, Contents contents, SequencedMap<Strin
         return new Verification(damages, here.unverifiedExtents(), here.unverifiedBytes());
     }
 
-    void close() {
+    /// Releases what shards hold, and closes their files.
+    static void closeAll(Collection<Shard> shards) {
         try {
-            contents.release();
+            shards.forEach(shard -> shard.contents.release());
         } finally {
-            file.close();
+            shards.forEach(shard -> shard.file.close());
         }
     }
 }

@@ -107,6 +107,6 @@ final class ShardedContents implements Contents {
 
     @Override
     public void release() {
-        shards.forEach(Shard::close);
+        Shard.closeAll(shards);
     }
 }

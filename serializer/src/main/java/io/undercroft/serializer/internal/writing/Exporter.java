@@ -47,7 +47,7 @@ public final class Exporter {
         Draft draft = format.draft(Lowering.of(state, options.classes()), options, String.valueOf(path.getFileName()));
         SequencedMap<String, Draft> companions = draft.companions();
         CroftWriter.guarded(path, () -> companions.isEmpty()
-                ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), options))
+                ? CroftWriter.replacing(path, () -> write(path, draft, Map.of(), options))
                 : writeSet(path, draft, companions, options));
     }
 
