@@ -46,7 +46,8 @@ final class ReadingCommands {
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
                         Arguments.format(), Arguments.setting()),
                 this::verify));
-        commands.put("formats", new Subcommand("Lists the formats that files, and sets of files, can have.", List::of, _ -> formats()));
+        commands.put("formats",
+                new Subcommand("Lists the formats that files, and sets of files, can have.", List::of, _ -> formats()));
         return commands;
     }
 

@@ -86,12 +86,8 @@ public final class SetReader {
     private static Path locate(String name, Path index, OpenOptions options) throws IOException {
         try {
             Path path = beside(index.toAbsolutePath(), name);
-            Path directory = Objects.requireNonNull(path.getParent()).toRealPath();
             Path real = path.toRealPath();
-            boolean allowed = options.root().isPresent()
-                    ? real.startsWith(options.root().get().toRealPath())
-                    : directory.equals(real.getParent());
-            if (!allowed) {
+            if (!isAllowed(path, real, options)) {
                 throw unusable(name, "is a link that leads to another directory",
                         "Name a directory with OpenOptions.root below which files may be opened");
             }
@@ -102,16 +98,22 @@ public final class SetReader {
         } catch (NoSuchFileException _) {
             throw unusable(name, "is missing", "Put it beside the index");
         } catch (FileSystemException e) {
-            throw unusable(name, "cannot be looked at: " + e.getReason(), "Check its name, and that it may be read");
-        } catch (InvalidPathException e) {
-            throw unusable(name, "has a name that no file here can have: " + e.getReason(),
-                    "Run Java in a locale of UTF-8, or rename it");
+            throw unusable(name, "cannot be looked at" + (e.getReason() == null ? "" : ": " + e.getReason()),
+                    "Check its name, and that it may be read");
+        } catch (InvalidPathException _) {
+            throw unusable(name, "has a name that no file here can have", "Run Java in a locale of UTF-8");
         }
     }
 
     private static Path beside(Path index, String name) throws IOException {
         Path named = index.resolveSibling(name);
         return Files.exists(named, LinkOption.NOFOLLOW_LINKS) ? named : index.toRealPath().resolveSibling(name);
+    }
+
+    private static boolean isAllowed(Path path, Path real, OpenOptions options) throws IOException {
+        return options.root().isPresent()
+                ? real.startsWith(options.root().get().toRealPath())
+                : Objects.requireNonNull(path.getParent()).toRealPath().equals(real.getParent());
     }
 
     private static FormatException unusable(String shard, String why, String remedy) {

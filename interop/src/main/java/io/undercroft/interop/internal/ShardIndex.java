@@ -28,8 +28,9 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
     /// The member with the metadata.
     public static final String METADATA = "metadata";
 
-    /// As long as the header of a safetensors file may be: a million tensors with long names take less.
-    private static final long LARGEST = 100_000_000;
+    /// How many bytes an index may have, as many as the header of a safetensors file: a million tensors with long names take less.
+    public static final long LARGEST = 100_000_000;
+
     /// An index has its map first, or behind a few lines about the model.
     private static final int LOOKED_AT = 1 << 16;
 

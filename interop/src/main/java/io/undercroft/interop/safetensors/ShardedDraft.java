@@ -44,7 +44,12 @@ final class ShardedDraft implements Draft {
         SharingPlan plan = SafetensorsDraft.plan(tensors, options);
         List<List<String>> split = ShardSplit.of(tensors.sequencedKeySet(), plan, ShardSize.of(options));
         SequencedMap<String, SequencedMap<String, Tensor>> files = files(stem(fileName), split, tensors);
-        return new ShardedDraft(index(plan, files, options), shards(files, options));
+        byte[] index = index(plan, files, options);
+        if (index.length > ShardIndex.LARGEST) {
+            throw new IllegalArgumentException("the index would have " + index.length + " bytes and not up to "
+                    + ShardIndex.LARGEST + ". Save fewer tensors, or shorter names and metadata");
+        }
+        return new ShardedDraft(index, shards(files, options));
     }
 
     private static String stem(String fileName) {

@@ -24,6 +24,8 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -122,6 +124,28 @@ class SafetensorsIndexFormatTest {
     void aNameTooLongForAFileIsRefused() throws IOException {
         write("{'weight_map':{'a':'" + "x".repeat(10_000) + ".safetensors'}}");
         assertThat(refusal()).hasMessageContainingAll("SHARD-INDEX", index.toString(), "xxx");
+    }
+
+    /// Whether Java can make a path of a name depends on the locale that it was started in.
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aNameThatTheLocaleHasNoBytesForIsRefused() throws IOException {
+        write("{'weight_map':{'a':'\u00fc.safetensors'}}");
+        ProcessBuilder java = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
+                SafetensorsIndexFormatTest.class.getName(), index.toString()).redirectErrorStream(true);
+        java.environment().put("LC_ALL", "C");
+        assertThat(java.start().inputReader().lines().toList()).last().asString().startsWith("SHARD-INDEX")
+                .contains("no file here can have");
+    }
+
+    /// Tells how the index is refused.
+    public static void main(String[] args) throws IOException {
+        try (Checkpoint c = Checkpoint.open(Path.of(args[0]))) {
+            System.out.println(c);
+        } catch (FormatException e) {
+            System.out.println(e.code() + " " + e.what());
+        }
     }
 
     @Test
