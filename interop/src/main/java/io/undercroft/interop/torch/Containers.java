@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Complex;
@@ -28,7 +29,6 @@ import org.jspecify.annotations.Nullable;
 /// real pickles copy is written out before, so all copies together may not exceed the pickle. And keys can be made to
 /// have equal hashes, so that each insertion visits all the others; that work is counted.
 final class Containers {
-    private static final int LARGEST_KEY = 64;
     private static final long LEAST_WORK = 1L << 25;
     private static final long WORK_PER_BYTE = 8;
     private static final int STRING_PIECE = 64;
@@ -112,26 +112,32 @@ final class Containers {
     }
 
     private void checkKey(Object container, Set<?> keys, @Nullable Object key) {
-        switch (key) {
-            case String text -> work(1 + text.length() / STRING_PIECE);
+        int parts = switch (key) {
+            case String text -> 1 + text.length() / STRING_PIECE;
             case Tuple tuple -> checkTuple(tuple);
-            case null, default -> checkHashable(key);
-        }
-        countHash(container, keys, key);
+            case null, default -> {
+                checkHashable(key);
+                yield 1;
+            }
+        };
+        work(parts);
+        countHash(container, keys, key, parts);
     }
 
     /// Looks into a tuple without recursion, and before its hash is asked for, which recurses.
-    private static void checkTuple(Tuple tuple) {
+    ///
+    /// @return how many parts it has, counted as [StateKeys] does
+    private static int checkTuple(Tuple tuple) {
         Deque<Tuple> open = new ArrayDeque<>();
         open.push(tuple);
-        int seen = 0;
+        int parts = 1;
         while (!open.isEmpty()) {
             Tuple next = open.pop();
-            seen += 1 + next.size();
-            if (seen > LARGEST_KEY) {
-                throw Refused.because("TORCH-KEY", "a dict key is a tuple of more than " + LARGEST_KEY + " values",
-                        "Use shorter keys, or strings");
+            if (next.size() > StateKeys.MAX_PARTS - parts) {
+                throw Refused.because("TORCH-KEY", "a dict key is a tuple of more than " + StateKeys.MAX_PARTS
+                        + " parts", "Use shorter keys, or strings");
             }
+            parts += next.size();
             for (Object element : next) {
                 if (element instanceof Tuple inner) {
                     open.push(inner);
@@ -140,6 +146,7 @@ final class Containers {
                 }
             }
         }
+        return parts;
     }
 
     private static void checkHashable(@Nullable Object key) {
@@ -149,7 +156,7 @@ final class Containers {
     }
 
     /// Hashes can be forged. Keys of equal ones are searched one by one, unless all are of one class that compares.
-    private void countHash(Object container, Set<?> keys, @Nullable Object key) {
+    private void countHash(Object container, Set<?> keys, @Nullable Object key, int parts) {
         Map<Integer, Integer> equal = hashes.get(container);
         if (equal == null) {
             if (compares(key) && (keys.isEmpty() || isOfSameClass(keys.iterator().next(), key))) {
@@ -161,7 +168,7 @@ final class Containers {
             }
             hashes.put(container, equal);
         }
-        work(equal.merge(Objects.hashCode(key), 1, Integer::sum));
+        work((long) parts * equal.merge(Objects.hashCode(key), 1, Integer::sum));
     }
 
     private static boolean compares(@Nullable Object key) {

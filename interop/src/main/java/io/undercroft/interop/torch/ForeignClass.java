@@ -3,12 +3,16 @@ package io.undercroft.interop.torch;
 /// The name of a tensor subclass: a label that is carried into [io.undercroft.serializer.state.Typed] and refused
 /// everywhere else. No class is ever looked up by it.
 ///
-/// @param name module and class
+/// @param name module, dot and class; for a class in a class `module:Outer.Inner`, as the dots would not say where the
+///   module ends
 record ForeignClass(String name) {
+    /// Stands before the name of a class in a class.
+    static final char NESTED = ':';
+
     private static final int LONGEST = 256;
 
     static ForeignClass of(String module, String name) {
-        String full = module + "." + name;
+        String full = module + (name.indexOf('.') < 0 ? '.' : NESTED) + name;
         if (!isName(full)) {
             throw Refused.global(full);
         }
@@ -17,8 +21,19 @@ record ForeignClass(String name) {
 
     /// {@return whether a text may be the full name of a class}
     static boolean isName(String full) {
-        return full.length() <= LONGEST && full.indexOf('.') > 0 && !full.endsWith(".")
-                && full.codePoints().allMatch(ForeignClass::isPlain);
+        int nested = full.indexOf(NESTED);
+        return full.length() <= LONGEST && hasDot(full.substring(nested + 1))
+                && (nested < 0 || isPath(full.substring(0, nested)));
+    }
+
+    private static boolean hasDot(String text) {
+        return text.indexOf('.') >= 0 && isPath(text);
+    }
+
+    /// {@return whether these are words with dots between them}
+    private static boolean isPath(String text) {
+        return !text.isEmpty() && !text.startsWith(".") && !text.endsWith(".")
+                && text.codePoints().allMatch(ForeignClass::isPlain);
     }
 
     private static boolean isPlain(int c) {

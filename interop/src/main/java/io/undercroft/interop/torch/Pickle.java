@@ -19,6 +19,7 @@ record Pickle(MemorySegment bytes, List<Storage> storages) {
     static Pickle of(@Nullable Object state) {
         StorageKeys keys = new StorageKeys(Set.of());
         byte[] bytes = Pickler.pickle(state, keys);
+        StateCheck.checkReadable(state);
         if (!keys.mixed().isEmpty()) {
             keys = new StorageKeys(keys.mixed());
             bytes = Pickler.pickle(state, keys);

@@ -16,13 +16,24 @@ final class PickleOutput {
     /// What one byte can say of the length of an integer.
     private static final int LONGEST_INTEGER = 255;
 
+    /// From this one on, names with dots are looked up step by step.
+    private static final int PROTOCOL_OF_NESTED_NAMES = 4;
+
+    private final long limit;
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private final CharsetEncoder utf8 = StandardCharsets.UTF_8.newEncoder();
 
     /// A pickle that is still empty.
-    PickleOutput() {
-        op(Opcode.PROTO);
-        bytes.write(PROTOCOL);
+    ///
+    /// @param limit the most bytes that it may have
+    PickleOutput(long limit) {
+        this.limit = limit;
+        protocol(PROTOCOL);
+    }
+
+    /// {@return how many bytes it has by now}
+    int size() {
+        return bytes.size();
     }
 
     /// {@return the finished pickle}
@@ -33,7 +44,12 @@ final class PickleOutput {
 
     /// Writes an opcode that has no argument.
     void op(Opcode opcode) {
-        bytes.write(opcode.code());
+        u8(opcode.code());
+    }
+
+    private void protocol(int version) {
+        op(Opcode.PROTO);
+        u8(version);
     }
 
     /// Refers to a value that was put into the memo.
@@ -49,7 +65,7 @@ final class PickleOutput {
     private void slot(Opcode narrow, Opcode wide, int slot) {
         if (slot <= 0xFF) {
             op(narrow);
-            bytes.write(slot);
+            u8(slot);
         } else {
             op(wide);
             i32(slot);
@@ -63,7 +79,7 @@ final class PickleOutput {
     void integer(long value) {
         if (value >= 0 && value <= 0xFF) {
             op(Opcode.BININT1);
-            bytes.write((int) value);
+            u8((int) value);
         } else if (value >= 0 && value <= 0xFFFF) {
             op(Opcode.BININT2);
             raw(little(Short.BYTES).putShort((short) value).flip());
@@ -91,9 +107,9 @@ final class PickleOutput {
                     "an integer of " + digits.length + " bytes; PyTorch reads up to " + LONGEST_INTEGER);
         }
         op(Opcode.LONG1);
-        bytes.write(digits.length);
+        u8(digits.length);
         for (int i = digits.length - 1; i >= 0; i--) {
-            bytes.write(digits[i]);
+            u8(digits[i]);
         }
     }
 
@@ -103,27 +119,36 @@ final class PickleOutput {
     }
 
     void text(String value) {
+        // No fewer bytes than characters: asked before there are twice as many of them.
+        requireRoom(value.length());
         ByteBuffer encoded = encoded(value);
         op(Opcode.BINUNICODE);
         i32(encoded.remaining());
-        requireRoom(encoded.remaining());
         raw(encoded);
     }
 
     /// Names a class, a function or a constant.
     ///
-    /// @param name its module, a dot and its name there, in Python 3
+    /// @param name its module, a dot and its name there, in Python 3; or what [ForeignClass] says of a class in a class
     void global(String name) {
-        int dot = name.lastIndexOf('.');
-        String module = name.substring(0, dot);
+        int nested = name.indexOf(ForeignClass.NESTED);
+        int end = nested < 0 ? name.lastIndexOf('.') : nested;
+        String module = name.substring(0, end);
+        // Protocol 2 takes the dots of a class in a class for a part of its name, and does not find it.
+        if (nested >= 0) {
+            protocol(PROTOCOL_OF_NESTED_NAMES);
+        }
         op(Opcode.GLOBAL);
         line(module.equals("builtins") ? "__builtin__" : module);
-        line(name.substring(dot + 1));
+        line(name.substring(end + 1));
+        if (nested >= 0) {
+            protocol(PROTOCOL);
+        }
     }
 
     private void line(String text) {
         raw(encoded(text));
-        bytes.write('\n');
+        u8('\n');
     }
 
     private ByteBuffer encoded(String text) {
@@ -142,15 +167,21 @@ final class PickleOutput {
         return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
     }
 
+    private void u8(int value) {
+        requireRoom(1);
+        bytes.write(value);
+    }
+
     private void raw(ByteBuffer from) {
+        requireRoom(from.remaining());
         byte[] copy = new byte[from.remaining()];
         from.get(copy);
         bytes.writeBytes(copy);
     }
 
     private void requireRoom(int length) {
-        if (length > TorchZipFormat.LARGEST_PICKLE - bytes.size()) {
-            throw new IllegalArgumentException("all that is no tensor takes more than " + TorchZipFormat.LARGEST_PICKLE
+        if (length > limit - bytes.size()) {
+            throw new IllegalArgumentException("all that is no tensor takes more than " + limit
                     + " bytes; keep large data in tensors");
         }
     }

@@ -38,7 +38,7 @@ final class Pickler {
     /// The only function that stands for a value, and only where a `defaultdict` makes its values with it.
     private static final Symbol SET_FACTORY = new Symbol(Globals.SET);
 
-    private final PickleOutput out = new PickleOutput();
+    private final PickleOutput out = new PickleOutput(TorchZipFormat.LARGEST_PICKLE);
     private final TensorPickler tensors;
     private final IdentityHashMap<Object, Integer> objects = new IdentityHashMap<>();
     private final Map<String, Integer> texts = new HashMap<>();
@@ -208,18 +208,11 @@ final class Pickler {
 
     // ---- containers ----
 
-    /// A tuple exists only after its elements. If one of them holds the tuple, it has made it already.
     private void tuple(Tuple tuple) {
         openTuple(tuple.size());
         each(tuple, 0);
         closeTuple(tuple.size());
-        Integer made = objects.get(tuple);
-        if (made == null) {
-            remember(tuple);
-        } else {
-            out.op(Opcode.POP);
-            out.get(made);
-        }
+        remember(tuple);
     }
 
     /// A tuple that nothing else refers to.
@@ -381,8 +374,16 @@ final class Pickler {
         globals.put(name, putNext());
     }
 
+    /// A tuple, or what is made by a call, exists only after its parts. If one of them holds it, through a list or a dict, it
+    /// was made and remembered there, and what has been made now is a second one.
     private void remember(Object value) {
-        objects.put(value, putNext());
+        Integer made = objects.get(value);
+        if (made == null) {
+            objects.put(value, putNext());
+        } else {
+            out.op(Opcode.POP);
+            out.get(made);
+        }
     }
 
     private int putNext() {

@@ -8,7 +8,6 @@ import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.ref.Reference;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -70,7 +69,7 @@ final class TorchArchive implements Draft {
         add(folder, "byteorder", ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? "little" : "big");
         for (int i = 0; i < pickle.storages().size(); i++) {
             Storage storage = pickle.storages().get(i);
-            add(folder, "data/" + i, storage.nbytes(), _ -> storage.cpu());
+            add(folder, "data/" + i, storage.nbytes(), _ -> storage);
         }
         add(folder, "version", "3\n");
         add(folder, ".data/serialization_id", 2 * ID_DIGITS, TorchArchive::serializationId);
@@ -230,24 +229,29 @@ final class TorchArchive implements Draft {
     }
 
     private static int copy(Storage content, long size, Output output, MemorySegment chunk) throws IOException {
-        MemorySegment bytes = content.segment();
-        if (bytes.byteSize() != size) {
+        if (content.nbytes() != size) {
             throw new IllegalStateException(content.describe() + " had " + size
                     + " bytes, and was resized while it was being saved; save it before or after");
         }
         CRC32 crc = new CRC32();
-        try {
-            for (long at = 0; at < size; at += CHUNK) {
-                long length = Math.min(CHUNK, size - at);
-                // Summed from the copy: native code would not survive it if a mapped file was cut meanwhile.
-                MemorySegment piece = chunk.asSlice(0, length).copyFrom(bytes.asSlice(at, length));
-                crc.update(piece.asByteBuffer());
-                output.write(piece);
-            }
-        } finally {
-            Reference.reachabilityFence(content);
+        for (long at = 0; at < size; at += CHUNK) {
+            // Summed from the copy: native code would not survive it if a mapped file was cut meanwhile.
+            MemorySegment piece = chunk.asSlice(0, Math.min(CHUNK, size - at));
+            fetch(content, at, piece);
+            crc.update(piece.asByteBuffer());
+            output.write(piece);
         }
         return (int) crc.getValue();
+    }
+
+    /// Copies a part of a storage to the host. One on another device is never there as a whole.
+    private static void fetch(Storage from, long at, MemorySegment into) {
+        Storage part = from.slice(at, into.byteSize());
+        try {
+            Storage.wrap(into).copyFrom(part);
+        } finally {
+            part.release();
+        }
     }
 
     private static void writeDirectory(List<Entry> entries, Output output) throws IOException {

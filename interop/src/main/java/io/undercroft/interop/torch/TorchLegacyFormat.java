@@ -6,6 +6,9 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.stream.Stream;
 
 /// What `torch.save` wrote before PyTorch 1.6, and still writes when told so: a stream of pickles, and the storages behind
 /// them, which nothing aligns. Those that happen to be aligned for their elements are mapped; the others are copied when they
@@ -15,11 +18,11 @@ import java.io.IOException;
 /// [OpenOptions#setting] `torch-legacy.save` another one, counted from 1.
 public final class TorchLegacyFormat implements CheckpointFormat {
     private static final String SAVE = "torch-legacy.save";
-    /// Protocol 2, the ten-byte integer 0x1950a86a20f9469cfc6c, STOP.
-    private static final byte[] MAGIC = {
-            (byte) 0x80, 2, (byte) 0x8a, 10, 0x6c, (byte) 0xfc, (byte) 0x9c, 0x46, (byte) 0xf9, 0x20, 0x6a, (byte) 0xa8,
-            0x50, 0x19, '.'
-    };
+    /// The ten-byte integer 0x1950a86a20f9469cfc6c and STOP, as hexadecimal digits.
+    private static final String MAGIC = "8a0a6cfc9c46f9206aa850192e";
+    /// How that starts in each pickle protocol: since 4 it has a frame of 13 bytes.
+    private static final List<byte[]> STARTS = Stream.of("8002", "8003", "8004950d00000000000000", "8005950d00000000000000")
+            .map(start -> HexFormat.of().parseHex(start + MAGIC)).toList();
 
     /// For the service loader.
     public TorchLegacyFormat() {}
@@ -31,7 +34,12 @@ public final class TorchLegacyFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        return file.startsWith(MAGIC);
+        for (byte[] start : STARTS) {
+            if (file.startsWith(start)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// Opens the first save of the file, or that which the setting names.

@@ -1,10 +1,15 @@
 package io.undercroft.interop.torch;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -17,6 +22,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,6 +36,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -172,6 +180,120 @@ class TorchExportTest {
             SameState.check(list, c.state());
             assertThat(((List<?>) c.state()).get(5)).isSameAs(c.state());
         });
+    }
+
+    /// As Python has it: what is made by a call holds itself only by way of a list or a dict.
+    @Test
+    void whatIsMadeByACallMayHoldItselfToo() throws IOException {
+        List<Object> all = new ArrayList<>();
+        for (String type : List.of("torch.nn.parameter.Parameter", "torch.Tensor", "my.models.Quaternion")) {
+            Typed typed = new Typed(type, Tensor.of(1f, 2f));
+            typed.attributes().put("all", all);
+            all.add(typed);
+        }
+        TypedMap counter = new TypedMap("collections.Counter");
+        counter.put("all", all);
+        TypedMap defaults = new TypedMap("collections.defaultdict");
+        defaults.attributes().put("default_factory", null);
+        defaults.put("all", all);
+        TypedMap sparse = new TypedMap("torch.sparse_coo");
+        sparse.put("indices", Tensor.of(new long[]{0, 1}).view(1, 2));
+        sparse.put("values", Tensor.of(1f, 2f));
+        sparse.put("size", Shape.of(2));
+        sparse.put("is_coalesced", true);
+        sparse.attributes().put("all", all);
+        all.addAll(List.of(counter, defaults, sparse));
+        for (Object first : all) {
+            assertComesBack(first);
+        }
+    }
+
+    @Test
+    void keysOfAsManyPartsAsAKeyMayHaveComeBack() throws IOException {
+        Map<Object, Object> map = new LinkedHashMap<>();
+        Tuple wide = new Tuple(LongStream.range(0, StateKeys.MAX_PARTS - 1).boxed().toList());
+        Tuple deep = Tuple.of();
+        for (int i = 1; i < 100; i++) {
+            deep = Tuple.of(deep);
+        }
+        map.put(wide, 1L);
+        map.put(deep, 2L);
+        map.put(Tuple.of(1L, wide.subList(0, 10).get(0), deep), 3L);
+        assertComesBack(map);
+        assertRefused(Map.of(new Tuple(Collections.nCopies(StateKeys.MAX_PARTS, 1L)), 1L), "at most 1024");
+    }
+
+    /// Thousands of groups may well share a list of thousands; but whoever walked a list that doubles would never end.
+    @Test
+    void whatIsSharedOftenComesBackUnlessItDoubles() throws IOException {
+        List<Object> shared = new ArrayList<>();
+        for (long i = 0; i < 3000; i++) {
+            shared.add(i);
+        }
+        List<Object> groups = new ArrayList<>();
+        for (int i = 0; i < 5000; i++) {
+            groups.add(Map.of("params", shared));
+        }
+        assertComesBack(groups);
+        Object doubling = List.of();
+        for (int i = 0; i < 30; i++) {
+            doubling = Tuple.of(doubling, doubling);
+        }
+        assertRefused(Map.of("a", doubling), "cannot save the state for PyTorch: containers hold each other so often");
+    }
+
+    @Test
+    void aClassInAClassIsNamedSoThatPythonFindsIt() throws IOException {
+        Typed nested = new Typed("my.models:Outer.Inner", Tensor.of(1f));
+        assertComesBack(List.of(nested, new Typed("my.models:Outer.Inner", Tensor.of(2f)),
+                new Typed("my.models.Outer", Tensor.of(2f))));
+        String pickle = new String(Pickle.of(nested).bytes().toArray(ValueLayout.JAVA_BYTE), ISO_8859_1);
+        assertThat(pickle).contains("\u0080\u0004cmy.models\nOuter.Inner\n\u0080\u0002");
+        for (String label : List.of("my.models:Inner", ":A.B", "my.models:", "my:models:A.B", "my.models:A..", "Inner",
+                ".A", "my.models:.A")) {
+            assertRefused(new Typed(label, Tensor.of(1f)), label);
+        }
+    }
+
+    @Test
+    void theLimitOfAPickleHoldsForAllThatIsWritten() {
+        List<Consumer<PickleOutput>> writers = List.of(out -> out.op(Opcode.NONE), out -> out.put(300),
+                out -> out.get(7), out -> out.integer(5), out -> out.integer(500), out -> out.integer(Long.MAX_VALUE),
+                out -> out.real(1.5), out -> out.text("é"), out -> out.global("torch.Size"));
+        for (Consumer<PickleOutput> writer : writers) {
+            PickleOutput out = new PickleOutput(100);
+            assertThatIllegalArgumentException().isThrownBy(() -> {
+                for (int i = 0; i < 100; i++) {
+                    writer.accept(out);
+                }
+            }).withMessageContaining("more than 100 bytes");
+            assertThat(out.size()).isLessThanOrEqualTo(100);
+        }
+        PickleOutput full = new PickleOutput(100);
+        for (int i = 0; i < 97; i++) {
+            full.op(Opcode.NONE);
+        }
+        assertThat(full.stop()).hasSize(100);
+        assertThatIllegalArgumentException().isThrownBy(full::stop);
+        // Half of a surrogate pair: that it is refused for its length shows that it was not encoded.
+        assertThatIllegalArgumentException().isThrownBy(() -> new PickleOutput(100).text("\ud800".repeat(100)))
+                .withMessageContaining("more than 100 bytes");
+    }
+
+    /// However large they are, only a piece of them is on the host.
+    @Test
+    void storagesOfADeviceArePassedThroughTheHostInPieces() throws IOException {
+        Tensor here = Tensor.arange(DType.INT32, 1_000_000);
+        Tensor there = here.to(PretendDevice.DEVICE);
+        Path path = folder.resolve("device.pt");
+        PretendDevice.LARGEST_COPY.set(0);
+        Checkpoint.export(path, Map.of("w", there));
+        assertThat(PretendDevice.LARGEST_COPY).hasValue(1 << 20);
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(path))
+                .withMessageContaining("saved from 'xpu:0'");
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().devices(_ -> Device.CPU))) {
+            assertThat(c.tensor("w").contentEquals(here)).isTrue();
+        }
     }
 
     @Test

@@ -83,14 +83,17 @@ class TorchManifestTest {
         });
     }
 
-    static List<Integer> protocols() {
-        return List.of(3, 4, 5);
+    static List<String> protocols() {
+        return Stream.of(3, 4, 5)
+                .flatMap(protocol -> Stream.of("zip_pickle_protocol" + protocol, "pickle_protocol" + protocol + ".legacy"))
+                .toList();
     }
 
     @ParameterizedTest
     @MethodSource("protocols")
-    void newerPickleProtocolsAreRead(int protocol) throws IOException {
-        Fixtures.open(Fixtures.PYTORCH.resolve("zip_pickle_protocol" + protocol + ".pt"), contents -> {
+    void newerPickleProtocolsAreRead(String name) throws IOException {
+        assertThat(Fixtures.matches(Fixtures.PYTORCH.resolve(name + ".pt"))).isTrue();
+        Fixtures.open(Fixtures.PYTORCH.resolve(name + ".pt"), contents -> {
             Map<?, ?> state = (Map<?, ?>) contents.state();
             assertThat(((Tensor) state.get("a")).shape()).isEqualTo(Shape.of(3));
             assertThat((byte[]) state.get("b")).containsExactly('x');
@@ -172,7 +175,7 @@ class TorchManifestTest {
     void everyFixtureIsCovered() {
         List<String> covered = new ArrayList<>(described());
         containerVariants().forEach(variant -> covered.add("zip_" + variant));
-        protocols().forEach(protocol -> covered.add("zip_pickle_protocol" + protocol));
+        covered.addAll(protocols());
         covered.addAll(oldTensors());
         covered.addAll(List.of("zip_skip_data", "view_metadata.legacy", "python2_shortbinstring.legacy",
                 "tar_format.tar"));

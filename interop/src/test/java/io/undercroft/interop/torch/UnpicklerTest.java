@@ -364,6 +364,22 @@ class UnpicklerTest {
             assertThat((Map<?, ?>) load(pickle.ops("u").stop())).hasSize(90_000);
         }
 
+        /// A tuple that is made once and used often is hashed each time, and compared to the end with those of its hash.
+        @Test
+        void longKeysThatAreUsedAgainAndAgainAreRefused() {
+            PickleBuilder once = pickle().ops("](");
+            once.ops("(").ops("N".repeat(1000)).ops("t").put(0).ops("}").put(1).ops("0".repeat(2)).ops("(");
+            for (int i = 0; i < 60_000; i++) {
+                once.get(1).get(0).ops("Ns0");
+            }
+            assertThat(refusal(once.stop()).what()).contains("slow");
+            PickleBuilder equal = pickle().ops("](").ops("N".repeat(1000)).ops("t").put(0).ops("0}");
+            for (int i = 0; i < 300; i++) {
+                equal.get(0).integer(i).integer(31 * (300 - i)).bytes(0x87).ops("Ns");
+            }
+            assertThat(refusal(equal.stop()).what()).contains("slow");
+        }
+
         @Test
         void randomDamageGivesAValueOrAFormatException() {
             byte[] good = pickle().ops("}(").text("w").tensor("0", 4).put(1).text("v").get(1)
