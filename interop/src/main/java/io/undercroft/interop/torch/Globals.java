@@ -131,11 +131,13 @@ final class Globals {
         function(table, Rebuild.TENSOR, arguments -> blank(arguments, null));
         for (String name : TENSOR_CLASSES) {
             function(table, "torch." + name + "Tensor", arguments -> blank(arguments, DType.of(name)));
+            function(table, "torch.cuda." + name + "Tensor", arguments -> blank(arguments, DType.of(name)));
         }
         function(table, "torch._utils._rebuild_tensor", arguments -> Rebuild.tensor(sized(arguments, 4)));
         function(table, Rebuild.TENSOR_V2, Rebuild::tensorV2);
         function(table, Rebuild.TENSOR_V3, Rebuild::tensorV3);
         function(table, Rebuild.META, Rebuild::meta);
+        function(table, "torch._utils._rebuild_device_tensor_from_cpu_tensor", Rebuild::fromCpu);
         function(table, Rebuild.QUANTIZED, Rebuild::quantized);
         function(table, Rebuild.SPARSE, Rebuild::sparse);
         function(table, Rebuild.NESTED, Rebuild::nested);

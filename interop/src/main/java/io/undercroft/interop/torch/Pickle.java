@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.storage.Storage;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -19,11 +20,23 @@ record Pickle(MemorySegment bytes, List<Storage> storages) {
     static Pickle of(@Nullable Object state) {
         StorageKeys keys = new StorageKeys(Set.of());
         byte[] bytes = Pickler.pickle(state, keys);
-        StateCheck.checkReadable(state);
         if (!keys.mixed().isEmpty()) {
             keys = new StorageKeys(keys.mixed());
             bytes = Pickler.pickle(state, keys);
         }
-        return new Pickle(MemorySegment.ofArray(bytes), keys.inOrder());
+        Pickle pickle = new Pickle(MemorySegment.ofArray(bytes), keys.inOrder());
+        pickle.checkReadable();
+        return pickle;
+    }
+
+    /// What would be refused when it is read is not written.
+    private void checkReadable() {
+        try {
+            Object state = new Unpickler(new PickleInput(bytes), StorageTable.ofSizes()::find)
+                    .run(FormatException.NO_OFFSET);
+            StateCheck.check(state, _ -> {});
+        } catch (FormatException e) {
+            throw new IllegalArgumentException("cannot save the state for PyTorch: " + e.what(), e);
+        }
     }
 }

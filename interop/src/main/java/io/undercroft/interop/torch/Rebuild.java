@@ -76,6 +76,17 @@ final class Rebuild {
         return withGrad(checked(storage, dtype, 0, shape, stride), arguments.flag(3));
     }
 
+    /// `(tensor, dtype, device, requires_grad)`: a tensor of a device that has no storages, for instance a TPU, is pickled as
+    /// its copy on the CPU, and stays there.
+    static Tensor fromCpu(Arguments arguments) {
+        arguments.requireSize(4, 4);
+        Tensor tensor = arguments.tensor(0);
+        if (!tensor.dtype().equals(arguments.dtype(1))) {
+            throw arguments.wrong(1, tensor.dtype().name());
+        }
+        return withGrad(tensor, arguments.flag(3));
+    }
+
     /// `(storage, offset, size, stride, (scheme, …), requires_grad, hooks)`
     static Typed quantized(Arguments arguments) {
         arguments.requireSize(7, 7);
@@ -150,6 +161,17 @@ final class Rebuild {
     static Typed parameterClass(Arguments arguments) {
         arguments.requireSize(1, 2);
         return parameterOf(arguments, arguments.size() == 1 || arguments.flag(1));
+    }
+
+    /// Sets the state of a parameter, as PyTorch before 0.4 pickled it: `(requires_grad, volatile, hooks)`.
+    ///
+    /// @param parameter a plain one
+    static void setState(Typed parameter, Arguments state) {
+        state.requireSize(3, 3);
+        if (!(parameter.value() instanceof Tensor tensor && parameter.type().equals(PARAMETER))) {
+            throw Refused.malformed("no state can be set on " + Arguments.describe(parameter));
+        }
+        parameter.value(withGrad(tensor, state.flag(0)));
     }
 
     /// `(function, class, arguments, attributes)`: a tensor with attributes, or of a subclass.

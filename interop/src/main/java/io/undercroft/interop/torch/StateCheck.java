@@ -16,8 +16,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// Looks over what a pickle has built before anyone else sees it, without recursion; and over what is to be pickled, as it is to be
-/// read again.
+/// Looks over what a pickle has built before anyone else sees it, without recursion.
 ///
 /// - Containers nest no deeper than a `.croft` file could hold.
 /// - Written out without sharing, the state is not absurdly larger than it is with it: sixty tuples, each holding the
@@ -62,18 +61,6 @@ final class StateCheck {
             new StateCheck(tensors).walk(state);
         } catch (Refused refused) {
             throw refused.at(" in what the pickle builds", FormatException.NO_OFFSET);
-        }
-    }
-
-    /// Checks a state before it is pickled.
-    ///
-    /// @param state the root of the tree
-    /// @throws IllegalArgumentException if it would be refused when it is read
-    static void checkReadable(@Nullable Object state) {
-        try {
-            new StateCheck(_ -> {}).walk(state);
-        } catch (Refused refused) {
-            throw new IllegalArgumentException("cannot save the state for PyTorch: " + refused.getMessage(), refused);
         }
     }
 

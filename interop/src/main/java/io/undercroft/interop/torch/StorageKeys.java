@@ -8,16 +8,18 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /// The storages of a pickle that is being written: the number of each, in the order in which the pickle names them, and
 /// the class that it is named with.
 ///
 /// PyTorch gives a storage the class that it is first named with, so all who name it have to agree. Most storages hold
 /// elements of one type, and have its class. One that tensors of several types stand on can only be named as bytes; that is
-/// known after the whole pickle was written, which is then written again.
+/// known after the whole pickle was written, which is then written again. A storage without bytes gets a number for each class:
+/// whether they are one nobody can see.
 final class StorageKeys {
     private final Set<Storage> untyped;
-    private final Map<Storage, Integer> keys = new LinkedHashMap<>();
+    private final Map<Numbered, Integer> keys = new LinkedHashMap<>();
     private final Map<Storage, StorageClass> classes = new HashMap<>();
     private final Set<Storage> mixed = new HashSet<>();
 
@@ -25,6 +27,11 @@ final class StorageKeys {
     StorageKeys(Set<Storage> untyped) {
         this.untyped = untyped;
     }
+
+    /// What has a number.
+    ///
+    /// @param type null if the storage has bytes
+    private record Numbered(Storage storage, @Nullable StorageClass type) {}
 
     /// {@return the class to name a storage with for elements of a type; that of bytes if it is not to be had}
     StorageClass classOf(Storage storage, DType dtype) {
@@ -40,11 +47,18 @@ final class StorageKeys {
     /// @param storage the storage, by identity
     /// @param type what it is named with here
     int keyOf(Storage storage, StorageClass type) {
+        if (storage.nbytes() == 0) {
+            return number(new Numbered(storage, type));
+        }
         StorageClass first = classes.putIfAbsent(storage, type);
         if (first != null && !first.equals(type)) {
             mixed.add(storage);
         }
-        return keys.computeIfAbsent(storage, _ -> keys.size());
+        return number(new Numbered(storage, null));
+    }
+
+    private int number(Numbered named) {
+        return keys.computeIfAbsent(named, _ -> keys.size());
     }
 
     /// {@return the storages that were named with several classes}
@@ -54,6 +68,6 @@ final class StorageKeys {
 
     /// {@return all storages in the order of their numbers}
     List<Storage> inOrder() {
-        return List.copyOf(keys.keySet());
+        return keys.keySet().stream().map(Numbered::storage).toList();
     }
 }

@@ -96,7 +96,8 @@ final class StorageTable {
         }
 
         void use(@Nullable DType other) {
-            if (dtype != null && other != null && !dtype.equals(other)) {
+            // PyTorch does not mind where there are no bytes.
+            if (nbytes > 0 && dtype != null && other != null && !dtype.equals(other)) {
                 throw refused("has elements of both " + dtype.name() + " and " + other.name());
             }
             dtype = dtype == null ? other : dtype;

@@ -4,6 +4,7 @@ import io.undercroft.interop.torch.Pickler.Call;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
@@ -74,7 +75,7 @@ final class TensorPickler {
 
     /// {@return what makes a tensor}
     Call call(Tensor tensor) {
-        return call(tensor, tensor.is(Tensor.Flag.REQUIRES_GRAD));
+        return call(tensor, requiresGrad(tensor));
     }
 
     private Call call(Tensor tensor, boolean requiresGrad) {
@@ -223,7 +224,20 @@ final class TensorPickler {
         while (inner instanceof Typed typed) {
             inner = typed.value();
         }
-        return inner instanceof Tensor tensor && tensor.is(Tensor.Flag.REQUIRES_GRAD);
+        return inner instanceof Tensor tensor && requiresGrad(tensor);
+    }
+
+    private static boolean requiresGrad(Tensor tensor) {
+        DType dtype = tensor.dtype();
+        boolean wanted = tensor.is(Tensor.Flag.REQUIRES_GRAD);
+        boolean possible = dtype.kind() == DType.Kind.FLOATING || dtype.kind() == DType.Kind.COMPLEX
+                || dtype.equals(DType.FLOAT4_E2M1FN_X2);
+        if (wanted && !possible) {
+            throw new IllegalArgumentException(
+                    "a tensor of " + dtype.name() + " that requires a gradient, which PyTorch"
+                            + " does not have; take the flag away");
+        }
+        return wanted;
     }
 
     /// `(storage, offset, size, stride, (scheme, …), requires_grad, hooks)`
@@ -237,7 +251,7 @@ final class TensorPickler {
         pickler.symbol(new Symbol(typed.type()));
         values(typed.type(), typed.attributes(), parameters);
         out.op(Opcode.TUPLE);
-        out.truth(tensor.is(Tensor.Flag.REQUIRES_GRAD));
+        out.truth(requiresGrad(tensor));
         hooks();
         out.op(Opcode.TUPLE);
     }

@@ -21,7 +21,8 @@ public final class TorchLegacyFormat implements CheckpointFormat {
     /// The ten-byte integer 0x1950a86a20f9469cfc6c and STOP, as hexadecimal digits.
     private static final String MAGIC = "8a0a6cfc9c46f9206aa850192e";
     /// How that starts in each pickle protocol: since 4 it has a frame of 13 bytes.
-    private static final List<byte[]> STARTS = Stream.of("8002", "8003", "8004950d00000000000000", "8005950d00000000000000")
+    private static final List<byte[]> STARTS = Stream
+            .of("8002", "8003", "8004950d00000000000000", "8005950d00000000000000")
             .map(start -> HexFormat.of().parseHex(start + MAGIC)).toList();
 
     /// For the service loader.

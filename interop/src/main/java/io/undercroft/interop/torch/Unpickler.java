@@ -265,6 +265,8 @@ final class Unpickler {
                 blank.memoSlots().forEach(slot -> memo[slot] = tensor);
             }
             case TypedMap map -> containers.setAttributes(map.attributes(), state);
+            case Typed typed when state instanceof Tuple values ->
+                Rebuild.setState(typed, new Arguments(typed.type() + ".__setstate__", values, containers));
             case null, default -> throw Refused.malformed("no state can be set on " + Arguments.describe(peek()));
         }
     }

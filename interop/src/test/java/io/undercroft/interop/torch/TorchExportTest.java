@@ -341,6 +341,20 @@ class TorchExportTest {
                 List.of(TypedStorage.of(DType.FLOAT64, 1, 2), Storage.copyOf(new byte[]{9}), Storage.allocate(0)));
     }
 
+    /// PyTorch takes them for one, and then, with `mmap`, all of them for elements of the first type.
+    @Test
+    void aStorageWithoutBytesMayBeOfSeveralTypes() throws IOException {
+        Storage none = Storage.allocate(0);
+        List<Object> state = List.of(new TypedStorage(none, DType.BOOL),
+                Tensor.of(none, DType.INT64, 0, Shape.of(0), 1),
+                Tensor.of(none, DType.COMPLEX64, 0, Shape.of(3, 0), 1, 1), none);
+        written(state, c -> {
+            for (int i = 0; i < state.size(); i++) {
+                SameState.check(state.get(i), ((List<?>) c.state()).get(i));
+            }
+        });
+    }
+
     @Test
     void parametersAndTensorsWithAttributesComeBack() throws IOException {
         Tensor base = Tensor.of(1f, 2f);
@@ -378,9 +392,25 @@ class TorchExportTest {
         TypedMap sparse = new TypedMap("torch.sparse_coo");
         sparse.put("indices", Tensor.of(1L));
         assertRefused(sparse, "is_coalesced");
+        assertRefused(Map.of("a", Tensor.of(1, 2).withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD))), "state/a");
         Storage freed = Storage.copyOf(new byte[]{1});
         freed.release();
         assertRefused(Map.of("w", freed), "state/w");
+    }
+
+    /// The parts of a node are checked by the reader, and nowhere else.
+    @Test
+    void aNodeThatWouldNotBeReadAgainIsNotWritten() {
+        Typed quantized = new Typed("torch.per_tensor_affine",
+                Tensor.of(Storage.copyOf(new byte[]{1, 2}), DType.QINT8, 0, Shape.of(2), 1));
+        quantized.attributes().put("scale", "large");
+        quantized.attributes().put("zero_point", 3L);
+        assertRefused(List.of(quantized), "cannot save the state for PyTorch: argument 2 of a quantizer");
+        TypedMap sparse = new TypedMap("torch.sparse_csr");
+        for (String part : List.of("crow_indices", "col_indices", "values", "size")) {
+            sparse.put(part, 1L);
+        }
+        assertRefused(sparse, "argument 1 of torch.sparse_csr");
     }
 
     @Test

@@ -10,8 +10,10 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -70,6 +72,23 @@ class TorchLegacyFormatTest {
         byte[] state = storage(pickle()).ops("NtQ").stop();
         Path path = Files.write(folder.resolve("made.legacy.pt"), stream(state, keys("0"), 4));
         Fixtures.open(path, contents -> assertThat(contents.storages().getFirst().nbytes()).isEqualTo(16));
+    }
+
+    /// PyTorch saves such tensors, as no bytes are taken for something else.
+    @Test
+    void aStorageWithoutBytesMayBeNamedWithTwoTypes() throws IOException {
+        PickleBuilder state = pickle().ops("(");
+        for (String type : List.of("IntStorage", "FloatStorage", "UntypedStorage")) {
+            state.ops("(").text("storage").global(type.startsWith("U") ? "torch.storage" : "torch", type).text("0")
+                    .text("cpu").integer(0).ops("NtQ");
+        }
+        Path path = Files.write(folder.resolve("made.legacy.pt"), stream(state.ops("t").stop(), keys("0"), 0));
+        Fixtures.open(path, contents -> {
+            List<?> storages = (List<?>) contents.state();
+            assertThat(((TypedStorage) storages.get(0)).dtype()).isEqualTo(DType.INT32);
+            assertThat(((TypedStorage) storages.get(1)).dtype()).isEqualTo(DType.FLOAT32);
+            assertThat(((TypedStorage) storages.get(1)).untyped()).isSameAs(storages.get(2));
+        });
     }
 
     @Test

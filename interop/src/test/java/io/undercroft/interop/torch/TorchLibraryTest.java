@@ -76,6 +76,28 @@ class TorchLibraryTest {
         });
     }
 
+    /// Whatever may be in a file, in all combinations. Old streams among them become archives.
+    @TestFactory
+    Stream<DynamicTest> randomStatesOfPyTorchComeBackToIt() throws IOException, InterruptedException {
+        Path random = Files.createDirectory(folder.resolve("random"));
+        python("random", random.toString(), "100");
+        List<Path> originals;
+        try (Stream<Path> files = Files.list(random)) {
+            originals = files.toList();
+        }
+        for (Path original : originals) {
+            try (Checkpoint c = Checkpoint.open(original)) {
+                assertThat(c.verify().damages()).isEmpty();
+                Checkpoint.export(Path.of(original.toString().replaceFirst("[.]pt$", ".ours.pt")), c.state());
+            }
+        }
+        String library = library();
+        List<JsonNode> results = python("compare", random.toString()).stream().map(TorchLibraryTest::parse).toList();
+        assertThat(results).hasSameSizeAs(originals).hasSizeGreaterThan(100);
+        return results.stream().map(result -> dynamicTest(library + " loads our random state "
+                + result.get("name").asText(), () -> assertThat(result.get("outcome").asText()).startsWith("same")));
+    }
+
     @TestFactory
     Stream<DynamicTest> whatPyTorchWritesIsReadByUs() throws IOException, InterruptedException {
         Path saved = Files.createDirectory(folder.resolve("saved"));

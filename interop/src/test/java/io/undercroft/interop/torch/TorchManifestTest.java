@@ -85,7 +85,8 @@ class TorchManifestTest {
 
     static List<String> protocols() {
         return Stream.of(3, 4, 5)
-                .flatMap(protocol -> Stream.of("zip_pickle_protocol" + protocol, "pickle_protocol" + protocol + ".legacy"))
+                .flatMap(protocol -> Stream.of("zip_pickle_protocol" + protocol,
+                        "pickle_protocol" + protocol + ".legacy"))
                 .toList();
     }
 

@@ -163,6 +163,49 @@ class UnpicklerTest {
             assertThat(((Tensor) typed.value()).device()).isEqualTo(Device.META);
         }
 
+        /// As PyTorch before 0.4 had it: `Parameter(tensor)`, then its state.
+        @Test
+        void theStateOfAnOldParameterIsSet() {
+            PickleBuilder pickle = pickle().global("torch.nn.parameter", "Parameter").tensor("0", 2).bytes(0x85)
+                    .ops("R(").bytes(0x89, 0x89);
+            Typed parameter = (Typed) load(pickle.global("collections", "OrderedDict").ops(")Rtb").stop());
+            assertThat(parameter.type()).isEqualTo("torch.nn.parameter.Parameter");
+            assertThat(((Tensor) parameter.value()).is(Tensor.Flag.REQUIRES_GRAD)).isFalse();
+            assertThat(refusal(pickle().global("torch.nn.parameter", "Parameter").tensor("0", 2).bytes(0x85)
+                    .ops("R)b").stop()).what()).contains("0 arguments");
+        }
+
+        /// The location of the storage says where the tensor was; the class need not.
+        @Test
+        void anOldTensorOfAGpuIsOneOfItsStorage() {
+            byte[] pickle = pickle().global("torch.cuda", "FloatTensor").ops(")R(").storage("0", 6).integer(2)
+                    .integer(2).bytes(0x85).integer(3).bytes(0x85).ops("tb").stop();
+            Tensor tensor = (Tensor) load(pickle);
+            assertThat(tensor.storageOffset()).isEqualTo(2);
+            assertThat(tensor.stride()).containsExactly(3);
+        }
+
+        @Test
+        void aTensorOfADeviceWithoutStoragesIsItsCopyOnTheCpu() {
+            PickleBuilder pickle = pickle().global("torch._utils", "_rebuild_device_tensor_from_cpu_tensor").ops("(")
+                    .tensor("0", 4);
+            Tensor tensor = (Tensor) load(pickle.global("torch", "float32").text("xla:0").bytes(0x88).ops("tR").stop());
+            assertThat(tensor.shape()).isEqualTo(Shape.of(4));
+            assertThat(tensor.is(Tensor.Flag.REQUIRES_GRAD)).isTrue();
+            assertThat(refusal(pickle().global("torch._utils", "_rebuild_device_tensor_from_cpu_tensor").ops("(")
+                    .tensor("0", 4).global("torch", "int8").text("xla:0").bytes(0x88).ops("tR").stop()).what())
+                    .contains("argument 2");
+        }
+
+        @Test
+        void aClassInAClassKeepsModuleAndNameApart() {
+            byte[] pickle = pickle().global("torch._tensor", "_rebuild_from_type_v2").ops("(")
+                    .global("torch._utils", "_rebuild_meta_tensor_no_storage").text("my.models").text("Outer.Inner")
+                    .bytes(0x93).ops("(").global("torch", "float32").integer(2).bytes(0x85).integer(1)
+                    .bytes(0x85, 0x88).ops("t}tR").stop();
+            assertThat(((Typed) load(pickle)).type()).isEqualTo("my.models:Outer.Inner");
+        }
+
         @Test
         void aParameterTakesRequiresGradFromItself() {
             byte[] pickle = pickle().global("torch._utils", "_rebuild_parameter").ops("(").tensor("0", 2).bytes(0x88)
