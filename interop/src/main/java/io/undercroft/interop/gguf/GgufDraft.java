@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /// A file that is going to be written: its header and the tensors behind it, each from a multiple of the alignment on.
 final class GgufDraft implements Draft {
+    /// llama.cpp takes no names of so many bytes. Others do, so such names are read.
+    private static final int TOO_LONG_NAME = 64;
+
     private final byte[] header;
     private final List<Tensor> tensors;
     private final long alignment;
@@ -35,12 +38,12 @@ final class GgufDraft implements Draft {
     static GgufDraft of(SequencedMap<String, Tensor> tensors, Map<String, @Nullable Object> values) {
         long alignment = alignment(values);
         HeaderBytes header = new HeaderBytes();
-        header.u32(Header.MAGIC).u32(Header.NEWEST).u64(tensors.size()).u64(values.size());
+        header.bytes(Header.MAGIC).u32(Header.NEWEST).u64(tensors.size()).u64(values.size());
         values.forEach((key, value) -> {
             if (key.isEmpty() || key.getBytes(UTF_8).length > Header.LONGEST_KEY) {
                 throw new IllegalArgumentException("a key of metadata has 1 to " + Header.LONGEST_KEY + " bytes");
             }
-            header.string(key).value(key, value);
+            header.string(key, key).value(key, value);
         });
         long offset = 0;
         for (var tensor : tensors.entrySet()) {
@@ -67,16 +70,16 @@ final class GgufDraft implements Draft {
         TensorType type = TensorType.of(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
                 name + ": gguf has no type for elements of " + tensor.dtype()
                         + "; convert the tensor with Tensor.to"));
-        if (name.getBytes(UTF_8).length >= Header.LONGEST_NAME) {
+        if (name.getBytes(UTF_8).length >= TOO_LONG_NAME) {
             throw new IllegalArgumentException(name + ": the name of a tensor in a gguf file is shorter than "
-                    + Header.LONGEST_NAME + " bytes");
+                    + TOO_LONG_NAME + " bytes");
         }
         int rank = tensor.dim();
         if (rank > Header.MOST_DIMENSIONS || (rank == 0 && type.block() > 1)) {
             throw new IllegalArgumentException(
                     name + ": a tensor of " + rank + " dimensions has no place in a gguf file");
         }
-        header.string(name).u32(rank);
+        header.string(name, name).u32(rank);
         for (int dim = rank - 1; dim >= 0; dim--) {
             header.u64(dim == rank - 1
                     ? Math.multiplyExact(tensor.size(dim), (long) type.block())

@@ -15,9 +15,8 @@ import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,12 +42,7 @@ public final class GgufFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        if (file.size() < Integer.BYTES) {
-            return false;
-        }
-        MemorySegment start = MemorySegment.ofArray(new byte[Integer.BYTES]);
-        file.read(0, start);
-        return start.get(ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN), 0) == Header.MAGIC;
+        return file.startsWith(Header.MAGIC);
     }
 
     @Override
@@ -93,7 +87,7 @@ public final class GgufFormat implements CheckpointFormat {
                 text.put(key, plain.toString());
             }
         });
-        return text;
+        return Collections.unmodifiableMap(text);
     }
 
     @Override

@@ -20,12 +20,11 @@ import java.util.SequencedMap;
 /// @param data where the bytes of tensors start
 record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap<String, TensorInfo> tensors,
         long data) {
-    /// `GGUF`, in the order of its letters whatever the byte order of the file is.
-    static final int MAGIC = 0x46554747;
+    /// What every file begins with, whatever its byte order is.
+    static final byte[] MAGIC = {'G', 'G', 'U', 'F'};
     static final int NEWEST = 3;
     static final String ALIGNMENT = "general.alignment";
     static final long DEFAULT_ALIGNMENT = 32;
-    static final int LONGEST_NAME = 64;
     static final int LONGEST_KEY = 0xFFFF;
     static final int MOST_DIMENSIONS = 4;
 
@@ -40,11 +39,11 @@ record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap
     /// @param file the file
     /// @return the header
     static Header read(MappedFile file) throws IOException {
-        Input in = new Input(file);
-        in.order(ByteOrder.LITTLE_ENDIAN);
-        if (in.remaining() < Integer.BYTES || in.i32() != MAGIC) {
+        if (!file.startsWith(MAGIC)) {
             throw Input.damaged("GGUF-HEADER", "the file does not begin with GGUF", 0);
         }
+        Input in = new Input(file, MAGIC.length);
+        in.order(ByteOrder.LITTLE_ENDIAN);
         ByteOrder order = order(in);
         in.order(order);
         long tensorCount = in.count(LEAST_TENSOR, "tensors");
@@ -67,7 +66,7 @@ record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap
         int number = big ? Integer.reverseBytes(version) : version;
         if (number < OLDEST || number > NEWEST) {
             throw new FormatException("GGUF-VERSION", "the format has version " + Integer.toUnsignedString(number),
-                    Integer.BYTES, "Versions " + OLDEST + " and " + NEWEST + " are known; convert the model again");
+                    MAGIC.length, "Versions " + OLDEST + " and " + NEWEST + " are known; convert the model again");
         }
         return big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
     }
@@ -100,7 +99,7 @@ record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap
 
     private void readTensor(Input in, long alignment) throws IOException {
         long position = in.position();
-        String name = in.name(LONGEST_NAME);
+        String name = in.name(LONGEST_KEY);
         int rank = in.i32();
         if (rank < 0 || rank > MOST_DIMENSIONS) {
             throw broken(name, "has " + Integer.toUnsignedString(rank) + " dimensions and not up to " + MOST_DIMENSIONS,

@@ -1,7 +1,6 @@
 package io.undercroft.interop.gguf;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
+import io.undercroft.interop.internal.Utf8;
 import io.undercroft.serializer.state.Typed;
 import java.io.ByteArrayOutputStream;
 import java.math.BigInteger;
@@ -30,13 +29,20 @@ final class HeaderBytes {
         return number(Long.BYTES, value);
     }
 
-    HeaderBytes string(String text) {
-        return string(text.getBytes(UTF_8));
+    /// Writes a string.
+    ///
+    /// @param path where it stands in the state, for messages
+    /// @param text the string
+    HeaderBytes string(String path, String text) {
+        return string(Utf8.bytes(path, text));
     }
 
     private HeaderBytes string(byte[] text) {
-        u64(text.length);
-        bytes.writeBytes(text);
+        return u64(text.length).bytes(text);
+    }
+
+    HeaderBytes bytes(byte[] more) {
+        bytes.writeBytes(more);
         return this;
     }
 
@@ -120,7 +126,7 @@ final class HeaderBytes {
             case FLOAT32 -> number(4, Float.floatToRawIntBits(as(path, Float.class, value)));
             case FLOAT64 -> number(8, Double.doubleToRawLongBits(as(path, Double.class, value)));
             case BOOL -> number(1, as(path, Boolean.class, value) ? 1 : 0);
-            case STRING -> string(value instanceof byte[] raw ? raw : as(path, String.class, value).getBytes(UTF_8));
+            case STRING -> string(value instanceof byte[] raw ? raw : Utf8.bytes(path, as(path, String.class, value)));
             case ARRAY -> throw unfit(path, value);
         }
     }

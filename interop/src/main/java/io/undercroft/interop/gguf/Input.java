@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.CharacterCodingException;
 
-/// The header of a file, read from its first byte on through a small buffer, since nothing says how long it is. Belongs to one thread.
+/// The header of a file, read through a small buffer, since nothing says how long it is. Belongs to one thread.
 final class Input {
     private static final int BUFFER = 1 << 16;
     /// A megabyte is more than any text in a header has, but for templates of chats.
@@ -22,8 +22,11 @@ final class Input {
     /// Where the buffer starts in the file.
     private long base;
 
-    Input(MappedFile file) {
+    /// @param file the file
+    /// @param start from which byte on it is read
+    Input(MappedFile file, long start) {
         this.file = file;
+        this.base = start;
     }
 
     void order(ByteOrder order) {

@@ -4,7 +4,9 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.Tensor.Flag;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -36,7 +38,8 @@ public final class NamedTensors {
     /// @param state the root of the tree
     /// @param format the name of the format, for messages
     /// @return the tensors in their order
-    /// @throws IllegalArgumentException if there is anything but tensors with names of their own that have bytes; the message has its path
+    /// @throws IllegalArgumentException if there is anything but tensors with bytes and names of their own that are text; the
+    ///     message has its path
     public static SequencedMap<String, Tensor> of(@Nullable Object state, String format) {
         NamedTensors names = new NamedTensors(format);
         Map<?, ?> root = asMap(state);
@@ -59,7 +62,33 @@ public final class NamedTensors {
         while (held instanceof Typed typed && typed.type().startsWith(PARAMETER)) {
             held = typed.value();
         }
-        return held instanceof Tensor tensor ? tensor : null;
+        return held instanceof Tensor tensor ? withoutGrad(tensor) : null;
+    }
+
+    /// Whether a tensor takes part in differentiation, no such file says; it is the same tensor either way.
+    private static Tensor withoutGrad(Tensor tensor) {
+        if (!tensor.is(Flag.REQUIRES_GRAD)) {
+            return tensor;
+        }
+        Set<Flag> left = EnumSet.copyOf(tensor.flags());
+        left.remove(Flag.REQUIRES_GRAD);
+        return tensor.withFlags(left);
+    }
+
+    /// Makes sure that a tensor has bytes that can be written.
+    ///
+    /// @param path where it stands in the state, for messages
+    /// @param tensor the tensor
+    /// @throws IllegalArgumentException if it has none, or more than can be counted
+    public static void checkBytes(String path, Tensor tensor) {
+        if (tensor.storage().isMeta() && tensor.numel() > 0) {
+            throw new IllegalArgumentException(path + ": a tensor on the meta device has no elements to write");
+        }
+        try {
+            tensor.nbytes();
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException(path + ": the tensor has more than 2^63-1 bytes", e);
+        }
     }
 
     /// {@return a key of a flat map as [StateIndex] names it}
@@ -115,9 +144,8 @@ public final class NamedTensors {
         if (tensor == null) {
             throw refused(path, value);
         }
-        if (tensor.storage().isMeta() && tensor.numel() > 0) {
-            throw new IllegalArgumentException(path + ": a tensor on the meta device has no elements to write");
-        }
+        checkBytes(path, tensor);
+        Utf8.bytes(path, name);
         if (tensors.putIfAbsent(name, tensor) != null) {
             throw new IllegalArgumentException(path + ": there are two tensors of this name");
         }

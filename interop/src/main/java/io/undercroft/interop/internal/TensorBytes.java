@@ -1,29 +1,71 @@
 package io.undercroft.interop.internal;
 
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.Tensor.Flag;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 
 /// The elements of tensors, written out.
 public final class TensorBytes {
     private TensorBytes() {}
 
-    /// Writes the elements of a tensor in row-major order. Only those of a tensor that has them otherwise are copied before.
+    /// Writes the elements of a tensor in row-major order, conjugation and negation carried out. What does not stand so in the host's memory
+    /// passes through some megabytes of it. Only of a tensor on another device whose elements lie otherwise, the storage comes here whole, and a
+    /// tensor of elements narrower than a byte is copied if they lie otherwise.
     ///
     /// @param tensor a tensor with bytes
     /// @param output where to
     /// @throws IOException if writing fails
     public static void write(Tensor tensor, Output output) throws IOException {
+        boolean asStored = tensor.isContiguous() && !tensor.is(Flag.CONJ) && !tensor.is(Flag.NEG);
+        boolean isHere = tensor.device().isCpu();
         if (tensor.numel() == 0) {
             return;
         }
-        Tensor whole = tensor.cpu().contiguous();
+        if (!tensor.dtype().isByteSized() || (asStored && isHere)) {
+            writeWhole(tensor.cpu().contiguous(), output);
+        } else {
+            writeSlabs(asStored ? tensor : tensor.cpu(), output);
+        }
+    }
+
+    private static void writeWhole(Tensor tensor, Output output) throws IOException {
         try {
-            output.write(whole.bytes());
+            output.write(tensor.bytes());
         } finally {
             // A copy's memory goes with the tensor, not with the segment.
-            Reference.reachabilityFence(whole);
+            Reference.reachabilityFence(tensor);
+        }
+    }
+
+    private static void writeSlabs(Tensor tensor, Output output) throws IOException {
+        Slabs slabs = Slabs.of(tensor);
+        Storage room = Storage.allocate(slabs.largest(), AnonymousMemory.allocator());
+        try {
+            for (Tensor slab : slabs) {
+                MemorySegment bytes = room.segment().asSlice(0, slab.nbytes());
+                copy(slab, bytes);
+                output.write(bytes);
+            }
+        } finally {
+            room.release();
+        }
+    }
+
+    private static void copy(Tensor slab, MemorySegment target) {
+        if (slab.device().isCpu()) {
+            slab.copyTo(target);
+            return;
+        }
+        Storage source = slab.storage().slice(slab.storageOffset() * slab.itemsize(), slab.nbytes());
+        try {
+            Storage.wrap(target).copyFrom(source);
+        } finally {
+            source.release();
         }
     }
 }

@@ -216,6 +216,11 @@ public final class ZipDirectory {
         return damages;
     }
 
+    /// {@return the records that have bytes and no checksum} Nothing can be said of them.
+    public List<ZipRecord> unverified() {
+        return records().stream().filter(record -> record.size() > 0 && !record.hasCrc()).toList();
+    }
+
     private static List<ZipRecord> entries(Bytes directory, End end) {
         List<ZipRecord> entries = new ArrayList<>();
         long position = 0;

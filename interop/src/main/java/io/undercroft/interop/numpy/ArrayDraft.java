@@ -1,5 +1,6 @@
 package io.undercroft.interop.numpy;
 
+import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
@@ -26,9 +27,7 @@ final class ArrayDraft implements Draft {
         String where = path.isEmpty() ? "the state" : path;
         String descr = ElementType.descr(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
                 where + ": NumPy has no elements of type " + tensor.dtype() + "; convert the tensor with Tensor.to"));
-        if (tensor.storage().isMeta() && tensor.numel() > 0) {
-            throw new IllegalArgumentException(where + ": a tensor on the meta device has no elements to write");
-        }
+        NamedTensors.checkBytes(where, tensor);
         return new ArrayDraft(NpyHeader.bytes(descr, tensor),
                 NpyHeader.isFortran(tensor) ? NpyHeader.reversed(tensor) : tensor);
     }

@@ -62,8 +62,9 @@ record ElementType(DType dtype, ByteOrder order) {
             case 'V' -> "raw bytes, which is also what NumPy makes of bfloat16";
             case 'S', 'a', 'U', 'T' -> "text";
             case 'M', 'm' -> "dates or times";
-            case 'f', 'g', 'c', 'G' -> "numbers of a width that only some machines have";
-            default -> "nothing that is known here";
+            default -> code.matches("[fc]\\d+")
+                    ? "numbers of a width that only some machines have"
+                    : "nothing that is known here";
         };
         return new FormatException("NPY-DTYPE", "the elements are " + FormatException.quote(descr) + ": " + what,
                 position,

@@ -139,7 +139,8 @@ final class HeaderText {
             number = DECIMAL * number + digit;
             at++;
         }
-        if (at == start) {
+        // Python 2 takes a number with a zero before it for an octal one, and Python 3 takes none.
+        if (at == start || (text.charAt(start) == '0' && at > start + 1)) {
             throw malformed("a size is due");
         }
         // Python 2 wrote long integers so.

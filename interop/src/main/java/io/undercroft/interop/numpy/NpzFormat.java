@@ -26,7 +26,8 @@ import org.jspecify.annotations.Nullable;
 /// without `.npy`.
 ///
 /// Arrays that are stored are mapped in place if they are aligned; those that NumPy wrote need not be, and are copied then. Deflated ones are
-/// decoded when they are first touched, and their checksum is compared; the others are checked by verifying. Ours are aligned to 64 bytes,
+/// decoded when they are first touched, and their checksum is compared; the others are checked by verifying,
+/// which counts what has no checksum. Ours are aligned to 64 bytes,
 /// and compressed if the setting `npz.compression` is `deflate`.
 public final class NpzFormat implements CheckpointFormat {
     private static final String SUFFIX = ".npy";
@@ -73,7 +74,9 @@ public final class NpzFormat implements CheckpointFormat {
                     ? storage(file, zip, record, storages, header)
                     : storages.blank(header.nbytes())));
         }
-        return TreeContents.of(tensors, Map.of(), zip::damages).withPlaces(storages::placeOf).only(options);
+        List<ZipRecord> unverified = zip.unverified();
+        return TreeContents.of(tensors, Map.of(), zip::damages).withPlaces(storages::placeOf)
+                .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum()).only(options);
     }
 
     private static NpyHeader header(ZipDirectory zip, ZipRecord record) throws IOException {

@@ -1,6 +1,7 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.Slabs;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
@@ -8,6 +9,7 @@ import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -35,6 +37,9 @@ final class OpenedFile {
     /// Made when they are asked for: most programs want some tensors of many.
     private final Map<String, Tensor> tensors = new ConcurrentHashMap<>();
     private final Map<String, Storage> bases = new ConcurrentHashMap<>();
+    /// The file, mapped again to be checked, since what the tensors stand on may have been written to. A mapping goes with its file only, so all
+    /// checks share one.
+    private @Nullable MemorySegment onDisk;
 
     private OpenedFile(MappedFile file, Header header, Sharing sharing, OpenOptions options) {
         this.file = file;
@@ -146,23 +151,38 @@ final class OpenedFile {
         List<Damage> damages = new ArrayList<>();
         sharing.views().forEach((name, view) -> {
             Entry entry = entry(name);
-            Storage base = read(entry(view.base()));
-            Storage own = read(entry);
-            try {
-                if (!entry.on(own).contentEquals(entry.on(base, view))) {
-                    damages.add(new Damage("tensor " + name, entry.start(), entry.nbytes(),
-                            "its own bytes are not those of the tensor " + view.base() + " that it is a view of"));
-                }
-            } finally {
-                own.release();
-                base.release();
+            Tensor own = entry.on(onDisk(entry));
+            Tensor shown = entry.on(onDisk(entry(view.base())), view);
+            if (!file.guard(() -> haveSameBytes(own, shown))) {
+                damages.add(new Damage("tensor " + name, entry.start(), entry.nbytes(),
+                        "its own bytes are not those of the tensor " + view.base() + " that it is a view of"));
             }
         });
         return damages;
     }
 
-    /// Mapped again, since what the tensors stand on may have been written to.
-    private Storage read(Entry entry) {
-        return Storage.over(file.allocation(entry.start(), entry.nbytes()));
+    private static boolean haveSameBytes(Tensor own, Tensor shown) {
+        Tensor flat = own.flatten();
+        long done = 0;
+        for (Tensor slab : Slabs.of(shown)) {
+            if (!flat.narrow(0, done, slab.numel()).view(slab.shape().toArray()).contentEquals(slab)) {
+                return false;
+            }
+            done += slab.numel();
+        }
+        return true;
+    }
+
+    private Storage onDisk(Entry entry) {
+        return Storage.wrap(onDisk().asSlice(entry.start(), entry.nbytes()));
+    }
+
+    private synchronized MemorySegment onDisk() {
+        MemorySegment there = onDisk;
+        if (there == null) {
+            there = file.map(0, file.size());
+            onDisk = there;
+        }
+        return there;
     }
 }

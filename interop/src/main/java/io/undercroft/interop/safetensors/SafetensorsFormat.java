@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 /// Files of safetensors 0.8.
 ///
 /// **Reading.** The state is a map of the tensors in the order of the header. The rules for headers are those of the reference
-/// implementation, but that a name may not come twice and that nothing stands before the first brace. What has no dtype here (6-bit floats)
+/// implementation, but that a name may not come twice, that nothing stands before the first brace, that tensors are described by objects and
+/// not by arrays, and that what is passed over may nest as deep and have as large numbers as it likes. What has no dtype here (6-bit floats)
 /// is carried as an opaque one. There are no checksums, so verifying compares copies of views only.
 ///
 /// **Writing.** A map of tensors, or maps in maps, whose paths are the names then. The bytes are those that the reference implementation writes
@@ -24,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Sharing.** Tensors that have bytes in common share a storage again when they are read, if one of them is in row-major order and covers
 /// the others. If none does, the state is refused, unless the setting `safetensors.sharing` is `copy`: then each tensor is
-/// written for itself, those with several names too, and nothing is shared. Tensors on parts of one storage that have no byte in common
-/// always get storages of their own. To take no metadata for sharing, a file is opened with `safetensors.sharing` set to `ignore`.
+/// written for itself, those with several names too, and nothing is shared. Tensors on one storage that have no byte in common, whether one
+/// behind the other or as columns of one matrix, always get storages of their own. To take no metadata for sharing, a file is opened with `safetensors.sharing` set to `ignore`.
 public final class SafetensorsFormat implements CheckpointFormat {
     /// For the service loader.
     public SafetensorsFormat() {}

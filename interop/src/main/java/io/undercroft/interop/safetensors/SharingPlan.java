@@ -10,10 +10,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
-
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
 
@@ -24,6 +24,9 @@ import java.util.Set;
 /// @param views written tensors that stand on the storage of another written one
 record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, String> aliases,
         SequencedMap<String, View> views) {
+    /// Of how many tensors each pair is looked at.
+    private static final int MOST_IN_PAIRS = 1 << 10;
+
     /// {@return a plan that writes every tensor for itself}
     static SharingPlan copying(SequencedMap<String, Tensor> tensors) {
         return new SharingPlan(tensors, new LinkedHashMap<>(), new LinkedHashMap<>());
@@ -32,7 +35,8 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
     /// {@return a plan that keeps what tensors share}
     ///
     /// @param tensors the tensors by name
-    /// @throws IllegalArgumentException if some have bytes in common that none of them covers
+    /// @throws IllegalArgumentException if some have bytes in common that none of them covers, or if that would take long to
+    ///     find out
     static SharingPlan keeping(SequencedMap<String, Tensor> tensors) {
         SharingPlan plan = copying(new LinkedHashMap<>());
         Map<Window, String> names = new HashMap<>();
@@ -83,6 +87,13 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
             return start == from && end == to && isPlain() && tensor.isContiguous();
         }
 
+        /// Elements that are narrower than a byte may share one, whatever their strides are.
+        boolean sharesBytesWith(Run other) {
+            boolean meets = start < other.end && other.start < end;
+            boolean isKnown = tensor.dtype().isByteSized() && other.tensor.dtype().isByteSized();
+            return meets && (!isKnown || Distance.isPossible(tensor, other.tensor, other.start - start));
+        }
+
         boolean canStandOn(Run base) {
             return isPlain() && (start - base.start) % tensor.itemsize() == 0;
         }
@@ -92,7 +103,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         }
     }
 
-    /// Finds the tensors on one storage that have bytes in common, in one sweep.
+    /// Finds the tensors on one storage whose runs meet, in one sweep.
     private void addViews(List<Run> onOneStorage) {
         List<Run> sorted = new ArrayList<>(onOneStorage);
         sorted.sort(Comparator.comparingLong(Run::start));
@@ -100,21 +111,56 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         long end = 0;
         for (Run run : sorted) {
             if (!group.isEmpty() && run.start >= end) {
-                addGroup(group, end);
+                addGroup(group);
                 group.clear();
             }
             group.add(run);
             end = Math.max(end, run.end);
         }
-        addGroup(group, end);
+        addGroup(group);
     }
 
-    private void addGroup(List<Run> group, long end) {
-        if (group.size() == 1) {
-            return;
+    /// What no tensor covers may still have no byte in common, as columns that were cut from one matrix.
+    private void addGroup(List<Run> group) {
+        Optional<Run> base = base(group);
+        if (base.isPresent() || group.size() > MOST_IN_PAIRS) {
+            addViews(group, base.orElseThrow(() -> unfit(group)));
+        } else {
+            parts(group).forEach(part -> addViews(part, base(part).orElseThrow(() -> unfit(part))));
         }
-        long start = group.getFirst().start;
-        Run base = group.stream().filter(run -> run.covers(start, end)).findFirst().orElseThrow(() -> unfit(group));
+    }
+
+    /// {@return the tensor that shows all bytes from the first to the last of a group, in their order, or is alone}
+    private static Optional<Run> base(List<Run> group) {
+        if (group.size() == 1) {
+            return Optional.of(group.getFirst());
+        }
+        long start = group.stream().mapToLong(Run::start).min().orElseThrow();
+        long end = group.stream().mapToLong(Run::end).max().orElseThrow();
+        return group.stream().filter(run -> run.covers(start, end)).findFirst();
+    }
+
+    /// Takes a group apart, so that tensors of different parts have no byte in common.
+    private static List<List<Run>> parts(List<Run> group) {
+        List<List<Run>> parts = new ArrayList<>();
+        for (Run run : group) {
+            List<Run> joined = new ArrayList<>();
+            List<List<Run>> others = new ArrayList<>();
+            for (List<Run> part : parts) {
+                if (part.stream().anyMatch(run::sharesBytesWith)) {
+                    joined.addAll(part);
+                } else {
+                    others.add(part);
+                }
+            }
+            joined.add(run);
+            others.add(joined);
+            parts = others;
+        }
+        return parts;
+    }
+
+    private void addViews(List<Run> group, Run base) {
         for (Run run : group) {
             if (!run.name.equals(base.name)) {
                 if (!run.canStandOn(base)) {
@@ -126,8 +172,11 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
     }
 
     private static IllegalArgumentException unfit(List<Run> group) {
-        return new IllegalArgumentException(FormatException.quote(group.get(0).name) + " and "
-                + FormatException.quote(group.get(1).name)
+        Run last = group.getLast();
+        Run other = group.stream().filter(run -> !run.name.equals(last.name) && run.sharesBytesWith(last)).findFirst()
+                .orElse(group.getFirst());
+        return new IllegalArgumentException(FormatException.quote(other.name) + " and "
+                + FormatException.quote(last.name)
                 + " share bytes in a way that a safetensors file cannot tell: no tensor covers them in row-major order. "
                 + "Add such a tensor, or set safetensors.sharing to copy, so that each is written for itself");
     }

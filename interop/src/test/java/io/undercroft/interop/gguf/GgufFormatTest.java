@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -93,6 +94,13 @@ class GgufFormatTest {
             Checkpoint.export(path(), c.state(), options.metadata(c.metadata()));
         }
         assertThat(path()).hasSameBinaryContentAs(ALL);
+    }
+
+    @Test
+    void metadataCannotBeChanged() throws IOException {
+        try (Checkpoint c = Checkpoint.open(ALL)) {
+            assertThat(c.metadata()).isUnmodifiable();
+        }
     }
 
     @Test
@@ -213,6 +221,11 @@ class GgufFormatTest {
         refusesState(Map.of("a", Tensor.zeros(DType.INT8, 1, 1, 1, 1, 1)), "5 dimensions");
         refusesState(Map.of("x".repeat(64), Tensor.of(1f)), "shorter");
         refusesState(Map.of("a", "text"), "a is");
+        refusesState(Map.of("w", Map.of("\ud800", Tensor.of(1f))), "w/");
+        refusesState(with("\udc00x"), "key", "surrogate");
+        refusesState(with(new Typed("gguf:array:string", List.of("\ud800"))), "key", "surrogate");
+        assertThatIllegalArgumentException().isThrownBy(
+                () -> Checkpoint.export(path(), Map.of(), options.metadata(Map.of("\ud800", "text"))));
         refusesState(with(null), "key");
         refusesState(with(List.of(1)), "key");
         refusesState(with(new Typed("gguf:uint8", 256L)), "key", "256");
@@ -229,7 +242,7 @@ class GgufFormatTest {
 
     /// Writes headers that lie.
     private static final class Bytes {
-        private final ByteBuffer buffer = ByteBuffer.allocate(1 << 16).order(ByteOrder.LITTLE_ENDIAN);
+        private final ByteBuffer buffer = ByteBuffer.allocate(1 << 17).order(ByteOrder.LITTLE_ENDIAN);
 
         Bytes(long tensors, long values) {
             buffer.put("GGUF".getBytes(ISO_8859_1)).putInt(3).putLong(tensors).putLong(values);
@@ -334,7 +347,11 @@ class GgufFormatTest {
         refuses("GGUF-TENSOR", one(2, 0).end(100));
         refuses("GGUF-TENSOR", new Bytes(2, 0).tensor("a", 0, 0, 9).tensor("b", 0, 32, 1).end(100));
         refuses("GGUF-DUPLICATE", new Bytes(2, 0).tensor("a", 0, 0, 1).tensor("a", 0, 32, 1).end(100));
-        refuses("GGUF-HEADER", new Bytes(1, 0).tensor("x".repeat(65), 0, 0, 1).end(100));
+        refuses("GGUF-HEADER", new Bytes(1, 0).tensor("x".repeat(0x10000), 0, 0, 1).end(100));
+        Files.write(path(), new Bytes(1, 0).tensor("x".repeat(0xFFF), 0, 0, 1).end(100));
+        try (Checkpoint c = Checkpoint.open(path())) {
+            assertThat(c.names()).containsExactly("x".repeat(0xFFF));
+        }
         Files.write(path(), one(0, 64, 9).end(100));
         try (Checkpoint c = Checkpoint.open(path())) {
             assertThat(c.tensor("a").toFloatArray()).hasSize(9).containsOnly(0);
@@ -372,7 +389,9 @@ class GgufFormatTest {
         RealPython python = RealPython.with("gguf", "numpy");
         return List.of(
                 python.test("GGUFReader reads tensors and metadata of ours", this::oursIsReadThere),
-                python.test("the sizes of all blocks are those of the library", this::blocksAreTheSame));
+                python.test("the sizes of all blocks are those of the library", this::blocksAreTheSame),
+                python.test("GGUFWriter's files are written again byte by byte, whatever is in them",
+                        this::theirsComesBack));
     }
 
     private void oursIsReadThere(RealPython python) throws IOException {
@@ -419,5 +438,69 @@ class GgufFormatTest {
             assertThat(type.dtype().itemsize()).as(line).isEqualTo(Integer.parseInt(words[3]));
             assertThat(type.isPlain() || type.dtype().name().equals("gguf:" + words[1])).as(line).isTrue();
         }
+    }
+
+    /// Every type of metadata and of tensors in some file, arrays in arrays, alignments and both byte orders.
+    private void theirsComesBack(RealPython python) throws IOException {
+        Path theirs = Files.createDirectories(folder.resolve("theirs"));
+        python.run(
+                """
+                        import random, numpy as np
+                        from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as Q, GGUFEndian, GGUFValueType as V, GGUFWriter
+                        random.seed(4)
+                        plain = {Q.F32: 'f4', Q.F16: 'f2', Q.F64: 'f8', Q.I8: 'i1', Q.I16: 'i2', Q.I32: 'i4', Q.I64: 'i8'}
+                        def value(t):
+                            if t == V.STRING: return random.choice(['', 'ü', 'a\\0b'])
+                            if t == V.BOOL: return random.random() < .5
+                            if t in (V.FLOAT32, V.FLOAT64): return random.choice([0., -0., 1.5, float('inf')])
+                            bits = int(''.join(filter(str.isdigit, t.name)))
+                            least = 0 if t.name[0] == 'U' else -1 << bits - 1
+                            return random.choice([least, least + (1 << bits) - 1, 1])
+                        scalars = [t for t in V if t != V.ARRAY]
+                        for i, alignment in enumerate([None, 1, 8, 16, 64, 4096] * 4):
+                            big = i % 4 == 3
+                            path = f'{sys.argv[1]}/{i:02}-{"big" if big else "little"}.gguf'
+                            w = GGUFWriter(path, 'test', endianess=GGUFEndian.BIG if big else GGUFEndian.LITTLE)
+                            if alignment: w.add_custom_alignment(alignment)
+                            for t in random.sample(scalars, len(scalars)):
+                                w.add_key_value('one.' + t.name, value(t), t)
+                                w.add_key_value('some.' + t.name, [value(t) for _ in range(3)], V.ARRAY, sub_type=t)
+                            w.add_array('nested', [[['a'], ['b', 'c']], [['d']]])
+                            for t, (block, size) in GGML_QUANT_SIZES.items():
+                                shape = tuple(random.randint(1, 3) for _ in range(random.randint(0, 3)))
+                                if t in plain:
+                                    w.add_tensor(t.name, np.random.randint(-9, 9, shape + (5,)).astype(plain[t]))
+                                elif not big:
+                                    w.add_tensor(t.name, np.random.randint(0, 256, shape + (2 * size,)).astype('u1'), raw_dtype=t)
+                            w.write_header_to_file(); w.write_kv_data_to_file(); w.write_tensors_to_file(); w.close()
+                        """,
+                theirs);
+        try (Stream<Path> files = Files.list(theirs)) {
+            for (Path file : files.sorted().toList()) {
+                try (Checkpoint c = Checkpoint.open(file)) {
+                    assertThat(((TypedMap) c.state()).attributes()).hasSizeGreaterThan(24);
+                    Checkpoint.export(path(), c.state());
+                }
+                if (file.toString().endsWith("little.gguf")) {
+                    assertThat(path()).hasSameBinaryContentAs(file);
+                } else {
+                    isSwapped(python, path(), file);
+                }
+            }
+        }
+    }
+
+    private static void isSwapped(RealPython python, Path little, Path big) throws IOException {
+        python.run("""
+                import numpy as np
+                from gguf import GGUFReader
+                little, big = GGUFReader(sys.argv[1]), GGUFReader(sys.argv[2])
+                assert len(little.tensors) == len(big.tensors) > 0
+                for a, b in zip(little.tensors, big.tensors):
+                    assert a.name == b.name and a.data.tobytes() == b.data.astype(a.data.dtype).tobytes(), a.name
+                for key, field in big.fields.items():
+                    if not key.startswith('GGUF.') and key != 'nested':
+                        assert little.fields[key].contents() == field.contents(), key
+                """, little, big);
     }
 }

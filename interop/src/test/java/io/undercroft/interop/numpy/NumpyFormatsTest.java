@@ -11,20 +11,28 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -166,6 +174,102 @@ class NumpyFormatsTest {
         assertThat(new NpzFormat().capabilities()).isEqualTo(Set.of(Capability.SAVE));
     }
 
+    /// Zeros and a seven behind them.
+    private record Zeros(long count) implements Draft {
+        private static final MemorySegment SOME = Storage.allocate(1 << 24).segment();
+
+        @Override
+        public long nbytes() {
+            return 128 + count + 1;
+        }
+
+        @Override
+        public void writeTo(Output output) throws IOException {
+            output.write(MemorySegment.ofArray(NpyHeader.bytes("|u1", Tensor.meta(DType.UINT8, count + 1))));
+            for (long left = count; left > 0; left -= SOME.byteSize()) {
+                output.write(SOME.asSlice(0, Math.min(left, SOME.byteSize())));
+            }
+            output.write(MemorySegment.ofArray(new byte[]{7}));
+        }
+    }
+
+    /// A file that has holes where zeros are written.
+    private static final class SparseOutput implements Output, AutoCloseable {
+        private final FileChannel channel;
+        private long position;
+
+        SparseOutput(Path path) throws IOException {
+            this.channel = FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE,
+                    StandardOpenOption.SPARSE);
+        }
+
+        @Override
+        public long position() {
+            return position;
+        }
+
+        @Override
+        public void write(MemorySegment bytes) throws IOException {
+            if (bytes.mismatch(Zeros.SOME.asSlice(0, bytes.byteSize())) >= 0) {
+                channel.write(bytes.asByteBuffer(), position);
+            }
+            position += bytes.byteSize();
+        }
+
+        @Override
+        public void close() throws IOException {
+            channel.close();
+        }
+    }
+
+    @Test
+    void anArchiveMayHaveMoreThan4GiB() throws IOException {
+        Path path = folder.resolve("a.npz");
+        SequencedMap<String, Draft> parts = new LinkedHashMap<>();
+        parts.put("a.npy", new Zeros(1L << 32));
+        parts.put("b.npy", ArrayDraft.of("b", Tensor.of(1, 2, 3)));
+        try (SparseOutput output = new SparseOutput(path)) {
+            ZipDraft.stored(parts).writeTo(output);
+        }
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.tensor("a").shape()).isEqualTo(Shape.of((1L << 32) + 1));
+            assertThat(c.tensor("a").getLong(0)).isZero();
+            assertThat(c.tensor("a").getLong(-1)).isEqualTo(7);
+            assertThat(c.tensor("b").toIntArray()).containsExactly(1, 2, 3);
+            assertThat(c.storages()).allMatch(storage -> storage.filename() != null);
+        }
+    }
+
+    @Test
+    void recordsWithoutAChecksumAreNotVerified() throws IOException {
+        Path path = folder.resolve("a.npz");
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        state.put("a", Tensor.of(1, 2, 3));
+        state.put("b", Tensor.of(1.5));
+        Checkpoint.export(path, state);
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.verify().unverifiedExtents()).isZero();
+        }
+        byte[] bytes = Files.readAllBytes(path);
+        int entry = new String(bytes, ISO_8859_1).indexOf("PK\1\2");
+        Arrays.fill(bytes, entry + 16, entry + 20, (byte) 0);
+        Files.write(path, bytes);
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.verify()).isEqualTo(new Verification(List.of(), 1, 128 + 12));
+        }
+    }
+
+    @Test
+    void whatTakesPartInDifferentiationKeepsItsOrder() throws IOException {
+        Path path = folder.resolve("a.npz");
+        Tensor turned = Tensor.arange(DType.FLOAT32, 6).view(2, 3).t();
+        Checkpoint.export(path, Map.of("a", turned.withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD))));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.tensor("a").stride()).containsExactly(1, 3);
+            assertThat(c.tensor("a").contentEquals(turned)).isTrue();
+        }
+    }
+
     @Test
     void nothingAtAllIsAnArchive() throws IOException {
         Path path = folder.resolve("a.npz");
@@ -192,6 +296,11 @@ class NumpyFormatsTest {
                 () -> Checkpoint.export(npz, Map.of("a", Tensor.of(1)), options.setting("npz.compression", "zstd")));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.export(npz, Map.of("x".repeat(70_000), Tensor.of(1))));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.export(npz, Map.of("\ud800", Tensor.of(1), "\ud801", Tensor.of(2))))
+                .withMessageContaining("surrogate");
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npy, Tensor.of(1).expand(1L << 62)))
+                .withMessageContaining("2^63-1");
         assertThat(folder).isEmptyDirectory();
     }
 
@@ -245,6 +354,7 @@ class NumpyFormatsTest {
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': 1}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1 1)}",
+            "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (01,)}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,)}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 2)}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,)}",

@@ -2,17 +2,26 @@ package io.undercroft.interop.numpy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,7 +37,9 @@ class RealNumpyTest {
         return List.of(
                 python.test("numpy.load reads our archives, stored and deflated", this::archivesGoThere),
                 python.test("numpy.save and ours write the same bytes", this::arraysAreTheSame),
-                python.test("archives of every dtype and order are read", this::archivesComeBack));
+                python.test("archives of every dtype and order are read", this::archivesComeBack),
+                python.test("numpy.load reads the same from every header that is taken here",
+                        this::headersMeanTheSame));
     }
 
     private static Map<String, Object> state() {
@@ -111,5 +122,53 @@ class RealNumpyTest {
                 assertThat(c.tensor(name).real().to(DType.FLOAT64).contentEquals(expected)).as(name).isTrue();
             }
         }
+    }
+
+    /// Headers some of whose tokens were left out, doubled, or took the place of others.
+    private void headersMeanTheSame(RealPython python) throws IOException {
+        List<String> tokens = List.of("'|u1'", "'>i2'", "'<f4'", "'<c8'", "'>f8'", "'|b1'", "'i4'", "'=u8'", "'|O'",
+                "'<M8[s]'",
+                "'<U1'", "'|V2'", "True", "False", "None", "0", "1", "2", "03", "6", "-", "+", "L", ".", "(", ")", "[",
+                "{",
+                "}", ",", ":", "'", "\"", "'shape'", "#", " ", "\n", "\\", "\0", "u");
+        Random random = new Random(9);
+        List<String> ours = new ArrayList<>();
+        for (int i = 0; i < 2000; i++) {
+            boolean column = random.nextBoolean();
+            List<String> header = new ArrayList<>(List.of("{", "'descr'", ":", tokens.get(random.nextInt(9)), ",",
+                    "'fortran_order'", ":", column ? "True" : "False", ",", "'shape'", ":", "(", "2", ",", "3", ",",
+                    ")", ",",
+                    "}", "\n"));
+            for (int changes = random.nextInt(3); changes > 0; changes--) {
+                int at = random.nextInt(header.size());
+                switch (random.nextInt(3)) {
+                    case 0 -> header.remove(at);
+                    case 1 -> header.set(at, tokens.get(random.nextInt(tokens.size())));
+                    default -> header.add(at, tokens.get(random.nextInt(tokens.size())));
+                }
+            }
+            byte[] text = String.join("", header).getBytes(StandardCharsets.ISO_8859_1);
+            int data = 6 << random.nextInt(4);
+            ByteBuffer file = ByteBuffer.allocate(10 + text.length + data).order(ByteOrder.LITTLE_ENDIAN)
+                    .put(NpyHeader.MAGIC).put(new byte[]{1, 0}).putShort((short) text.length).put(text);
+            for (int at = 0; at < data; at++) {
+                file.put((byte) (at % 2));
+            }
+            Path path = Files.write(folder.resolve(String.format("%06d.npy", i)), file.array());
+            try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().format("npy"))) {
+                ours.add(path.getFileName() + " " + c.tensor("").dtype().name() + " " + c.tensor("").shape() + " "
+                        + HexFormat.of().formatHex(c.tensor("").copy().bytes().toArray(ValueLayout.JAVA_BYTE)));
+            } catch (FormatException e) {
+                assertThat(e.code()).startsWith("NPY-");
+            }
+        }
+        assertThat(python.run("""
+                import numpy as np
+                for line in open(sys.argv[2]):
+                    name = line.split()[0]
+                    a = np.load(sys.argv[1] + '/' + name, allow_pickle=False)
+                    print(name, a.dtype.name, list(a.shape), a.astype(a.dtype.newbyteorder('<')).tobytes().hex())
+                """, folder, Files.write(folder.resolve("list"), ours)).lines()).containsExactlyElementsOf(ours);
+        assertThat(ours).hasSizeGreaterThan(100);
     }
 }

@@ -22,6 +22,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -212,34 +215,84 @@ class HeaderRulesTest {
 
     @TestFactory
     List<DynamicTest> theRealLibrary() {
-        return List.of(RealPython.with("safetensors").test("takes every damaged header that is taken here", python -> {
-            List<String> taken = new ArrayList<>();
-            List<byte[]> all = new ArrayList<>(damaged(sample()));
-            Random random = new Random(7);
-            for (int i = 0; i < 500; i++) {
-                byte[] twice = sample();
-                twice[8 + random.nextInt(twice.length - 8)] = (byte) "{}[]\",:0129 aef\\".charAt(random.nextInt(16));
-                twice[8 + random.nextInt(twice.length - 8)] = (byte) random.nextInt(256);
-                all.add(twice);
+        RealPython python = RealPython.with("safetensors");
+        return List.of(
+                python.test("takes every damaged header that is taken here",
+                        there -> assertThat(verdicts(damagedTwice(), there)).doesNotContain("here only")
+                                .filteredOn("both"::equals).hasSizeGreaterThan(100)),
+                python.test("takes and refuses what is taken and refused here", there -> assertThat(
+                        verdicts(mutated(), there)).doesNotContain("here only", "there only")
+                        .contains("both", "none")));
+    }
+
+    /// {@return who takes each of these files} Names that come twice and space before the first brace are passed over.
+    private List<String> verdicts(List<byte[]> files, RealPython python) throws IOException {
+        List<String> here = new ArrayList<>();
+        for (int i = 0; i < files.size(); i++) {
+            Path path = Files.write(folder.resolve(String.format("%06d.bin", i)), files.get(i));
+            try (Checkpoint _ = Checkpoint.open(path, SAFETENSORS.setting("safetensors.sharing", "ignore"))) {
+                here.add("taken");
+            } catch (FormatException e) {
+                boolean ownRule = e.code().equals("SAFETENSORS-DUPLICATE") || e.what().contains("begin with '{'");
+                here.add(ownRule ? "stricter" : "refused");
             }
-            for (int i = 0; i < all.size(); i++) {
-                Path path = Files.write(folder.resolve(i + ".bin"), all.get(i));
-                try (Checkpoint _ = Checkpoint.open(path, SAFETENSORS.setting("safetensors.sharing", "ignore"))) {
-                    taken.add(path.toString());
-                } catch (FormatException _) {
-                    // The other library may be more patient.
+        }
+        String[] there = python.run("""
+                import os, safetensors
+                for name in sorted(name for name in os.listdir(sys.argv[1]) if name.endswith('.bin')):
+                    try:
+                        safetensors.deserialize(open(os.path.join(sys.argv[1], name), 'rb').read())
+                        print('taken')
+                    except safetensors.SafetensorError:
+                        print('refused')
+                """, folder).strip().split("\\R", -1);
+        assertThat(there).hasSameSizeAs(here);
+        return IntStream.range(0, there.length).mapToObj(i -> switch (here.get(i) + " " + there[i]) {
+            case "taken taken" -> "both";
+            case "taken refused" -> "here only";
+            case "refused taken" -> "there only";
+            default -> "none";
+        }).toList();
+    }
+
+    private static List<byte[]> damagedTwice() {
+        List<byte[]> all = new ArrayList<>(damaged(sample()));
+        Random random = new Random(7);
+        for (int i = 0; i < 500; i++) {
+            byte[] twice = sample();
+            twice[8 + random.nextInt(twice.length - 8)] = (byte) "{}[]\",:0129 aef\\".charAt(random.nextInt(16));
+            twice[8 + random.nextInt(twice.length - 8)] = (byte) random.nextInt(256);
+            all.add(twice);
+        }
+        return all;
+    }
+
+    /// {@return headers some of whose tokens were left out, doubled, or took the place of others}
+    private static List<byte[]> mutated() {
+        String sample = "{'__metadata__':{'format':'pt','k':'v'},'a':" + F32
+                + ",'b':{'shape':[2,4],'dtype':'F4','data_offsets':[4,8]}"
+                + ",'c':{'dtype':'I16','data_offsets':[8,8],'shape':[3,0],'x':[{},null,-1.5e3]}}";
+        List<String> tokens = Pattern.compile("'[^']*'|\\w+|.").matcher(sample).results().map(MatchResult::group)
+                .toList();
+        List<String> others = List.of("{", "}", "[", "]", ",", ":", "'dtype'", "'F32'", "0", "-0", "01", "1e2", "2.5",
+                "18446744073709551616", "null", "true", " ", "\n", "\t", "\f", "\0", "'\\ud800'", "'\\u0061'", "'\\q'",
+                "'é'", "\u00a0");
+        Random random = new Random(3);
+        List<byte[]> all = new ArrayList<>();
+        for (int i = 0; i < 1500; i++) {
+            List<String> some = new ArrayList<>(tokens);
+            for (int changes = random.nextInt(3); changes >= 0; changes--) {
+                int at = random.nextInt(some.size());
+                switch (random.nextInt(4)) {
+                    case 0 -> some.remove(at);
+                    case 1 -> some.add(at, some.get(random.nextInt(some.size())));
+                    case 2 -> some.set(at, others.get(random.nextInt(others.size())));
+                    default -> some.add(at, others.get(random.nextInt(others.size())));
                 }
             }
-            Path list = Files.write(folder.resolve("list"), taken);
-            assertThat(python.run("""
-                    import safetensors
-                    names = open(sys.argv[1]).read().split()
-                    for name in names:
-                        safetensors.deserialize(open(name, 'rb').read())
-                    print(len(names))
-                    """, list).strip()).isEqualTo(Integer.toString(taken.size()));
-            assertThat(taken).hasSizeGreaterThan(100);
-        }));
+            all.add(file(String.join("", some).replace('\'', '"').getBytes(UTF_8), 8));
+        }
+        return all;
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.undercroft.interop.safetensors;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
@@ -22,6 +23,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -185,6 +187,75 @@ class SafetensorsFormatTest {
     }
 
     @Test
+    void columnsOfAMatrixThatIsNotThereAreStoragesOfTheirOwn() throws IOException {
+        Tensor qkv = floats(4, 9);
+        Tensor q = qkv.narrow(1, 0, 3);
+        Tensor k = qkv.narrow(1, 3, 3);
+        Tensor v = qkv.narrow(1, 6, 3);
+        Path path = export(state("q", q, "k", k, "v", v));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.storages()).hasSize(3);
+            assertThat(c.tensor("k").contentEquals(k)).isTrue();
+            assertThat(c.tensor("v").contentEquals(v)).isTrue();
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> export(state("q", q, "v", v, "other", qkv.narrow(1, 5, 2), "third", k)))
+                .withMessageContainingAll("'v'", "'other'", "safetensors.sharing");
+        try (Checkpoint c = Checkpoint.open(export(state("q", q, "k", k, "qkv", qkv)))) {
+            assertThat(c.storages()).hasSize(1);
+            assertThat(c.tensor("k").storageOffset()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void manyColumnsAreNotComparedInPairs() {
+        Tensor wide = floats(2, 3000);
+        SequencedMap<String, Object> columns = new LinkedHashMap<>();
+        for (int i = 0; i < 3000; i++) {
+            columns.put("c" + i, wide.select(1, i));
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> export(columns)).withMessageContaining("copy");
+        columns.put("wide", wide);
+        assertThatNoException().isThrownBy(() -> export(columns));
+    }
+
+    @Test
+    void whatTakesPartInDifferentiationIsSharedAllTheSame() throws IOException {
+        Tensor weight = floats(3, 2);
+        Tensor parameter = weight.withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD));
+        try (Checkpoint c = Checkpoint.open(
+                export(state("p", new Typed("torch.nn.parameter.Parameter", parameter), "data", weight, "t",
+                        weight.t())))) {
+            assertThat(c.tensor("data")).isSameAs(c.tensor("p"));
+            assertThat(c.tensor("t").storage()).isSameAs(c.tensor("p").storage());
+        }
+    }
+
+    @Test
+    void verifyingReadsTheFileAndMapsItOnce() throws IOException {
+        Tensor base = floats(4, 6);
+        Path path = export(state("base", base, "view", base.t(), "other", base.narrow(0, 1, 2)));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            c.tensor("base").fill(9);
+            assertThat(c.verify().damages()).isEmpty();
+            long mappings = mappings(path);
+            for (int i = 0; i < 20; i++) {
+                assertThat(c.verify().damages()).isEmpty();
+            }
+            assertThat(mappings(path)).isEqualTo(mappings);
+        }
+        assertThat(mappings(path)).isZero();
+    }
+
+    /// {@return how many mappings of a file the system tells of, if it tells any}
+    private static long mappings(Path path) throws IOException {
+        Path maps = Path.of("/proc/self/maps");
+        return Files.exists(maps)
+                ? Files.readAllLines(maps).stream().filter(line -> line.endsWith(path.toString())).count()
+                : 0;
+    }
+
+    @Test
     void slicesOfAStorageAreViewsToo() throws IOException {
         Storage whole = Storage.allocate(16);
         Tensor base = Tensor.of(whole, DType.INT32, 0, Shape.of(4), 1);
@@ -243,7 +314,12 @@ class SafetensorsFormatTest {
         assertThatIllegalArgumentException().isThrownBy(() -> export(state("m", Tensor.meta(DType.INT8, 1))))
                 .withMessageContaining("meta");
         assertThatIllegalArgumentException().isThrownBy(() -> export(state("__metadata__", floats(1))));
-        assertThatIllegalArgumentException().isThrownBy(() -> export(state("\ud800", floats(1))));
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("x", state("\ud800", floats(1)))))
+                .withMessageStartingWith("x/");
+        assertThatIllegalArgumentException().isThrownBy(
+                () -> export(state("a", floats(1)), options.metadata(Map.of("k", "\udc00"))));
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("e", floats(1).expand(1L << 62))))
+                .withMessageStartingWith("e:");
         assertThat(folder).isEmptyDirectory();
     }
 
