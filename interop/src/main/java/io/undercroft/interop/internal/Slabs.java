@@ -57,9 +57,6 @@ public final class Slabs implements Iterable<Tensor> {
 
     @Override
     public Iterator<Tensor> iterator() {
-        if (tensor.numel() == 0) {
-            return LongStream.empty().mapToObj(this::slab).iterator();
-        }
         long count = runs();
         for (int dim = 0; dim < cut; dim++) {
             count *= tensor.size(dim);
