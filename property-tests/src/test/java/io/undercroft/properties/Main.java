@@ -13,6 +13,8 @@ final class Main {
             usage: property-tests/run NAME [--quick] [--seed N]
 
               laws         saves random states, appends and compacts them, and checks every law
+              foreign      writes random states in the formats of others, and checks every law
+              fuzz         damages files in the formats of others: each must open, or be refused
               objects      saves random states of Java objects, and opens files with hostile ones
               bitflips     flips every bit of a file, one after the other: each must be reported
               truncations  cuts files at every length: each must be reported
@@ -26,7 +28,8 @@ final class Main {
               --quick      a part of it: less than a minute
               --seed N     the random choices of an earlier run; each run prints its own""";
 
-    private static final List<String> NAMES = List.of("laws", "objects", "bitflips", "truncations", "crashes", "scale",
+    private static final List<String> NAMES = List.of("laws", "foreign", "fuzz", "objects", "bitflips", "truncations",
+            "crashes", "scale",
             "races", "soak", "kills", "cycles");
 
     private Main() {}
@@ -109,6 +112,8 @@ final class Main {
     private static Report run(String name, Effort effort) throws IOException {
         return switch (name) {
             case "laws" -> LawsProof.run(effort);
+            case "foreign" -> ForeignProof.run(effort);
+            case "fuzz" -> FuzzProof.run(effort);
             case "objects" -> ObjectsProof.run(effort);
             case "bitflips" -> BitFlipsProof.run(effort);
             case "truncations" -> TruncationsProof.run(effort);

@@ -64,7 +64,7 @@ enum Reading {
     }
 
     /// The message is one clear line that names the file and says what to do.
-    private static void checkText(FormatException e, Path path) {
+    static void checkText(FormatException e, Path path) {
         assertThat(e.getMessage()).contains(path.toString()).contains(e.code()).doesNotContain("\n", "\r", "\u001b");
         assertThat(e.remedy()).isNotBlank();
     }

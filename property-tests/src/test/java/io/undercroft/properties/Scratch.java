@@ -22,13 +22,18 @@ record Scratch(Path directory) implements AutoCloseable {
         return Files.write(file(name), bytes);
     }
 
-    @Override
-    public void close() throws IOException {
+    /// Deletes all files.
+    void clear() throws IOException {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 Files.delete(file);
             }
         }
+    }
+
+    @Override
+    public void close() throws IOException {
+        clear();
         Files.delete(directory);
     }
 }

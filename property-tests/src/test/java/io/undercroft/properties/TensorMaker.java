@@ -20,11 +20,22 @@ final class TensorMaker {
     private static final List<Integer> SIZES = List.of(0, 1, 7, 64, 65, 4096, 65_535, 65_536, 70_000, (1 << 20) + 5);
 
     private final Choices choices;
+    private final boolean knownOnly;
     private final List<Storage> storages = new ArrayList<>();
     private final List<Tensor> tensors = new ArrayList<>();
 
-    TensorMaker(Choices choices) {
+    private TensorMaker(Choices choices, boolean knownOnly) {
         this.choices = choices;
+        this.knownOnly = knownOnly;
+    }
+
+    TensorMaker(Choices choices) {
+        this(choices, false);
+    }
+
+    /// {@return one whose storages all have bytes, and elements of types that have a name}
+    static TensorMaker ofKnown(Choices choices) {
+        return new TensorMaker(choices, true);
     }
 
     /// {@return a storage, new or not}
@@ -34,7 +45,7 @@ final class TensorMaker {
         }
         // Large ones are rare, as they take time.
         int size = choices.below(8) == 7 ? choices.of(SIZES) : choices.below(200);
-        return keep(choices.below(16) == 15 ? Storage.meta(size) : filled(size));
+        return keep(!knownOnly && choices.below(16) == 15 ? Storage.meta(size) : filled(size));
     }
 
     /// {@return a tensor, new or not}
@@ -71,7 +82,7 @@ final class TensorMaker {
     }
 
     private DType dtype() {
-        return choices.below(16) == 15 ? UNKNOWN : choices.of(DType.values());
+        return !knownOnly && choices.below(16) == 15 ? UNKNOWN : choices.of(DType.values());
     }
 
     private Tensor flagged(Tensor tensor) {

@@ -4,6 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collections;
+import java.util.List;
 import java.util.function.UnaryOperator;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
@@ -15,11 +16,35 @@ final class TorchZip {
     private TorchZip() {}
 
     static byte[] changePickle(Path file, UnaryOperator<byte[]> change) throws IOException {
+        return change(file, (name, bytes) -> name.endsWith("/data.pkl") ? change.apply(bytes) : bytes);
+    }
+
+    /// Changes one record of any archive.
+    ///
+    /// @param number a number that chooses it: every second time the first one
+    static byte[] changeRecord(Path file, int number, BinaryChange change) throws IOException {
+        try (var in = new ZipFile(file.toFile())) {
+            List<String> names = in.stream().map(ZipEntry::getName).toList();
+            if (names.isEmpty()) {
+                throw new IOException("no record");
+            }
+            String chosen = names.get(number % 2 == 0 ? 0 : number / 2 % names.size());
+            return change(file, (name, bytes) -> name.equals(chosen) ? change.of(name, bytes) : bytes);
+        }
+    }
+
+    /// Makes other bytes of those of a record.
+    @FunctionalInterface
+    interface BinaryChange {
+        byte[] of(String name, byte[] bytes);
+    }
+
+    private static byte[] change(Path file, BinaryChange change) throws IOException {
         var result = new ByteArrayOutputStream();
         try (var in = new ZipFile(file.toFile()); var out = new ZipOutputStream(result)) {
             for (ZipEntry entry : Collections.list(in.entries())) {
                 byte[] bytes = in.getInputStream(entry).readAllBytes();
-                put(out, entry.getName(), entry.getName().endsWith("/data.pkl") ? change.apply(bytes) : bytes);
+                put(out, entry.getName(), change.of(entry.getName(), bytes));
             }
         }
         return result.toByteArray();

@@ -1,0 +1,117 @@
+package io.undercroft.properties;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.management.ThreadMXBean;
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.TensorSpec;
+import io.undercroft.serializer.Verification;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/// Opens a file that may be damaged and reads all of it, in little memory and time. It gives a state or a [FormatException], and nothing else.
+final class ForeignReading {
+    /// What opening and reading may allocate on the heap for each byte of the file, and at least.
+    private static final long PER_BYTE = 4000;
+    private static final long AT_LEAST = 64 << 20;
+    /// Of what is deflated, a byte gives 1032 at most.
+    private static final long INFLATED = 1100;
+    /// Of processor time, since other programs may keep this one waiting.
+    private static final Duration LONGEST = Duration.ofSeconds(2);
+    /// More elements are not copied: a few bytes may stand for any number of elements.
+    private static final long COPIED = 1 << 22;
+    private static final int PAGE = 4096;
+
+    private ForeignReading() {}
+
+    /// What came of a file.
+    enum Outcome {
+        OPENED, REFUSED
+    }
+
+    /// Reads a file in one of the ways in which files are opened.
+    ///
+    /// @param way a number that chooses it
+    /// @throws AssertionError if reading takes too much, or a refusal does not say what it should
+    static Outcome of(Path path, int way) throws IOException {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long allocated = threads.getCurrentThreadAllocatedBytes();
+        long time = threads.getCurrentThreadCpuTime();
+        Outcome outcome = outcome(path, options(way));
+        assertThat(Duration.ofNanos(threads.getCurrentThreadCpuTime() - time)).as("processor time")
+                .isLessThan(LONGEST);
+        assertThat(threads.getCurrentThreadAllocatedBytes() - allocated).as("bytes allocated on the heap")
+                .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
+        return outcome;
+    }
+
+    private static OpenOptions options(int way) {
+        OpenOptions options = OpenOptions.defaults();
+        return switch (way % 6) {
+            case 0 -> options.inMemory();
+            case 1 -> options.onMeta();
+            case 2 -> options.only(name -> name.hashCode() % 2 == 0);
+            default -> options;
+        };
+    }
+
+    private static Outcome outcome(Path path, OpenOptions options) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(path, options)) {
+            assertThat(checkpoint.state() == null || !checkpoint.state().getClass().getName().isEmpty()).isTrue();
+            assertThat(checkpoint.metadata()).doesNotContainKey(null);
+            checkSizes(checkpoint.storages(), Files.size(path));
+            long copied = 0;
+            for (String name : checkpoint.names()) {
+                Tensor tensor = checkpoint.tensor(name);
+                assertThat(TensorSpec.of(tensor).shape()).isEqualTo(tensor.shape());
+                copied += read(tensor, COPIED - copied);
+            }
+            checkpoint.storages().forEach(ForeignReading::read);
+            Verification verification = checkpoint.verify();
+            verification.damages().forEach(damage -> assertThat(damage.what()).isNotBlank());
+            return Outcome.OPENED;
+        } catch (FormatException e) {
+            Reading.checkText(e, path);
+            assertThat(e.offset()).as("offset").isBetween(FormatException.NO_OFFSET, Files.size(path));
+            return Outcome.REFUSED;
+        }
+    }
+
+    /// Storages must not be larger than what the file can hold.
+    private static void checkSizes(List<Storage> storages, long fileSize) {
+        long nbytes = 0;
+        for (Storage storage : storages) {
+            if (!storage.isMeta()) {
+                nbytes = Math.addExact(nbytes, storage.nbytes());
+            }
+        }
+        assertThat(nbytes).as("bytes of all storages").isLessThanOrEqualTo(INFLATED * fileSize);
+    }
+
+    /// Copies a tensor, if there is room for it.
+    ///
+    /// @return how many elements were copied
+    private static long read(Tensor tensor, long room) {
+        boolean readable = !tensor.device().isMeta() && tensor.numel() <= room && tensor.dtype().isByteSized();
+        if (readable && tensor.numel() > 0) {
+            assertThat(tensor.copy().numel()).isEqualTo(tensor.numel());
+        }
+        return readable ? tensor.numel() : 0;
+    }
+
+    private static void read(Storage storage) {
+        if (!storage.isMeta()) {
+            for (long i = 0; i < storage.nbytes(); i += PAGE) {
+                storage.get(i);
+            }
+        }
+    }
+}
