@@ -26,6 +26,11 @@ enum Dialect {
         }
 
         @Override
+        Object makeForPeers(byte... choices) {
+            return PythonMaker.makeForPyTorch(choices);
+        }
+
+        @Override
         void check(Object state, Checkpoint opened) {
             Sameness.check(state, opened.state());
         }
@@ -34,6 +39,11 @@ enum Dialect {
         @Override
         Object make(byte... choices) {
             return NamedMaker.make(SAFETENSORS_TYPES, choices);
+        }
+
+        @Override
+        Object makeForPeers(byte... choices) {
+            return NamedMaker.make(SAFETENSORS_TYPES.stream().filter(type -> !type.equals(SIX_BITS)).toList(), choices);
         }
 
         @Override
@@ -47,6 +57,11 @@ enum Dialect {
         @Override
         Object make(byte... choices) {
             return SAFETENSORS.make(choices);
+        }
+
+        @Override
+        Object makeForPeers(byte... choices) {
+            return SAFETENSORS.makeForPeers(choices);
         }
 
         @Override
@@ -93,6 +108,13 @@ enum Dialect {
             return NamedMaker.makeGguf(GGUF_TYPES, choices);
         }
 
+        /// The library has no bfloat16 without dimensions.
+        @Override
+        Object makeForPeers(byte... choices) {
+            return NamedMaker.makeGguf(GGUF_TYPES.stream().filter(type -> !type.equals(DType.BFLOAT16)).toList(),
+                    choices);
+        }
+
         @Override
         void check(Object state, Checkpoint opened) {
             checkUnshared(state, opened);
@@ -136,6 +158,11 @@ enum Dialect {
     /// {@return a state of the kind that the format was made for; equal choices make equal ones}
     Object make(byte... choices) {
         return LuaMaker.make(choices);
+    }
+
+    /// {@return a state of that kind which the real library can hold too}
+    Object makeForPeers(byte... choices) {
+        return make(choices);
     }
 
     /// Fails if what is opened is not what was written.

@@ -12,23 +12,25 @@ final class Main {
     private static final String USAGE = """
             usage: property-tests/run NAME [--quick] [--seed N]
 
-              laws         saves random states, appends and compacts them, and checks every law
-              foreign      writes random states in the formats of others, and checks every law
-              fuzz         damages files in the formats of others: each must open, or be refused
-              objects      saves random states of Java objects, and opens files with hostile ones
-              bitflips     flips every bit of a file, one after the other: each must be reported
-              truncations  cuts files at every length: each must be reported
-              crashes      cuts the power at every moment of a save, an append and a compaction
-              scale        builds an index of 2^24 tensors, opens it, finds names and copies it
-              races        lets threads use, free and move storages at once
-              soak         kills processes that share memory, and looks for torn reads and leftovers
-              kills        kills processes at random moments of a save or an append over a file that is there
-              cycles       opens and closes 10 000 times, and counts mappings and descriptors
+              laws          saves random states, appends and compacts them, and checks every law
+              foreign       writes random states in the formats of others, and checks every law
+              fuzz          damages files in the formats of others: each must open or be refused
+              differential  compares files with what PyTorch, safetensors, NumPy and gguf make of them; UNDERCROFT_PYTHON names their Python
+              objects       saves random states of Java objects, and opens files with hostile ones
+              bitflips      flips every bit of a file, one after the other: each must be reported
+              truncations   cuts files at every length: each must be reported
+              crashes       cuts the power at every moment of a save, an append and a compaction
+              scale         builds an index of 2^24 tensors, opens it, finds names and copies it
+              races         lets threads use, free and move storages at once
+              soak          kills processes that share memory, and looks for torn reads and leftovers
+              kills         kills processes at random moments of a save or an append over a file that is there
+              cycles        opens and closes 10 000 times, and counts mappings and descriptors
 
-              --quick      a part of it: less than a minute
-              --seed N     the random choices of an earlier run; each run prints its own""";
+              --quick       a part of it: less than a minute
+              --seed N      the random choices of an earlier run; each run prints its own""";
 
-    private static final List<String> NAMES = List.of("laws", "foreign", "fuzz", "objects", "bitflips", "truncations",
+    private static final List<String> NAMES = List.of("laws", "foreign", "fuzz", "differential", "objects", "bitflips",
+            "truncations",
             "crashes", "scale",
             "races", "soak", "kills", "cycles");
 
@@ -114,6 +116,7 @@ final class Main {
             case "laws" -> LawsProof.run(effort);
             case "foreign" -> ForeignProof.run(effort);
             case "fuzz" -> FuzzProof.run(effort);
+            case "differential" -> DifferentialProof.run(effort);
             case "objects" -> ObjectsProof.run(effort);
             case "bitflips" -> BitFlipsProof.run(effort);
             case "truncations" -> TruncationsProof.run(effort);

@@ -15,7 +15,7 @@ final class NamedMaker {
     private static final int MAX_TENSORS = 10;
     private static final List<String> NAMES = List.of("weight", "bias", "a.b.c", "a/b", "a~1b", "~", "0", "é",
             "\uD83D\uDE00",
-            "line\nbreak", "\u202E", "\u0000", " ", "$", "\"quoted\\", "x".repeat(70), "", "__metadata__", "..",
+            "line\nbreak", "\u202E", " ", "$", "\"quoted\\", "x".repeat(70), "", "__metadata__", "..",
             "../up",
             "/top", "archive/data.pkl", "file", "format", "undercroft.views", "a.npy", "C:\\x");
     private static final List<Object> VALUES = List.of((byte) -1, (short) 300, 70_000, 1L << 40, 1.5f, -0.0, true, "",

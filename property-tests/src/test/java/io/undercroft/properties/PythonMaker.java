@@ -12,6 +12,7 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -31,17 +32,29 @@ final class PythonMaker {
             "torch.per_tensor_affine", "builtins.list");
 
     private final Choices choices;
+    private final List<DType> dtypes;
     private final TensorMaker tensors;
     private final List<Object> containers = new ArrayList<>();
 
-    private PythonMaker(Choices choices) {
+    private PythonMaker(Choices choices, List<DType> dtypes, Set<Tensor.Flag> flags) {
         this.choices = choices;
-        this.tensors = TensorMaker.ofKnown(choices);
+        this.dtypes = dtypes;
+        this.tensors = TensorMaker.of(choices, dtypes, flags);
     }
 
     /// {@return a state; equal choices make equal ones}
     static Object make(byte... bytes) {
-        PythonMaker maker = new PythonMaker(new Choices(bytes));
+        return make(new PythonMaker(new Choices(bytes), DType.values(), EnumSet.allOf(Tensor.Flag.class)));
+    }
+
+    /// {@return a state that PyTorch can load: it makes no quantized tensors of integers alone, and has trouble with gradients where
+    ///     storages have elements of several types}
+    static Object makeForPyTorch(byte... bytes) {
+        List<DType> dtypes = DType.values().stream().filter(type -> type.kind() != DType.Kind.QUANTIZED).toList();
+        return make(new PythonMaker(new Choices(bytes), dtypes, EnumSet.of(Tensor.Flag.CONJ, Tensor.Flag.NEG)));
+    }
+
+    private static Object make(PythonMaker maker) {
         Map<Object, Object> root = maker.remember(new LinkedHashMap<>());
         while (!maker.choices.areUsedUp()) {
             root.put(maker.key(2), maker.value(0));
@@ -74,7 +87,7 @@ final class PythonMaker {
             case 11 -> choices.yes() ? Device.cuda(choices.below(3)) : Shape.of(2, choices.below(9));
             case 12 -> new Symbol(choices.of(SYMBOLS));
             case 13 -> tensors.storage();
-            case 14 -> Tensor.meta(choices.of(DType.values()), 2, choices.below(5));
+            case 14 -> Tensor.meta(choices.of(dtypes), 2, choices.below(5));
             default -> new TypedStorage(tensors.storage(), DType.UINT8);
         };
     }

@@ -20,22 +20,26 @@ final class TensorMaker {
     private static final List<Integer> SIZES = List.of(0, 1, 7, 64, 65, 4096, 65_535, 65_536, 70_000, (1 << 20) + 5);
 
     private final Choices choices;
-    private final boolean knownOnly;
+    private final List<DType> dtypes;
+    private final Set<Tensor.Flag> flags;
+    private final boolean isOdd;
     private final List<Storage> storages = new ArrayList<>();
     private final List<Tensor> tensors = new ArrayList<>();
 
-    private TensorMaker(Choices choices, boolean knownOnly) {
+    private TensorMaker(Choices choices, List<DType> dtypes, Set<Tensor.Flag> flags, boolean isOdd) {
         this.choices = choices;
-        this.knownOnly = knownOnly;
+        this.dtypes = dtypes;
+        this.flags = flags;
+        this.isOdd = isOdd;
     }
 
     TensorMaker(Choices choices) {
-        this(choices, false);
+        this(choices, DType.values(), EnumSet.allOf(Tensor.Flag.class), true);
     }
 
-    /// {@return one whose storages all have bytes, and elements of types that have a name}
-    static TensorMaker ofKnown(Choices choices) {
-        return new TensorMaker(choices, true);
+    /// {@return one whose storages all have bytes, and whose tensors have elements and flags of a choice}
+    static TensorMaker of(Choices choices, List<DType> dtypes, Set<Tensor.Flag> flags) {
+        return new TensorMaker(choices, dtypes, flags, false);
     }
 
     /// {@return a storage, new or not}
@@ -45,7 +49,7 @@ final class TensorMaker {
         }
         // Large ones are rare, as they take time.
         int size = choices.below(8) == 7 ? choices.of(SIZES) : choices.below(200);
-        return keep(!knownOnly && choices.below(16) == 15 ? Storage.meta(size) : filled(size));
+        return keep(isOdd && choices.below(16) == 15 ? Storage.meta(size) : filled(size));
     }
 
     /// {@return a tensor, new or not}
@@ -82,17 +86,17 @@ final class TensorMaker {
     }
 
     private DType dtype() {
-        return !knownOnly && choices.below(16) == 15 ? UNKNOWN : choices.of(DType.values());
+        return isOdd && choices.below(16) == 15 ? UNKNOWN : choices.of(dtypes);
     }
 
     private Tensor flagged(Tensor tensor) {
-        Set<Tensor.Flag> flags = EnumSet.noneOf(Tensor.Flag.class);
-        for (Tensor.Flag flag : Tensor.Flag.values()) {
+        Set<Tensor.Flag> chosen = EnumSet.noneOf(Tensor.Flag.class);
+        for (Tensor.Flag flag : flags) {
             if (choices.yes() && isPossible(flag, tensor.dtype())) {
-                flags.add(flag);
+                chosen.add(flag);
             }
         }
-        return tensor.withFlags(flags);
+        return tensor.withFlags(chosen);
     }
 
     private static boolean isPossible(Tensor.Flag flag, DType dtype) {
