@@ -181,9 +181,24 @@ final class ForeignVandal {
             return text;
         }
         MatchResult at = choices.of(words);
-        String put = choices.yes() ? choices.of(WORDS) : choices.of(words).group();
-        int cut = choices.below(4) == 0 ? 0 : at.end() - at.start();
-        return replaced(text, at.start(), cut, put.getBytes(ISO_8859_1));
+        int cut = choices.below(8) == 0 ? 0 : at.end() - at.start();
+        return replaced(text, at.start(), cut, other(at.group(), words).getBytes(ISO_8859_1));
+    }
+
+    /// Mostly one of the same kind, so that the text around it still makes sense.
+    private String other(String word, List<MatchResult> words) {
+        if (choices.below(4) == 0) {
+            return choices.yes() ? choices.of(WORDS) : choices.of(words).group();
+        }
+        if (isNumber(word)) {
+            return choices.of(WORDS.stream().filter(ForeignVandal::isNumber).toList());
+        }
+        return choices.of(words.stream().map(MatchResult::group)
+                .filter(known -> known.charAt(0) == word.charAt(0) && !isNumber(known)).toList());
+    }
+
+    private static boolean isNumber(String word) {
+        return word.matches("-?[0-9].*");
     }
 
     // ---- numbers ----

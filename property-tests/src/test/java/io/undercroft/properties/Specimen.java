@@ -1,14 +1,18 @@
 package io.undercroft.properties;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
 
@@ -36,11 +40,22 @@ record Specimen(String name, String format, byte[] bytes) {
             }
         }
         specimens.addAll(made(seed, scratch));
+        specimens.add(index(scratch));
         return specimens;
     }
 
+    /// {@return the index of two files, which stay there}
+    private static Specimen index(Scratch scratch) throws IOException {
+        Checkpoint.export(scratch.file("one.safetensors"), Map.of("w", Tensor.of(1f, 2f)));
+        Checkpoint.export(scratch.file("two.safetensors"), Map.of("b", Tensor.of(3L), "c", Tensor.of(true)));
+        String text = """
+                {"metadata": {"total_size": 17, "format": "pt"},
+                 "weight_map": {"w": "one.safetensors", "b": "two.safetensors", "c": "two.safetensors"}}""";
+        return new Specimen("an index", "safetensors-index", text.getBytes(UTF_8));
+    }
+
     /// {@return files that [Dialect] makes}
-    static List<Specimen> made(long seed, Scratch scratch) throws IOException {
+    private static List<Specimen> made(long seed, Scratch scratch) throws IOException {
         List<Specimen> specimens = new ArrayList<>();
         SplittableRandom random = new SplittableRandom(seed);
         for (Dialect dialect : Dialect.values()) {
