@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -21,6 +22,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -96,6 +98,23 @@ class TorchLibraryTest {
         assertThat(results).hasSameSizeAs(originals).hasSizeGreaterThan(100);
         return results.stream().map(result -> dynamicTest(library + " loads our random state "
                 + result.get("name").asText(), () -> assertThat(result.get("outcome").asText()).startsWith("same")));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> aClassInAClassIsFound() throws IOException, InterruptedException {
+        Path nested = Files.createDirectory(folder.resolve("nested"));
+        String type = "__main__:Outer.Inner";
+        Checkpoint.export(nested.resolve("ours.pt"), new Typed(type, Tensor.of(1.5, 2.5)));
+        String library = library();
+        List<String> loaded = python("nested", nested.toString());
+        return Stream.of(
+                dynamicTest(library + " finds it in our file, with weights_only and without",
+                        () -> assertThat(loaded).containsExactly(type + " [1.5, 2.5]", type + " [1.5, 2.5]")),
+                dynamicTest("we find it in a file of " + library, () -> {
+                    try (Checkpoint c = Checkpoint.open(nested.resolve("theirs.pt"))) {
+                        assertThat(((Typed) Objects.requireNonNull(c.state())).type()).isEqualTo(type);
+                    }
+                }));
     }
 
     @TestFactory

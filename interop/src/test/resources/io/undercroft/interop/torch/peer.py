@@ -4,6 +4,7 @@
     peer.py compare FOLDER            loads each FOLDER/NAME.ours.pt beside FOLDER/NAME.pt in several ways; a line of JSON each
     peer.py write FOLDER              saves states as FOLDER/NAME.pt, and what they hold as FOLDER/NAME.json
     peer.py random FOLDER COUNT       saves as many random states as FOLDER/NUMBER.pt and FOLDER/NUMBER.legacy.pt
+    peer.py nested FOLDER             the class of the tensor in FOLDER/ours.pt, with weights_only and without; saves FOLDER/theirs.pt
     peer.py describe FILE             loads a file in several ways; the tensors in it by name, a line of JSON for each way
 """
 import collections
@@ -171,7 +172,7 @@ def main_compare(folder):
     warnings.filterwarnings("ignore")
     # Makes PyTorch compare the offsets that it computes with those in the archive, also without mmap.
     os.environ["TORCH_SERIALIZATION_DEBUG"] = "1"
-    torch.serialization.add_safe_globals([Sub, Outer.Inner])
+    torch.serialization.add_safe_globals([Sub])
     for ours in sorted(folder.glob("*.ours.pt")):
         name = ours.name.removesuffix(".ours.pt")
         try:
@@ -375,6 +376,14 @@ def main_random(folder, count):
         torch.save(state, folder / f"{seed}.legacy.pt", _use_new_zipfile_serialization=False)
 
 
+def main_nested(folder):
+    torch.serialization.add_safe_globals([Outer.Inner])
+    for weights_only in True, False:
+        loaded = torch.load(folder / "ours.pt", weights_only=weights_only)
+        print(f"{type(loaded).__module__}:{type(loaded).__qualname__} {loaded.tolist()}")
+    torch.save(torch.arange(3).as_subclass(Outer.Inner), folder / "theirs.pt", pickle_protocol=4)
+
+
 def described(state):
     """The tensors of a dict; equal numbers are one storage."""
     numbers = {}
@@ -411,6 +420,8 @@ if __name__ == "__main__":
         main_compare(*arguments)
     elif sys.argv[1] == "random":
         main_random(*arguments, int(sys.argv[3]))
+    elif sys.argv[1] == "nested":
+        main_nested(*arguments)
     elif sys.argv[1] == "describe":
         main_describe(*arguments)
     else:
