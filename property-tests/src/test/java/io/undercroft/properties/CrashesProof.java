@@ -46,7 +46,7 @@ final class CrashesProof {
     private static final int CHUNK = 1 << 16;
     /// After so many tries without a state that was not seen before, a moment has no more of them.
     private static final int PATIENCE = 20;
-    private static final int SET_TRIES = 16;
+    private static final int SET_TRIES = 4;
     private static final SaveOptions OPTIONS = SaveOptions.defaults().chunkSize(CHUNK);
 
     private final Random random;
@@ -173,17 +173,23 @@ final class CrashesProof {
         for (int moment = 0; moment <= operations.size(); moment++) {
             List<DiskOperation> done = operations.subList(0, moment);
             Map<Path, byte[]> oldest = moment == operations.size() ? after : before;
-            for (int i = 0; i < SET_TRIES; i++) {
-                PowerCut.Fate fate = PowerCut.Fate.values()[i % PowerCut.Fate.values().length];
-                states++;
-                if (!isWhole(index, path -> PowerCut.bytesAfter(before, done, path, fate, random), oldest, after)) {
-                    broken++;
-                    System.err.println("BROKEN set after " + moment + " operations, " + fate);
-                }
+            for (PowerCut.Fate fate : PowerCut.Fate.values()) {
+                checkSet(index, path -> PowerCut.bytesAfter(before, done, path, fate, random), oldest, after);
             }
         }
         figures.add(Figure.count(what + ": disk operations", operations.size()));
         figures.add(Figure.count(what + ": states", states - statesBefore));
+    }
+
+    private void checkSet(Path index, Function<Path, byte @Nullable []> left, Map<Path, byte[]> old,
+            Map<Path, byte[]> after) {
+        for (int i = 0; i < SET_TRIES; i++) {
+            states++;
+            if (!isWhole(index, left, old, after)) {
+                broken++;
+                System.err.println("BROKEN: a set that is neither the old one nor the new one");
+            }
+        }
     }
 
     private Map<Path, byte[]> filesOfTheSet() throws IOException {
