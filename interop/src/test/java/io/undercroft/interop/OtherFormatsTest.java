@@ -7,6 +7,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -155,6 +156,32 @@ class OtherFormatsTest {
         } catch (IOException _) {
             // It was that of the listing.
             return Stream.empty();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.pt", "a.t7", "a.safetensors", "a.npz"})
+    void tensorsOfGgufGoToAllOtherFormats(String name) throws IOException {
+        Path gguf = folder.resolve("a.gguf");
+        Checkpoint.export(gguf, Map.of("w", Tensor.of(1f, 2f)),
+                ExportOptions.defaults().metadata(Map.of("general.architecture", "ours")));
+        Path file = folder.resolve(name);
+        try (Checkpoint c = Checkpoint.open(gguf)) {
+            Checkpoint.export(file, c.tree());
+        }
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.tensor("w").toFloatArray()).containsExactly(1, 2);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.t7", "a.gguf", "a.safetensors", "a.npz"})
+    void parametersOfPyTorchAreTensorsElsewhere(String name) throws IOException {
+        Path file = folder.resolve(name);
+        Typed parameter = new Typed("torch.nn.parameter.Parameter", Tensor.of(1f, 2f));
+        Checkpoint.export(file, Map.of("w", parameter));
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.tensor("w").toFloatArray()).containsExactly(1, 2);
         }
     }
 }

@@ -75,6 +75,14 @@ public final class NamedTensors {
         return tensor.withFlags(left);
     }
 
+    /// {@return whether the type of a map says nothing that a plain map would not} Such are those of PyTorch with another order or a default,
+    /// and the tensors of a GGUF file.
+    ///
+    /// @param map a map of a state
+    public static boolean isPlain(TypedMap map) {
+        return MAPS.contains(map.type());
+    }
+
     /// Makes sure that a tensor has bytes that can be written.
     ///
     /// @param path where it stands in the state, for messages
@@ -125,7 +133,7 @@ public final class NamedTensors {
     }
 
     private static @Nullable Map<?, ?> asMap(@Nullable Object value) {
-        boolean special = value instanceof TypedMap typed && !MAPS.contains(typed.type());
+        boolean special = value instanceof TypedMap typed && !isPlain(typed);
         return value instanceof Map<?, ?> map && !special ? map : null;
     }
 

@@ -22,8 +22,8 @@ import java.util.SequencedMap;
 /// Opens models in several files by their index.
 ///
 /// The index names files beside it, and nothing else is opened. A symbolic link to a file elsewhere, as in the cache of the Hugging Face hub,
-/// is followed only below [OpenOptions#root(Path)]. If the index itself is reached by a link, its shards are beside the link or beside the
-/// file.
+/// is followed below [OpenOptions#root(Path)]; without a root, only to the directory that the index itself is linked from. If the index is
+/// reached by a link, its shards are beside the link or beside the file.
 public final class SetReader {
     private final List<String> suffixes;
     private final List<CheckpointFormat> formats;
@@ -87,7 +87,7 @@ public final class SetReader {
         try {
             Path path = beside(index.toAbsolutePath(), name);
             Path real = path.toRealPath();
-            if (!isAllowed(path, real, options)) {
+            if (!isAllowed(path, real, index, options)) {
                 throw unusable(name, "is a link that leads to another directory",
                         "Name a directory with OpenOptions.root below which files may be opened");
             }
@@ -110,10 +110,14 @@ public final class SetReader {
         return Files.exists(named, LinkOption.NOFOLLOW_LINKS) ? named : index.toRealPath().resolveSibling(name);
     }
 
-    private static boolean isAllowed(Path path, Path real, OpenOptions options) throws IOException {
-        return options.root().isPresent()
-                ? real.startsWith(options.root().get().toRealPath())
-                : Objects.requireNonNull(path.getParent()).toRealPath().equals(real.getParent());
+    /// The cache of the Hugging Face hub links an index and its shards from one directory to another.
+    private static boolean isAllowed(Path path, Path real, Path index, OpenOptions options) throws IOException {
+        if (options.root().isPresent()) {
+            return real.startsWith(options.root().get().toRealPath());
+        }
+        Path directory = Objects.requireNonNull(real.getParent());
+        return directory.equals(Objects.requireNonNull(path.getParent()).toRealPath())
+                || directory.equals(index.toRealPath().getParent());
     }
 
     private static FormatException unusable(String shard, String why, String remedy) {

@@ -116,12 +116,21 @@ public final class NpzFormat implements CheckpointFormat {
     public Draft draft(@Nullable Object state, ExportOptions options) {
         SequencedMap<String, Draft> arrays = new LinkedHashMap<>();
         NamedTensors.of(state, name())
-                .forEach((name, tensor) -> arrays.put(name + SUFFIX, ArrayDraft.of(name, tensor)));
+                .forEach((name, tensor) -> arrays.put(record(name), ArrayDraft.of(name, tensor)));
         return switch (options.setting(COMPRESSION).orElse("stored")) {
             case "stored" -> ZipDraft.stored(arrays);
             case "deflate" -> ZipDraft.deflated(arrays);
             default -> throw new IllegalArgumentException("the setting " + COMPRESSION + " is stored or deflate, not "
                     + options.setting(COMPRESSION).orElse(""));
         };
+    }
+
+    private static String record(String name) {
+        if (name.indexOf(0) >= 0) {
+            throw new IllegalArgumentException(
+                    FormatException.quote(name)
+                            + ": Python ends the name of a record at a zero; call the tensor otherwise");
+        }
+        return name + SUFFIX;
     }
 }

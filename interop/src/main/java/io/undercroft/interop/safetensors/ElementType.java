@@ -92,9 +92,6 @@ record ElementType(String name, int order, DType dtype) {
         if (!elements.equals(DType.FLOAT4_E2M1FN_X2)) {
             return sizes;
         }
-        if (sizes.length == 0) {
-            return new long[]{2};
-        }
         sizes[sizes.length - 1] = Math.multiplyExact(sizes[sizes.length - 1], 2);
         return sizes;
     }

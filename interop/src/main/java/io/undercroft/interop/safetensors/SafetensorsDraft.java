@@ -7,6 +7,7 @@ import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -49,6 +50,10 @@ final class SafetensorsDraft implements Draft {
                     name + ": safetensors has no dtype for elements of " + tensor.dtype()
                             + "; convert the tensor with Tensor.to"));
             this.tensor = tensor;
+            if (tensor.dim() == 0 && tensor.dtype().equals(DType.FLOAT4_E2M1FN_X2)) {
+                throw new IllegalArgumentException(
+                        name + ": safetensors counts two elements in each byte along the last dimension, and there is none; write view(1)");
+            }
             if (!tensor.dtype().isByteSized() && tensor.numel() % Byte.SIZE * tensor.dtype().bits() % Byte.SIZE != 0) {
                 throw new IllegalArgumentException(name + ": the elements do not fill whole bytes");
             }
@@ -103,10 +108,14 @@ final class SafetensorsDraft implements Draft {
                         taken + ": a tensor of this name cannot be one that stands under another name, too");
             }
         }
-        Map<String, String> metadata = new LinkedHashMap<>(text);
+        LinkedHashMap<String, String> metadata = new LinkedHashMap<>(text);
         metadata.putAll(plan.aliases());
         if (!plan.views().isEmpty()) {
             metadata.put(Sharing.VIEWS, HeaderText.views(plan.views()));
+        }
+        // Transformers 4 takes a file without metadata, but none whose metadata does not say this.
+        if (!metadata.isEmpty() && !metadata.containsKey(Sharing.FORMAT)) {
+            metadata.putFirst(Sharing.FORMAT, "pt");
         }
         return metadata;
     }

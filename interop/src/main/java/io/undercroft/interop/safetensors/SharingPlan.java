@@ -16,12 +16,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.TreeMap;
 
 /// Which tensors of a state are written, and how the others stand on them.
 ///
 /// @param written the tensors that are written, views too, by name
 /// @param aliases further names of written tensors
-/// @param views written tensors that stand on the storage of another written one
+/// @param views written tensors that stand on the storage of another written one; by name, whatever their order in the state is
 record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, String> aliases,
         SequencedMap<String, View> views) {
     /// Of how many tensors each pair is looked at.
@@ -29,7 +30,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
 
     /// {@return a plan that writes every tensor for itself}
     static SharingPlan copying(SequencedMap<String, Tensor> tensors) {
-        return new SharingPlan(tensors, new LinkedHashMap<>(), new LinkedHashMap<>());
+        return new SharingPlan(tensors, new LinkedHashMap<>(), new TreeMap<>());
     }
 
     /// {@return a plan that keeps what tensors share}
@@ -40,7 +41,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
     static SharingPlan keeping(SequencedMap<String, Tensor> tensors) {
         SharingPlan plan = copying(new LinkedHashMap<>());
         Map<Window, String> names = new HashMap<>();
-        Map<Storage, List<Run>> runs = new HashMap<>();
+        Map<Storage, List<Run>> runs = new LinkedHashMap<>();
         tensors.forEach((name, tensor) -> {
             String first = names.putIfAbsent(Window.of(tensor), name);
             if (first != null) {
@@ -130,14 +131,15 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         }
     }
 
-    /// {@return the tensor that shows all bytes from the first to the last of a group, in their order, or is alone}
+    /// {@return the tensor that shows all bytes from the first to the last of a group, in their order, or is alone} Of several it is the first by
+    /// name, so that what was opened is written as it was.
     private static Optional<Run> base(List<Run> group) {
         if (group.size() == 1) {
             return Optional.of(group.getFirst());
         }
         long start = group.stream().mapToLong(Run::start).min().orElseThrow();
         long end = group.stream().mapToLong(Run::end).max().orElseThrow();
-        return group.stream().filter(run -> run.covers(start, end)).findFirst();
+        return group.stream().filter(run -> run.covers(start, end)).min(Comparator.comparing(Run::name));
     }
 
     /// Takes a group apart, so that tensors of different parts have no byte in common.

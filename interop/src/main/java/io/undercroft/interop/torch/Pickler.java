@@ -2,6 +2,7 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -116,11 +117,7 @@ final class Pickler {
         switch (value) {
             case Typed typed -> typed(typed);
             case TypedMap map -> typedMap(map);
-            case Map<?, ?> map -> {
-                out.op(Opcode.EMPTY_DICT);
-                remember(map);
-                items(map);
-            }
+            case Map<?, ?> map -> dict(map);
             case Tuple tuple -> tuple(tuple);
             case List<?> list -> {
                 out.op(Opcode.EMPTY_LIST);
@@ -310,10 +307,20 @@ final class Pickler {
             }
             case Globals.DEFAULT_DICT -> defaultDict(map);
             default -> {
-                call(tensors.call(map));
-                remember(map);
+                if (NamedTensors.isPlain(map)) {
+                    dict(map);
+                } else {
+                    call(tensors.call(map));
+                    remember(map);
+                }
             }
         }
+    }
+
+    private void dict(Map<?, ?> map) {
+        out.op(Opcode.EMPTY_DICT);
+        remember(map);
+        items(map);
     }
 
     private void defaultDict(TypedMap map) {

@@ -83,6 +83,11 @@ final class TensorPickler {
             return new Call(Rebuild.META, () -> meta(tensor, requiresGrad));
         }
         StorageClass type = storages.classOf(tensor.storage(), tensor.dtype());
+        if (requiresGrad && type.dtype() == null) {
+            throw new IllegalArgumentException("a tensor of " + tensor.dtype().name()
+                    + " that requires a gradient, on a "
+                    + "storage that PyTorch has no class for: it cannot load that; take the flag away, or make a parameter of it");
+        }
         String function = type.dtype() == null ? Rebuild.TENSOR_V3 : Rebuild.TENSOR_V2;
         return new Call(function, () -> strided(tensor, type, requiresGrad));
     }

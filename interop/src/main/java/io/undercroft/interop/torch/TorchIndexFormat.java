@@ -16,7 +16,8 @@ import java.util.Set;
 /// they do there. Nothing else in the files is looked at.
 ///
 /// The files are those beside the index, and stay open until the contents are released. A symbolic link to a file elsewhere is followed
-/// only below [OpenOptions#root(java.nio.file.Path)].
+/// only to the directory where the index is stored itself, as in the cache of the Hugging Face hub, or below
+/// [OpenOptions#root(java.nio.file.Path)].
 public final class TorchIndexFormat implements CheckpointFormat {
     private static final SetReader READER = new SetReader(List.of(".bin", ".pt", ".pth"),
             List.of(new TorchZipFormat(), new TorchLegacyFormat(), new TorchTarFormat()));

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.state.StateIndex;
@@ -26,7 +27,6 @@ import org.jspecify.annotations.Nullable;
 /// and one thread.
 final class LuaWriter {
     /// A type that says what a plain map does: Python's dicts that keep their order.
-    private static final String ORDERED_DICT = "collections.OrderedDict";
 
     private final Encoding encoding;
     private final Code code;
@@ -231,7 +231,7 @@ final class LuaWriter {
     // ---- what only Torch7 has ----
 
     private void writeTypedMap(TypedMap map) {
-        if (map.type().equals(ORDERED_DICT)) {
+        if (NamedTensors.isPlain(map)) {
             writeTable(map, entries(map));
             return;
         }
@@ -243,6 +243,11 @@ final class LuaWriter {
     }
 
     private void writeTyped(Typed typed) {
+        Tensor parameter = NamedTensors.tensorIn(typed);
+        if (parameter != null) {
+            writeTensor(parameter);
+            return;
+        }
         switch (typed.type()) {
             case Nodes.TABLE -> writeTable(typed, pairs(typed));
             case Nodes.FUNCTION -> writeFunction(typed);

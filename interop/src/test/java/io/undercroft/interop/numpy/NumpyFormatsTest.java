@@ -290,6 +290,8 @@ class NumpyFormatsTest {
                 .withMessageContainingAll("b:", "bfloat16");
         assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npz, Map.of("n", 1L)))
                 .withMessageContaining("n is");
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npz, Map.of("a\u0000b", Tensor.of(1))))
+                .withMessageContaining("zero");
         assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npy, Map.of()));
         assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npy, Tensor.meta(DType.INT8, 1)));
         assertThatIllegalArgumentException().isThrownBy(

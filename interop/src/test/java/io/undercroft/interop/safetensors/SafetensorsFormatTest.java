@@ -406,4 +406,38 @@ class SafetensorsFormatTest {
             }
         }
     }
+
+    @Test
+    void whatWasOpenedIsWrittenAsItWas() throws IOException {
+        Tensor first = floats(4);
+        Tensor other = floats(2, 3);
+        Path path = export(
+                state("b", first, "a", first.view(2, 2), "d", other.narrow(1, 1, 2), "c", other, "z", other));
+        byte[] written = Files.readAllBytes(path);
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(export(c.state(), options.metadata(c.metadata()))).hasBinaryContent(written);
+        }
+        Checkpoint.export(path,
+                state("a", first.view(2, 2), "c", other, "b", first, "z", other, "d", other.narrow(1, 1, 2)));
+        assertThat(path).as("in another order").hasBinaryContent(written);
+    }
+
+    @Test
+    void metadataAlwaysSaysWhoseTensorsTheseAre() throws IOException {
+        try (Checkpoint c = Checkpoint.open(export(state("a", floats(2)), options.metadata(Map.of("by", "us"))))) {
+            assertThat(c.metadata()).isEqualTo(Map.of("by", "us", "format", "pt"));
+        }
+        try (Checkpoint c = Checkpoint.open(export(state("a", floats(2)), options.metadata(Map.of("format", "np"))))) {
+            assertThat(c.metadata()).isEqualTo(Map.of("format", "np"));
+        }
+        try (Checkpoint c = Checkpoint.open(export(state("a", floats(2))))) {
+            assertThat(c.metadata()).isEmpty();
+        }
+    }
+
+    @Test
+    void pairsOfElementsNeedADimension() {
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("w", Tensor.zeros(DType.FLOAT4_E2M1FN_X2))))
+                .withMessageContaining("w: ").withMessageContaining("view(1)");
+    }
 }

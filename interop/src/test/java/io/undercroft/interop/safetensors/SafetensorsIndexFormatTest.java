@@ -276,6 +276,14 @@ class SafetensorsIndexFormatTest {
             Files.move(folder.resolve(name), blobs.resolve("blob-" + name));
             Files.createSymbolicLink(folder.resolve(name), Path.of("../blobs/blob-" + name));
         }
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThat(c.tensor("c").getLong(0)).isEqualTo(5);
+        }
+        assertOpensBelowTheTop();
+
+        Path elsewhere = Files.createDirectory(top.resolve("elsewhere"));
+        Files.move(blobs.resolve("blob-2.safetensors"), elsewhere.resolve("x"));
+        Files.createSymbolicLink(blobs.resolve("blob-2.safetensors"), Path.of("../elsewhere/x"));
         assertThat(refusal()).hasMessageContaining("OpenOptions.root");
         assertOpensBelowTheTop();
     }
