@@ -1,6 +1,5 @@
 package io.undercroft.properties;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.serializer.state.Symbol;
@@ -14,7 +13,6 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
-import java.io.UncheckedIOException;
 import java.math.BigInteger;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -142,11 +140,7 @@ final class Described {
     }
 
     private static String text(Object element) {
-        try {
-            return JSON.writeValueAsString(key(element));
-        } catch (JsonProcessingException e) {
-            throw new UncheckedIOException(e);
-        }
+        return JSON.<JsonNode>valueToTree(key(element)).toString();
     }
 
     /// A key is found by its value, so which object it is does not matter.

@@ -153,14 +153,14 @@ final class PythonMaker {
         return map;
     }
 
-    /// On a tensor of its own: the tensor inside of a parameter is no object of PyTorch's.
+    /// On a tensor of its own: the tensor inside of a parameter is no object of PyTorch's. It cannot hold itself.
     private Typed parameter(int depth) {
         Tensor inner = tensors.tensor();
-        Typed parameter = remember(new Typed("torch.nn.parameter.Parameter", inner.withFlags(inner.flags())));
+        Typed parameter = new Typed("torch.nn.parameter.Parameter", inner.withFlags(inner.flags()));
         if (choices.below(4) == 0) {
             parameter.attributes().put("note", value(depth));
         }
-        return parameter;
+        return remember(parameter);
     }
 
     private Object key(int tuples) {
