@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 /// Always the same damaged files of every format, some hundred of each; `property-tests/run fuzz` has others for as long as one likes.
 class ForeignFuzzTest {
     private static final long SEED = 7;
-    private static final int ROUNDS = 250;
+    private static final int ROUNDS = 120;
 
     @TempDir
     private Path kept;

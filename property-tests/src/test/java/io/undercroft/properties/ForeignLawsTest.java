@@ -16,13 +16,13 @@ class ForeignLawsTest {
         return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(200);
     }
 
-    @Property(tries = 400)
+    @Property(tries = 150)
     void whatAFormatWasMadeForObeysEveryLaw(@ForAll Dialect dialect, @ForAll("choices") byte[] choices)
             throws IOException {
         check(dialect, dialect.make(choices));
     }
 
-    @Property(tries = 400)
+    @Property(tries = 150)
     void anyStateIsRefusedOrObeysEveryLaw(@ForAll Dialect dialect, @ForAll("choices") byte[] choices)
             throws IOException {
         Object state = StateMaker.make(choices);
