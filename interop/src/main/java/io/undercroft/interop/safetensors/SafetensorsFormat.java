@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Writing.** A map of tensors, or maps in maps, whose paths are the names then. The bytes are those that the reference implementation writes
 /// for the same tensors and metadata. Strides are not kept but for views: a transposed tensor is written row-major. Nothing is added to
-/// the metadata but [sharing][io.undercroft.interop.safetensors]; transformers before version 5 ask for `format=pt` there.
+/// the metadata but [sharing][io.undercroft.interop.safetensors] and, where there is metadata, `format=pt`, without which transformers before
+/// version 5 would refuse it.
 ///
 /// **Sharing.** Tensors that have bytes in common share a storage again when they are read, if one of them is in row-major order and covers
 /// the others. If none does, the state is refused, unless the setting `safetensors.sharing` is `copy`: then each tensor is
