@@ -142,7 +142,7 @@ enum Dialect {
     private static final List<DType> SAFETENSORS_TYPES = and(
             NUMPY_TYPES.stream().filter(type -> !type.equals(DType.COMPLEX128)).toList(), DType.BFLOAT16,
             DType.FLOAT8_E4M3FN, DType.FLOAT8_E4M3FNUZ, DType.FLOAT8_E5M2, DType.FLOAT8_E5M2FNUZ, DType.FLOAT8_E8M0FNU,
-            SIX_BITS);
+            DType.FLOAT4_E2M1FN_X2, SIX_BITS);
     private static final List<DType> GGUF_TYPES = List.of(DType.INT8, DType.INT16, DType.INT32, DType.INT64,
             DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64, DType.opaque("gguf:Q4_0", 144),
             DType.opaque("gguf:Q6_K", 1680));

@@ -16,7 +16,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -130,16 +129,6 @@ enum ForeignLaw {
 
     ForeignLaw(String text) {
         this.text = text;
-    }
-
-    static Set<ForeignLaw> all() {
-        return EnumSet.allOf(ForeignLaw.class);
-    }
-
-    /// {@return the laws that do not ask for an order of what is said about views}
-    static Set<ForeignLaw> ofUnordered() {
-        return EnumSet.complementOf(EnumSet.of(WRITING_WHAT_WAS_OPENED_GIVES_THE_SAME_BYTES,
-                THE_WAY_THROUGH_A_CROFT_FILE_CHANGES_NOTHING));
     }
 
     /// Throws an [AssertionError] if the law does not hold of a file.

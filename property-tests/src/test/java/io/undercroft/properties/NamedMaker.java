@@ -16,7 +16,7 @@ final class NamedMaker {
     private static final List<String> NAMES = List.of("weight", "bias", "a.b.c", "a/b", "a~1b", "~", "0", "é",
             "\uD83D\uDE00",
             "line\nbreak", "\u202E", " ", "$", "\"quoted\\", "x".repeat(70), "", "__metadata__", "..",
-            "../up",
+            "../up", "\u0000", "\uD800",
             "/top", "archive/data.pkl", "file", "format", "undercroft.views", "a.npy", "C:\\x");
     private static final List<Object> VALUES = List.of((byte) -1, (short) 300, 70_000, 1L << 40, 1.5f, -0.0, true, "",
             "gpt2\n\u65E5", new byte[]{-1, 0});

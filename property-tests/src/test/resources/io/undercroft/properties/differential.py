@@ -310,7 +310,7 @@ class Maker:
 
 def write_torch(path, maker, zipped):
     state = maker.state()
-    protocol = maker.random.choice([2, 2, 3, 4, 5]) if zipped else 2
+    protocol = maker.random.choice([2, 2, 3, 4, 5])
     torch.save(state, path, pickle_protocol=protocol, _use_new_zipfile_serialization=zipped)
     return Description().of(state)
 
