@@ -119,6 +119,10 @@ final class TensorPickler {
 
     /// `(dtype, size, stride, requires_grad)`: as by PyTorch, each stands for itself and starts at its first element.
     private void meta(Tensor tensor, boolean requiresGrad) {
+        if (tensor.dtype().kind() == DType.Kind.QUANTIZED) {
+            throw new IllegalArgumentException("a tensor of " + tensor.dtype().name()
+                    + " on the meta device, where PyTorch has none; leave it out, or give it bytes");
+        }
         out.op(Opcode.MARK);
         pickler.dtype(tensor.dtype());
         pickler.integers(tensor.shape().toArray());

@@ -461,11 +461,12 @@ class TorchExportTest {
 
     /// PyTorch 2.13 cannot read what it writes of these, either.
     @Test
-    void gradientsWherePyTorchCouldNotLoadThemAreRefused() throws IOException {
+    void whatPyTorchCouldNotLoadIsRefused() throws IOException {
         Set<Flag> grad = Set.of(Flag.REQUIRES_GRAD);
         assertComesBack(Tensor.zeros(DType.FLOAT32, 2).withFlags(grad));
         assertRefused(Tensor.zeros(DType.FLOAT8_E5M2, 2).withFlags(grad), "take the flag away");
         Tensor floats = Tensor.zeros(DType.FLOAT32, 2);
         assertRefused(List.of(floats.withFlags(grad), floats.view(DType.INT32)), "take the flag away");
+        assertRefused(Tensor.meta(DType.QUINT8, 2), "quint8 on the meta device");
     }
 }
