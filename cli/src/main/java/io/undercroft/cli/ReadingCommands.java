@@ -94,8 +94,19 @@ final class ReadingCommands {
                 out.line("%-18s %-24s %s".formatted(format.name(), String.join(" ", format.suffixes()),
                         capabilities(format)).stripTrailing());
             }
+            printSettings();
             return Run.OK;
         });
+    }
+
+    private void printSettings() {
+        out.line("");
+        out.line("%-22s %-12s %s".formatted("setting", "for files", "values, the default first"));
+        Checkpoint.formats().stream().flatMap(format -> format.settings().stream()).distinct()
+                .map(setting -> "%-22s %-12s %s".formatted(setting.name(), switch (setting.use()) {
+                    case OPENING -> "opened";
+                    case WRITING -> "written";
+                }, setting.values())).forEach(out::line);
     }
 
     private static String capabilities(CheckpointFormat format) {

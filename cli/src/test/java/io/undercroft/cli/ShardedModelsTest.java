@@ -79,6 +79,13 @@ class ShardedModelsTest {
     }
 
     @Test
+    void formatsTellOfSettings() {
+        assertThat(Invocation.of("formats").out())
+                .containsPattern("npz.compression +written +stored, deflate\n")
+                .containsPattern("torch7.longs +opened +8, 4\n").containsPattern("torch7.longs +written +8, 4\n");
+    }
+
+    @Test
     void formatsTellOfSets() {
         assertThat(Invocation.of("formats").out())
                 .containsPattern("safetensors-index +.safetensors.index.json +can be written, .*index of several files")

@@ -5,13 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.spi.Setting;
+import io.undercroft.serializer.spi.Setting.Use;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -53,24 +55,42 @@ class FormatsPageTest {
     }
 
     @Test
-    void everySettingOfTheSourcesIsThere() throws IOException {
-        String names = Checkpoint.formats().stream().map(CheckpointFormat::name).collect(Collectors.joining("|"));
-        Pattern literal = Pattern.compile("\"((?:" + names + ")\\.[a-z]+)\"");
+    void everySettingHasARowThatSaysWhatItMayBe() throws IOException {
+        List<String> rows = lines("| `").map(row -> row.substring(0, row.lastIndexOf(" | "))).toList();
+
+        assertThat(rows).containsExactlyInAnyOrderElementsOf(settings().entrySet().stream()
+                .map(entry -> "| `" + entry.getKey().name + "` | " + uses(entry.getValue()) + " | "
+                        + entry.getKey().values)
+                .toList());
+    }
+
+    private record NameAndValues(String name, String values) {}
+
+    private static Map<NameAndValues, Set<Use>> settings() {
+        return Checkpoint.formats().stream().flatMap(format -> format.settings().stream())
+                .collect(Collectors.groupingBy(setting -> new NameAndValues(setting.name(), setting.values()),
+                        Collectors.mapping(Setting::use, Collectors.toSet())));
+    }
+
+    private static String uses(Set<Use> uses) {
+        return uses.size() == 2 ? "both" : uses.contains(Use.OPENING) ? "opening" : "writing";
+    }
+
+    /// Else it would be refused before a format sees it.
+    @Test
+    void everySettingOfTheSourcesIsSaidToBeOne() throws IOException {
+        Set<String> names = Checkpoint.formats().stream().flatMap(format -> format.settings().stream())
+                .map(Setting::name).collect(Collectors.toCollection(TreeSet::new));
+        String families = Checkpoint.formats().stream().map(CheckpointFormat::name).collect(Collectors.joining("|"));
+        Pattern literal = Pattern.compile("\"((?:" + families + ")\\.[a-z]+)\"");
         Set<String> used = new TreeSet<>();
         try (Stream<Path> sources = Files.walk(SOURCES)) {
             for (Path source : sources.filter(Files::isRegularFile).toList()) {
-                used.addAll(found(literal, Files.readString(source)));
+                literal.matcher(Files.readString(source)).results().forEach(found -> used.add(found.group(1)));
             }
         }
 
-        Set<String> said = lines("| `").flatMap(line -> found(Pattern.compile("^\\| `([^`]+)`"), line).stream())
-                .collect(Collectors.toCollection(TreeSet::new));
-
-        assertThat(said).isEqualTo(used).contains("torch7.longs", "npz.compression");
-    }
-
-    private static List<String> found(Pattern pattern, String text) {
-        return pattern.matcher(text).results().map((MatchResult result) -> result.group(1)).toList();
+        assertThat(names).isEqualTo(used).contains("torch7.longs", "npz.compression");
     }
 
     private static Stream<String> lines(String start) throws IOException {

@@ -120,6 +120,41 @@ class OtherFormatsTest {
     }
 
     @Test
+    void misspeltSettingsAreRefusedInBothDirections() throws IOException {
+        Path file = folder.resolve("a.npz");
+
+        assertThatThrownBy(() -> Checkpoint.export(file, Map.of("w", Tensor.of(1f)),
+                ExportOptions.defaults().setting("npz.compresion", "deflate")))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("did you mean 'npz.compression'?");
+        Checkpoint.export(file, Map.of("w", Tensor.of(1f)),
+                ExportOptions.defaults().setting("npz.compression", "deflate").setting("torch7.longs", "4"));
+        assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().setting("torch7.encodin", "ascii")))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("did you mean 'torch7.encoding'?");
+        assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().setting("npz.compression", "deflate")))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("is for writing files");
+    }
+
+    @Test
+    void whoNamesTheWrongFormatIsToldWhatTheFileLooksLike() throws IOException {
+        Path file = folder.resolve("a.pt");
+        Checkpoint.export(file, Map.of("w", Tensor.of(1f)));
+
+        assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().format("npz")))
+                .isInstanceOf(FormatException.class).hasMessageContaining("is no array")
+                .hasMessageContaining("opened as npz, and looks like torch-zip");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"model.pt", "model.pth", "pytorch_model.bin", "model.SafeTensors", "a.npz", "a.gguf",
+            "model.safetensors.index.json", "pytorch_model.bin.index.json"})
+    void noCroftFileIsSavedUnderTheNameOfAnotherFormat(String name) {
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), Map.of("w", Tensor.of(1f))))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("another name");
+
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
     void aLongRunOfZerosBehindAFewBytesIsNoFileOfTorch7() throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(400_000).order(ByteOrder.LITTLE_ENDIAN).putInt(6).putInt(300_000);
         Path file = Files.write(folder.resolve("zeros"), bytes.array());

@@ -97,6 +97,12 @@ enum Dialect {
             return NPZ.make(choices);
         }
 
+        /// The file says itself how it is compressed.
+        @Override
+        OpenOptions opening() {
+            return NPZ.opening();
+        }
+
         @Override
         void check(Object state, Checkpoint opened) {
             checkUnshared(state, opened);

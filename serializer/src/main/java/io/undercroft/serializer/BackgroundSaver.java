@@ -47,7 +47,8 @@ public final class BackgroundSaver implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
+    ///     that of a file of another known format, for instance `model.pt`: [Checkpoint#export(Path, Object)] writes these
     public PendingSave save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return PendingSave.start(writer.take(path, state, options, staging));
     }

@@ -8,6 +8,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.internal.graph.Raising;
@@ -19,6 +20,7 @@ import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.Exporter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -55,7 +57,8 @@ import org.jspecify.annotations.Nullable;
 /// copy-on-write: writing works, shows in every tensor on the storage, and never reaches the file.
 ///
 /// **Lifetime.** Closing a checkpoint releases its storages; one that was retained ([Storage#retain]) stays usable, and the
-/// mapping with it, until it is released too. Using any other throws [IllegalStateException].
+/// mapping with it, until it is released too. Using any other throws [IllegalStateException]. So does using a retained one that was not
+/// touched before and whose bytes could not be had when the checkpoint was closed, as they are damaged.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Checkpoint implements AutoCloseable {
@@ -95,6 +98,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @return what it holds
     /// @throws IOException if the file is missing, a directory or not readable
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
+    /// @throws IllegalArgumentException if the options name a format that is not known, or a [setting][CheckpointFormat#settings] that no known
+    ///     format has for opening, or one with a value that it cannot have
     /// @throws NoSuchElementException if the options name a snapshot that it has not
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
         return open(MappedFile.open(path, options.mapping()), file -> Formats.of(file, options.format().orElse(null)),
@@ -116,8 +121,9 @@ public final class Checkpoint implements AutoCloseable {
     /// Opens what is mapped already. The file belongs to the checkpoint, and is closed if it cannot be opened.
     static Checkpoint open(MappedFile mapped, Sniffing sniffing, OpenOptions options) throws IOException {
         return opened(mapped, file -> {
+            Settings.check(options.settings().keySet(), Use.OPENING);
             CheckpointFormat format = sniffing.formatOf(file);
-            Contents contents = format.open(file, options);
+            Contents contents = Formats.open(format, file, options);
             return new Checkpoint(format.name(), file, contents, options);
         });
     }
@@ -191,7 +197,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @return what became of the bytes
     /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
+    ///     that of a file of another known format, for instance `model.pt`: [#export(Path, Object)] writes these
     public static DedupReport save(Path path, @Nullable Object state) throws IOException {
         return save(path, state, SaveOptions.defaults());
     }
@@ -204,17 +211,21 @@ public final class Checkpoint implements AutoCloseable {
     /// @return what became of the bytes
     /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
+    ///     that of a file of another known format, for instance `model.pt`: [#export(Path, Object)] writes these
     public static DedupReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return new CroftWriter(Disk.system()).save(path, state, options);
     }
 
     /// Writes a state as a file of another format, durably and atomically: the format that the name of the file ends in, for instance
-    /// `.safetensors`. To write a `.croft` file is to [save][#save(Path, Object)].
+    /// `.safetensors`. To write a `.croft` file is to [save][#save(Path, Object)]. See [#export(Path, Object, ExportOptions)].
     ///
     /// @param path the file to make or replace
-    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no place for the rest
+    /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
+    /// @throws FormatException if bytes of the state stand in a file that turns out damaged
+    /// @throws IllegalStateException if they stand in a checkpoint that was closed
     /// @throws IllegalArgumentException if no format that can be written is known by the end of the name, or it cannot hold the
     ///     state; the message has the path to what it cannot hold
     public static void export(Path path, @Nullable Object state) throws IOException {
@@ -222,6 +233,9 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     /// Writes a state as a file of another format, durably and atomically.
+    ///
+    /// A file that is replaced is locked meanwhile, so that a second writer is refused. A name that nobody has is not: of several that write it at
+    /// the same time the last one wins, whole. What a process that is killed leaves is said at [#save(Path, Object)].
     ///
     /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] puts the others beside the one that is named, which comes last and
     /// makes a set of them. A set that is there is never mixed with a new one: if one of its files would be replaced, nothing is written. So
@@ -231,10 +245,14 @@ public final class Checkpoint implements AutoCloseable {
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options in which format, what else to write, and how
+    /// @throws LockedException if somebody else is writing to the file that would be replaced, or to the set
     /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to it would be replaced
     /// @throws IOException if writing fails; nothing is left behind
+    /// @throws FormatException if bytes of the state stand in a file that turns out damaged; nothing is left behind
+    /// @throws UncheckedIOException if they stand in a file that cannot be read any more; nothing is left behind
+    /// @throws IllegalStateException if they stand in a checkpoint that was closed; nothing is left behind
     /// @throws IllegalArgumentException if the format is not known or cannot be written, or cannot hold the state; the message
-    ///     has the path to what it cannot hold
+    ///     has the path to what it cannot hold. Also if no known format has one of the [settings][CheckpointFormat#settings] for writing
     public static void export(Path path, @Nullable Object state, ExportOptions options) throws IOException {
         new Exporter(Disk.system()).write(path, state, options);
     }
@@ -261,7 +279,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
+    ///     that of a file of another known format, for instance `model.pt`: [#export(Path, Object)] writes these
     public static PendingSave saveAsync(Path path, @Nullable Object state) throws IOException {
         return saveAsync(path, state, SaveOptions.defaults());
     }
@@ -280,7 +299,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file, for instance a save that has not ended
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
+    ///     that of a file of another known format, for instance `model.pt`: [#export(Path, Object)] writes these
     public static PendingSave saveAsync(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         try (BackgroundSaver once = new BackgroundSaver()) {
             return once.save(path, state, options);
@@ -309,7 +329,8 @@ public final class Checkpoint implements AutoCloseable {
         return CroftSalvage.open(path, options);
     }
 
-    /// {@return the formats that files can have: ours, and those of [CheckpointFormat] that `ServiceLoader` finds}
+    /// {@return the formats that files can have: ours, and those of [CheckpointFormat] that `ServiceLoader` finds} The package
+    /// [io.undercroft.serializer.spi] says where they are looked for, and in which order they are asked.
     public static List<CheckpointFormat> formats() {
         return Formats.all();
     }
@@ -456,7 +477,8 @@ public final class Checkpoint implements AutoCloseable {
     /// Reads the whole file, earlier snapshots included, and checks it against its checksums. Other files in which bytes of it
     /// stand are read as far as these bytes go.
     ///
-    /// @return what is damaged, and how much could not be looked at as it stands in other files
+    /// @return what is damaged, and how much could not be looked at, as it has no checksums, as all of most other formats, or stands in other
+    ///     files that were not found
     /// @throws IOException if reading fails
     public Verification verify() throws IOException {
         return contents.verify();
@@ -546,6 +568,9 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     /// Releases the storages and the file, and ends what reads in the background. The second and later calls do nothing.
+    ///
+    /// A storage that somebody retained is mapped or decoded before, if nobody touched it yet. If that fails nothing is thrown here: it
+    /// throws when it is touched.
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {

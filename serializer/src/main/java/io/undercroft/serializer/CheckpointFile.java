@@ -88,7 +88,8 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file
     /// @throws IOException if writing fails; the file has the snapshots that it had
     /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if there is
+    ///     no file yet, and its name is that of a file of another known format, for instance `model.pt`: [Checkpoint#export(Path, Object)] writes these
     /// @throws IllegalStateException if this is closed
     public synchronized DedupReport commit(@Nullable Object state, String message) throws IOException {
         checkOpen();
@@ -106,7 +107,8 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if there is
+    ///     no file yet, and its name is that of a file of another known format, for instance `model.pt`: [Checkpoint#export(Path, Object)] writes these
     /// @throws IllegalStateException if this is closed
     public synchronized PendingSave commitAsync(@Nullable Object state, String message) throws IOException {
         checkOpen();

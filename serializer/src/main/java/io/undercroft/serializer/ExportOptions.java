@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import io.undercroft.serializer.spi.CheckpointFormat;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -10,25 +11,23 @@ import org.jspecify.annotations.Nullable;
 /// How a state is written as a file of another format: [Checkpoint#export(java.nio.file.Path, Object, ExportOptions)]. Immutable: each method
 /// with a parameter returns a changed copy.
 public final class ExportOptions {
-    private static final ExportOptions DEFAULTS = new ExportOptions(null, Map.of(), Map.of(), StateClasses.of(),
+    private static final ExportOptions DEFAULTS = new ExportOptions(null, Map.of(), Map.of(),
             (_, _) -> {});
 
     private final @Nullable String format;
     private final Map<String, String> metadata;
     private final Map<String, String> settings;
-    private final StateClasses classes;
     private final SaveProgress progress;
 
     private ExportOptions(@Nullable String format, Map<String, String> metadata, Map<String, String> settings,
-            StateClasses classes, SaveProgress progress) {
+            SaveProgress progress) {
         this.format = format;
         this.metadata = metadata;
         this.settings = settings;
-        this.classes = classes;
         this.progress = progress;
     }
 
-    /// {@return the format that the name of the file ends in, no metadata, no settings, no objects of the program}
+    /// {@return the format that the name of the file ends in, no metadata, no settings}
     public static ExportOptions defaults() {
         return DEFAULTS;
     }
@@ -38,7 +37,7 @@ public final class ExportOptions {
     /// @param name the name of a format, for instance `safetensors`; see [Checkpoint#format]
     /// @return the changed options
     public ExportOptions format(String name) {
-        return new ExportOptions(Objects.requireNonNull(name, "name"), metadata, settings, classes, progress);
+        return new ExportOptions(Objects.requireNonNull(name, "name"), metadata, settings, progress);
     }
 
     /// Adds free-form text about the file. A format that has no place for it leaves it out.
@@ -50,11 +49,12 @@ public final class ExportOptions {
             Objects.requireNonNull(key, "a key of the metadata is null");
             Objects.requireNonNull(value, () -> "the metadata of " + key + " is null");
         });
-        return new ExportOptions(format, Collections.unmodifiableMap(new LinkedHashMap<>(text)), settings, classes,
+        return new ExportOptions(format, Collections.unmodifiableMap(new LinkedHashMap<>(text)), settings,
                 progress);
     }
 
-    /// Tells a format how to write. Each format documents the names that it knows; others are ignored, as they are for other formats.
+    /// Tells a format how to write. What other formats know has no effect; a name that is no [setting][CheckpointFormat#settings] of any known
+    /// format for writing is refused when a state is exported.
     ///
     /// @param name the name of the format, a dot, and a name, for instance `torch7.encoding`
     /// @param value what the format documents, for instance `ascii`
@@ -62,15 +62,7 @@ public final class ExportOptions {
     public ExportOptions setting(String name, String value) {
         Map<String, String> more = new LinkedHashMap<>(settings);
         more.put(Objects.requireNonNull(name, "name"), Objects.requireNonNull(value, "value"));
-        return new ExportOptions(format, metadata, Collections.unmodifiableMap(more), classes, progress);
-    }
-
-    /// Says of which classes of the program objects may stand in the state. Few formats have a place for such objects.
-    ///
-    /// @param known records, enums and other classes
-    /// @return the changed options
-    public ExportOptions classes(StateClasses known) {
-        return new ExportOptions(format, metadata, settings, Objects.requireNonNull(known, "known"), progress);
+        return new ExportOptions(format, metadata, Collections.unmodifiableMap(more), progress);
     }
 
     /// Names somebody to be told how far writing has come. The bytes of which it is told are those of the file, or
@@ -79,7 +71,7 @@ public final class ExportOptions {
     /// @param listener who is told
     /// @return the changed options
     public ExportOptions progress(SaveProgress listener) {
-        return new ExportOptions(format, metadata, settings, classes, Objects.requireNonNull(listener, "listener"));
+        return new ExportOptions(format, metadata, settings, Objects.requireNonNull(listener, "listener"));
     }
 
     /// {@return the name of the format, if that was said}
@@ -99,9 +91,9 @@ public final class ExportOptions {
         return Optional.ofNullable(settings.get(name));
     }
 
-    /// {@return of which classes of the program objects may stand in the state}
-    public StateClasses classes() {
-        return classes;
+    /// {@return all that was said to formats, by the names of the settings}
+    public Map<String, String> settings() {
+        return settings;
     }
 
     /// {@return who is told how far writing has come; somebody who does not listen if nobody was named}

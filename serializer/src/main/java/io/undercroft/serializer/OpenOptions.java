@@ -2,6 +2,7 @@ package io.undercroft.serializer;
 
 import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.internal.loading.Glob;
+import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
 import java.nio.file.Path;
@@ -246,8 +247,8 @@ public final class OpenOptions {
         return with(new Reading(Objects.requireNonNull(name, "name"), selection.reading.settings));
     }
 
-    /// Tells a format what its files do not say themselves. Each format documents the names that it knows; others are ignored, as they
-    /// are for other formats.
+    /// Tells a format what its files do not say themselves. What other formats know has no effect; a name that is no
+    /// [setting][CheckpointFormat#settings] of any known format for opening is refused when a file is opened.
     ///
     /// @param name the name of the format, a dot, and a name, for instance `torch7.longs`
     /// @param value what the format documents, for instance `4`

@@ -9,6 +9,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -42,6 +43,12 @@ public final class RawFormat implements CheckpointFormat {
     }
 
     @Override
+    public List<Setting> settings() {
+        return List.of(Setting.ofOpening("raw.reversed", "yes"),
+                Setting.ofWriting("raw.padded", "yes"));
+    }
+
+    @Override
     public boolean matches(MappedFile file) throws IOException {
         return file.startsWith(MAGIC);
     }
@@ -67,6 +74,7 @@ public final class RawFormat implements CheckpointFormat {
         }
     }
 
+    /// With the setting `raw.padded` zeros follow up to a multiple of 8 bytes.
     @Override
     public Draft draft(@Nullable Object state, ExportOptions options) {
         if (!(state instanceof Tensor tensor) || !tensor.dtype().equals(DType.UINT8)) {
@@ -82,6 +90,9 @@ public final class RawFormat implements CheckpointFormat {
             public void writeTo(Output output) throws IOException {
                 output.write(MemorySegment.ofArray(MAGIC));
                 output.write(tensor.storage().segment());
+                if (options.setting("raw.padded").isPresent()) {
+                    output.align(8);
+                }
             }
         };
     }

@@ -11,6 +11,7 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -110,6 +111,11 @@ public final class NpzFormat implements CheckpointFormat {
     @Override
     public List<String> suffixes() {
         return List.of(".npz");
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(Setting.ofWriting(COMPRESSION, "stored, deflate"));
     }
 
     @Override

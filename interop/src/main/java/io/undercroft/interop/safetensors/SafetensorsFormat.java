@@ -7,6 +7,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;
@@ -56,6 +57,12 @@ public final class SafetensorsFormat implements CheckpointFormat {
     @Override
     public List<String> suffixes() {
         return List.of(".safetensors");
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(Setting.ofOpening(OpenedFile.SHARING, "keep, ignore"),
+                Setting.ofWriting(OpenedFile.SHARING, "keep, copy"));
     }
 
     @Override

@@ -9,6 +9,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;
@@ -58,6 +59,13 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
     @Override
     public List<String> suffixes() {
         return List.of(ShardedDraft.SUFFIX);
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(Setting.ofOpening(OpenedFile.SHARING, "keep, ignore"),
+                Setting.ofWriting(OpenedFile.SHARING, "keep, copy"),
+                Setting.ofWriting(ShardSize.SETTING, "50GB, or another size, for instance 512MiB"));
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.util.HexFormat;
 import java.util.List;
@@ -56,6 +57,11 @@ public final class TorchLegacyFormat implements CheckpointFormat {
             save = LegacySave.at(file, save.end());
         }
         return save.open(options);
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(Setting.ofOpening(SAVE, "1, 2 and so on"));
     }
 
     private static long number(OpenOptions options) {

@@ -7,6 +7,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
 import java.io.IOException;
 import java.util.EnumSet;
@@ -96,6 +97,17 @@ public final class Torch7Format implements CheckpointFormat {
     @Override
     public List<String> suffixes() {
         return List.of(".t7");
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(Setting.ofOpening("torch7.encoding", "binary, ascii"),
+                Setting.ofWriting("torch7.encoding", "binary, ascii"),
+                Setting.ofOpening("torch7.order", "little, big"),
+                Setting.ofWriting("torch7.order", "little, big"),
+                Setting.ofOpening("torch7.longs", "8, 4"),
+                Setting.ofWriting("torch7.longs", "8, 4"),
+                Setting.ofOpening(REFERENCES, "on, off"));
     }
 
     @Override

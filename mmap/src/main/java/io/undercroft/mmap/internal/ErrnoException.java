@@ -51,7 +51,8 @@ public final class ErrnoException extends IOException {
             Map.entry(EMFILE, "EMFILE, too many open files in this process"),
             Map.entry(EFBIG, "EFBIG, larger than a file may be"), Map.entry(ENOSPC, "ENOSPC, no space left"),
             Map.entry(ENOTDIR, "ENOTDIR, not a directory"), Map.entry(EISDIR, "EISDIR, a directory"),
-            Map.entry(EROFS, "EROFS, read-only file system"));
+            Map.entry(EROFS, "EROFS, read-only file system"),
+            Map.entry(40, "ELOOP, its symbolic links go round in circles"));
 
     private final int errno;
 

@@ -164,17 +164,8 @@ final class CroftStorages implements AutoCloseable {
     @Override
     public void close() {
         try (bases) {
-            storages.values().forEach(CroftStorages::release);
+            storages.values().forEach(Contents::release);
             damaged.values().forEach(suspect -> Contents.release(suspect.readable));
-        }
-    }
-
-    /// One whose bytes cannot be had is let go like the others: whoever holds it is told when he asks for them.
-    private static void release(Storage storage) {
-        try {
-            Contents.release(storage);
-        } catch (FormatException _) {
-            storage.release();
         }
     }
 

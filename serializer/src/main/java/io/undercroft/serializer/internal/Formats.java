@@ -2,13 +2,18 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Draft;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.ServiceLoader;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -16,10 +21,11 @@ import org.jspecify.annotations.Nullable;
 /// The formats that this process knows.
 public final class Formats {
     private static final CheckpointFormat CROFT = new CroftFormat();
+    private static final String ADD_OTHERS = "no other format is on the class path; undercroft-interop has most of them";
 
     private Formats() {}
 
-    /// Finds the format of a file: ours first, then those found by `ServiceLoader`.
+    /// Finds the format of a file: ours first, then those of [Providers] in their order.
     ///
     /// @param file the file
     /// @return its format
@@ -30,17 +36,42 @@ public final class Formats {
             throw new FormatException("FORMAT-EMPTY", "the file is empty", FormatException.NO_OFFSET,
                     "Check that it was written and copied completely");
         }
-        if (CROFT.matches(file)) {
-            return CROFT;
+        Optional<CheckpointFormat> format = find(file);
+        if (format.isPresent()) {
+            return format.get();
         }
-        List<CheckpointFormat> formats = all();
-        for (CheckpointFormat format : formats.subList(1, formats.size())) {
-            if (format.matches(file)) {
-                return format;
+        throw unknown(file, all());
+    }
+
+    private static FormatException unknown(MappedFile file, List<CheckpointFormat> formats) throws IOException {
+        Optional<FormatException> lookalike = Lookalike.of(file);
+        return lookalike.isPresent()
+                ? lookalike.get()
+                : new FormatException("FORMAT-UNKNOWN", "this is no file of a known format (" + names(formats) + ")", 0,
+                        "Check that it is the file you meant and that it is complete"
+                                + (formats.size() == 1 ? "; " + ADD_OTHERS : ""));
+    }
+
+    private static Optional<CheckpointFormat> find(MappedFile file) throws IOException {
+        if (CROFT.matches(file)) {
+            return Optional.of(CROFT);
+        }
+        for (CheckpointFormat format : Providers.formats(CROFT.name())) {
+            if (matches(format, file)) {
+                return Optional.of(format);
             }
         }
-        throw new FormatException("FORMAT-UNKNOWN", "this is no file of a known format (" + names(formats) + ")", 0,
-                "Check that it is the file you meant and that it is complete");
+        return Optional.empty();
+    }
+
+    private static boolean matches(CheckpointFormat format, MappedFile file) throws IOException {
+        try {
+            return format.matches(file);
+        } catch (RuntimeException | LinkageError e) {
+            Providers.warn("the file format " + format.name() + " failed to look at a file, and is passed over: " + e,
+                    e);
+            return false;
+        }
     }
 
     /// Finds a format by its name, or the format of a file if none is named.
@@ -55,6 +86,55 @@ public final class Formats {
         return name == null ? of(file) : named(name);
     }
 
+    /// Opens a file.
+    ///
+    /// @param format its format, or that which the options name
+    /// @param file the file
+    /// @param options how
+    /// @return what it holds
+    /// @throws FormatException if the format cannot open it; says what it looks like if the options named another format
+    /// @throws IllegalStateException if the format has a fault
+    /// @throws IOException if reading fails
+    public static Contents open(CheckpointFormat format, MappedFile file, OpenOptions options) throws IOException {
+        try {
+            return made(format.open(file, options), format, "open");
+        } catch (FormatException e) {
+            throw options.format().isPresent() && file.size() > 0 ? withLooks(e, format, file) : e;
+        }
+    }
+
+    private static FormatException withLooks(FormatException e, CheckpointFormat format, MappedFile file)
+            throws IOException {
+        Optional<String> looks = find(file).map(CheckpointFormat::name).filter(name -> !name.equals(format.name()));
+        return looks.map(name -> new FormatException(e.code(),
+                e.what() + "; the file was opened as " + format.name() + ", and looks like " + name, e.offset(),
+                e.remedy(),
+                e)).orElse(e);
+    }
+
+    /// Plans a file.
+    ///
+    /// @param format its format, one [for writing][#forWriting]
+    /// @param state the tree
+    /// @param options what else to save, and how
+    /// @param fileName what the file is going to be called
+    /// @return the file to be
+    /// @throws IllegalArgumentException if the format cannot hold the state
+    /// @throws IllegalStateException if the format has a fault
+    public static Draft draft(CheckpointFormat format, @Nullable Object state, ExportOptions options,
+            String fileName) {
+        return made(format.draft(state, options, fileName), format, "draft");
+    }
+
+    /// What comes from anybody may be null, whatever its type says.
+    private static <T> T made(@Nullable T made, CheckpointFormat format, String method) {
+        if (made == null) {
+            throw new IllegalStateException("the format " + format.name() + " has a fault: its method " + method
+                    + " (" + format.getClass().getName() + ") returned null");
+        }
+        return made;
+    }
+
     /// Finds the format that a file is to be written in.
     ///
     /// @param path the file
@@ -62,47 +142,78 @@ public final class Formats {
     /// @return the format
     /// @throws IllegalArgumentException if there is none, or it cannot be written
     public static CheckpointFormat forWriting(Path path, @Nullable String name) {
-        CheckpointFormat format = name == null ? bySuffix(path) : named(name);
+        List<CheckpointFormat> formats = all();
+        CheckpointFormat format = name != null
+                ? named(name)
+                : bySuffix(path, formats).orElseThrow(() -> new IllegalArgumentException(
+                        path + ": no format is known by the end of its name; " + writable(formats)));
         if (format == CROFT) {
             throw new IllegalArgumentException(path + ": a .croft file is made by Checkpoint.save, which shares bytes");
         }
-        if (!format.capabilities().contains(Capability.SAVE)) {
-            throw new IllegalArgumentException(
-                    path + ": files of the format " + format.name() + " can be opened, not written; " + writable());
+        if (!canBeWritten(format)) {
+            throw new IllegalArgumentException(path + ": files of the format " + format.name()
+                    + " can be opened, not written; " + writable(formats));
         }
         return format;
     }
 
+    /// Refuses a name for a new `.croft` file that everybody would take for one of another format.
+    ///
+    /// @param path the file
+    /// @throws IllegalArgumentException if its name ends as those of another known format do
+    public static void requireOwnName(Path path) {
+        if (suffixLength(CROFT, fileName(path)) == 0) {
+            bySuffix(path, all()).ifPresent(format -> {
+                throw new IllegalArgumentException(path + ": its name is that of a file of " + format.name()
+                        + ", and a .croft file would be saved. "
+                        + (canBeWritten(format) ? "Write it with Checkpoint.export, or take" : "Take")
+                        + " another name, for instance one that ends in .croft");
+            });
+        }
+    }
+
     /// {@return all formats, ours first}
     public static List<CheckpointFormat> all() {
-        return Stream.concat(Stream.of(CROFT), others()).toList();
+        return Stream.concat(Stream.of(CROFT), Providers.formats(CROFT.name()).stream()).toList();
     }
 
     private static CheckpointFormat named(String name) {
         List<CheckpointFormat> formats = all();
         return formats.stream().filter(format -> format.name().equals(name)).findFirst()
-                .orElseThrow(() -> new IllegalArgumentException(
-                        "there is no format " + FormatException.quote(name) + " among " + names(formats)));
+                .orElseThrow(() -> new IllegalArgumentException("there is no format " + FormatException.quote(name)
+                        + " among " + names(formats) + (formats.size() == 1 ? "; " + ADD_OTHERS : "")));
     }
 
-    private static CheckpointFormat bySuffix(Path path) {
-        String file = path.toString().toLowerCase(Locale.ROOT);
-        return all().stream().filter(format -> format.suffixes().stream().anyMatch(file::endsWith)).findFirst()
-                .orElseThrow(() -> new IllegalArgumentException(
-                        path + ": no format is known by the end of its name; " + writable()));
+    /// That of which the longest suffix fits: an index of several files ends as any JSON does.
+    private static Optional<CheckpointFormat> bySuffix(Path path, List<CheckpointFormat> formats) {
+        String name = fileName(path);
+        return formats.stream().filter(format -> suffixLength(format, name) > 0)
+                .max(Comparator.comparingInt(format -> suffixLength(format, name)));
     }
 
-    private static String writable() {
-        return "name one with ExportOptions.format ("
-                + names(others().filter(format -> format.capabilities().contains(Capability.SAVE)).toList())
-                + "), or end the name as files of a format do, .croft for instance";
+    private static int suffixLength(CheckpointFormat format, String fileName) {
+        return format.suffixes().stream()
+                .filter(suffix -> suffix.startsWith(".") ? fileName.endsWith(suffix) : fileName.equals(suffix))
+                .mapToInt(String::length).max().orElse(0);
+    }
+
+    private static String fileName(Path path) {
+        return String.valueOf(path.getFileName()).toLowerCase(Locale.ROOT);
+    }
+
+    private static boolean canBeWritten(CheckpointFormat format) {
+        return format.capabilities().contains(Capability.SAVE);
+    }
+
+    private static String writable(List<CheckpointFormat> formats) {
+        List<CheckpointFormat> others = formats.stream().skip(1).filter(Formats::canBeWritten).toList();
+        return others.isEmpty()
+                ? ADD_OTHERS
+                : "name one with ExportOptions.format (" + names(others)
+                        + "), or end the name as files of a format do, .croft for instance";
     }
 
     private static String names(List<CheckpointFormat> formats) {
         return formats.stream().map(CheckpointFormat::name).collect(Collectors.joining(", "));
-    }
-
-    private static Stream<CheckpointFormat> others() {
-        return ServiceLoader.load(CheckpointFormat.class).stream().map(ServiceLoader.Provider::get);
     }
 }

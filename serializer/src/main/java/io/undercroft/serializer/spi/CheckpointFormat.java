@@ -8,7 +8,8 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// A file format that holds tensors. Implementations are stateless and have a public constructor without parameters.
+/// A file format that holds tensors. Implementations are stateless, have a public constructor without parameters, and are called by any
+/// thread, several times for the same file. The [package][io.undercroft.serializer.spi] says how one is found, and which goes first.
 public interface CheckpointFormat {
     /// What files of a format can do. All can be opened.
     enum Capability {
@@ -24,12 +25,13 @@ public interface CheckpointFormat {
         SEVERAL_FILES
     }
 
-    /// {@return the name that `croft inspect` shows, for instance `torch-zip`}
+    /// {@return the name that `croft inspect` shows, for instance `torch-zip`} Of two formats with the same name the second is left out.
     String name();
 
-    /// Tells whether a file is of this format, from a few reads; the file may be anything.
+    /// Tells whether a file is of this format, from a few reads; the file may be anything. A format that says so too readily takes files from
+    /// those behind it. One that throws anything but an [IOException] is passed over for this file, and named in the log.
     ///
-    /// @param file the file
+    /// @param file the file, which is not empty
     /// @return true if [#open] should be asked, also if the file is damaged or of a kind that open will refuse by name
     /// @throws IOException if reading fails
     boolean matches(MappedFile file) throws IOException;
@@ -37,9 +39,11 @@ public interface CheckpointFormat {
     /// Reads what the file holds, leaving bulk data where it is.
     ///
     /// @param file the file; the contents keep using it and the caller closes it after them
-    /// @param options how to map it
-    /// @return the contents
+    /// @param options how to map it; [FileStorages] follows them as to mapping, memory and devices, [TreeContents#only] as to the
+    ///     tensors that are chosen, and [OpenOptions#setting(String)] has what is told of [#settings]. The rest is seen to by who calls.
+    /// @return the contents, never null
     /// @throws IOException if reading fails
+    /// @throws IllegalArgumentException if a setting has a value that it cannot have
     /// @throws io.undercroft.format.FormatException if the file is malformed, hostile or of an unsupported kind
     Contents open(MappedFile file, OpenOptions options) throws IOException;
 
@@ -48,19 +52,35 @@ public interface CheckpointFormat {
         return Set.of();
     }
 
-    /// {@return what names of such files end in, with the dot, in lower case: for instance `.safetensors`} A state that is saved under a name
-    /// that ends so is saved in this format.
+    /// {@return what names of such files end in, with the dot, in lower case: for instance `.safetensors`} What has no dot in front is the whole
+    /// name of a file: `pytorch_model.bin`. A state that is exported under such a name is written in this format; if several fit, in that of
+    /// the longest. No `.croft` file is made under it.
     default List<String> suffixes() {
         return List.of();
     }
 
-    /// Plans a file. Whatever keeps the state from being saved is found here, before a file is made.
+    /// {@return what a user may tell this format} Names that no known format has are refused before a format sees them, so each that
+    /// the format asks the options for has to be here. Names of other formats have no meaning to it; what a name may be set to
+    /// is checked by the format.
+    default List<Setting> settings() {
+        return List.of();
+    }
+
+    /// Plans a file, for formats that can [SAVE][Capability#SAVE]. Whatever keeps the state from being saved is found here, before a file is made.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, without objects of the program
     /// @param options what else to save, and how
-    /// @return the file to be
-    /// @throws IllegalArgumentException if the format cannot hold the state; the message has the path to what it cannot hold
+    /// @return the file to be, never null
+    /// @throws IllegalArgumentException if the format cannot hold the state; the message has the path to what it cannot hold. Also if a
+    ///     setting has a value that it cannot have
+    /// @throws UnsupportedOperationException if the format cannot [SAVE][Capability#SAVE]; it is not asked then
+    /// @throws IllegalStateException if it says that it can, and has no such method
     default Draft draft(@Nullable Object state, ExportOptions options) {
+        if (capabilities().contains(Capability.SAVE)) {
+            throw new IllegalStateException(
+                    "the format " + name() + " has a fault: it says that it can be written, and " + getClass().getName()
+                            + " has no method draft");
+        }
         throw new UnsupportedOperationException("files of the format " + name() + " can be opened, not written");
     }
 
@@ -70,7 +90,7 @@ public interface CheckpointFormat {
     /// @param state a tree as [io.undercroft.serializer.state] describes it, without objects of the program
     /// @param options what else to save, and how
     /// @param fileName what the file is going to be called, without its directory
-    /// @return the file to be, with its [companions][Draft#companions]
+    /// @return the file to be, with its [companions][Draft#companions], never null
     /// @throws IllegalArgumentException if the format cannot hold the state, or no such file can be called so
     default Draft draft(@Nullable Object state, ExportOptions options, String fileName) {
         return draft(state, options);

@@ -124,8 +124,9 @@ public interface Contents {
         verify().damages().forEach(found);
     }
 
-    /// Releases the storages, when the checkpoint is closed. A storage that somebody retained is mapped first if it was not
-    /// yet, since the file goes with the checkpoint.
+    /// Releases the storages, when the checkpoint is closed. A storage that somebody retained is mapped or decoded first if it was not
+    /// yet, since the file goes with the checkpoint. If that fails it is released like the others; whoever retained it is told when he
+    /// touches it.
     default void release() {
         storages().forEach(Contents::release);
     }
@@ -135,11 +136,16 @@ public interface Contents {
     /// @param storage a storage of these contents
     static void release(Storage storage) {
         int references = storage.referenceCount();
-        if (references > 1 && !storage.device().isMeta()) {
-            storage.segment();
-        }
-        if (references > 0) {
-            storage.release();
+        try {
+            if (references > 1 && !storage.device().isMeta()) {
+                storage.segment();
+            }
+        } catch (RuntimeException | OutOfMemoryError | InternalError _) {
+            // Damaged, without memory to decode it to, or in a file that was cut.
+        } finally {
+            if (references > 0) {
+                storage.release();
+            }
         }
     }
 }

@@ -143,7 +143,10 @@ public final class WriterLock implements Closeable {
             return FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE,
                     LinkOption.NOFOLLOW_LINKS);
         } catch (AccessDeniedException e) {
-            var denied = new AccessDeniedException(file.toString(), null, "its lock " + path + " cannot be taken");
+            boolean isThere = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
+            var denied = new AccessDeniedException(file.toString(), null, isThere
+                    ? "its lock " + path + " cannot be taken"
+                    : "the directory " + path.getParent() + " is not writable");
             denied.initCause(e);
             throw denied;
         }

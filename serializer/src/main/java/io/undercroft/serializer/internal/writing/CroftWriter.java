@@ -4,6 +4,7 @@ import io.undercroft.format.ByteSource;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Sink;
@@ -38,6 +39,7 @@ public final class CroftWriter {
     /// @return what became of the bytes
     /// @throws IOException if writing fails; nothing is left behind
     public DedupReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        Formats.requireOwnName(path);
         StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> replacing(path, () -> saveUnlocked(path, plan, options)));
     }
@@ -53,6 +55,7 @@ public final class CroftWriter {
     /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
     public TakenSnapshot take(Path path, @Nullable Object state, SaveOptions options, Staging staging)
             throws IOException {
+        Formats.requireOwnName(path);
         var snapshotting = new Snapshotting(StatePlan.of(state, options), options, staging);
         return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
             // Before its directory is asked for a lock: it says best what is wrong with that.
@@ -93,6 +96,7 @@ public final class CroftWriter {
     /// @throws IOException if the file cannot be written to, or there is no memory; the file is as it was
     public TakenSnapshot takeForCommit(Path path, @Nullable Object state, SaveOptions options, Stamping stamping,
             Staging staging) throws IOException {
+        requireOwnNameIfNew(path);
         StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
             Path target = AtomicFile.target(path);
@@ -260,6 +264,13 @@ public final class CroftWriter {
         });
     }
 
+    /// A file that has such a name already goes on growing under it.
+    private static void requireOwnNameIfNew(Path path) {
+        if (!Files.exists(path)) {
+            Formats.requireOwnName(path);
+        }
+    }
+
     private static Path existing(Path path) throws IOException {
         Path target = AtomicFile.target(path);
         if (!Files.exists(target)) {
@@ -285,6 +296,7 @@ public final class CroftWriter {
     /// @throws IOException if reading or writing fails; the file still has the snapshots it had
     public DedupReport commit(Path path, @Nullable Object state, SaveOptions options, Stamping stamping)
             throws IOException {
+        requireOwnNameIfNew(path);
         StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> {
             Path target = AtomicFile.target(path);

@@ -2,13 +2,16 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.WriterLock;
 import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Setting.Use;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -44,7 +47,9 @@ public final class Exporter {
     /// @throws IOException if writing fails; nothing is left behind
     public void write(Path path, @Nullable Object state, ExportOptions options) throws IOException {
         CheckpointFormat format = Formats.forWriting(path, options.format().orElse(null));
-        Draft draft = format.draft(Lowering.of(state, options.classes()), options, String.valueOf(path.getFileName()));
+        Settings.check(options.settings().keySet(), Use.WRITING);
+        Draft draft = Formats.draft(format, Lowering.of(state, StateClasses.of()), options,
+                String.valueOf(path.getFileName()));
         SequencedMap<String, Draft> companions = draft.companions();
         CroftWriter.guarded(path, () -> companions.isEmpty()
                 ? CroftWriter.replacing(path, () -> write(path, draft, Map.of(), options))

@@ -14,6 +14,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.internal.Bases;
 import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import java.io.IOException;
@@ -79,6 +80,7 @@ public final class FileCopier {
     }
 
     private void copy(Path path, Path target, OpenOptions options, BaseFiles bases) throws IOException {
+        Formats.requireOwnName(target);
         CroftWriter.guarded(target, () -> CroftWriter.replacing(target, () -> {
             reading(path, (file, newest) -> {
                 long sequence = options.snapshot().orElse(newest.commit().sequence());

@@ -15,8 +15,10 @@ import io.undercroft.serializer.internal.Bases;
 import io.undercroft.serializer.internal.Below;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -95,12 +97,14 @@ final class NamedBases implements AutoCloseable {
 
     /// {@return the file, or those that it names, if it is the index of a set}
     private static List<SaveOptions.Base> filesOf(SaveOptions.Base named, SaveOptions options) throws IOException {
+        Settings.check(named.opening().settings().keySet(), Use.OPENING);
         try (MappedFile file = MappedFile.open(named.file(), MapMode.READ_ONLY)) {
             CheckpointFormat format = Formats.of(file, named.opening().format().orElse(null));
             if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
                 return List.of(named);
             }
-            Contents contents = format.open(file, with(where(options).onMeta(), named.opening().settings()));
+            Contents contents = Formats.open(format, file,
+                    with(where(options).onMeta(), named.opening().settings()));
             try {
                 OpenOptions opening = with(OpenOptions.defaults(), named.opening().settings());
                 return contents.companions().stream().map(path -> new SaveOptions.Base(path, opening)).toList();
@@ -215,7 +219,7 @@ final class NamedBases implements AutoCloseable {
         // Wherever they were saved from, their bytes are compared here.
         OpenOptions options = with(OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU),
                 settings);
-        Contents contents = format.open(file, options);
+        Contents contents = Formats.open(format, file, options);
         try {
             for (Storage storage : contents.storages()) {
                 OptionalLong offset = contents.placeOf(storage);

@@ -1,0 +1,41 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MappedFile;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/// What people often have in place of the file that they mean.
+///
+/// @param start what it starts with, in lower case
+/// @param what what it is
+/// @param remedy how to get the file
+record Lookalike(String start, String what, String remedy) {
+    private static final int LOOKED_AT = 256;
+    private static final String DOWNLOAD = "Look at it in a browser: it may say why; then download the file again";
+
+    private static Stream<Lookalike> all() {
+        return Stream.of(
+                new Lookalike("version https://git-lfs.github.com/spec/",
+                        "a pointer of Git LFS and not the file itself",
+                        "Fetch the file with git lfs pull"),
+                new Lookalike("<!doctype html", "an HTML page", DOWNLOAD),
+                new Lookalike("<html", "an HTML page", DOWNLOAD));
+    }
+
+    /// {@return what is to be said of a file that no format knows, if it is such a thing}
+    ///
+    /// @param file the file
+    /// @throws IOException if reading fails
+    static Optional<FormatException> of(MappedFile file) throws IOException {
+        byte[] start = new byte[(int) Math.min(file.size(), LOOKED_AT)];
+        file.read(0, MemorySegment.ofArray(start));
+        String text = new String(start, StandardCharsets.ISO_8859_1).stripLeading().toLowerCase(Locale.ROOT);
+        return all().filter(each -> text.startsWith(each.start)).findFirst().map(each -> new FormatException(
+                "FORMAT-UNKNOWN", "this is " + each.what, 0, each.remedy));
+    }
+}

@@ -1,0 +1,98 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.serializer.spi.CheckpointFormat;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/// The formats that `ServiceLoader` finds, which may come from anybody. What is wrong with one of them is a warning in the log, once, and keeps
+/// nobody from the others.
+final class Providers {
+    private static final Logger LOG = System.getLogger(Providers.class.getName());
+    /// More faults in a row are one that does not end.
+    private static final int MOST_FAULTS = 100;
+    private static final String OURS = "io.undercroft.";
+    /// Of which a program has few.
+    private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
+
+    private Providers() {}
+
+    /// {@return the formats beside this library and those of the thread's context class loader, each class once; ours first, the others
+    /// in the order in which they were found}
+    ///
+    /// @param taken names that none of them may have; of two with the same name the second is left out
+    static List<CheckpointFormat> formats(String... taken) {
+        List<CheckpointFormat> found = new ArrayList<>();
+        ClassLoader own = CheckpointFormat.class.getClassLoader();
+        ClassLoader context = Thread.currentThread().getContextClassLoader();
+        find(own, found);
+        if (context != own) {
+            find(context, found);
+        }
+        found.sort(Comparator.comparing(format -> !format.getClass().getName().startsWith(OURS)));
+        return distinct(found, new HashSet<>(List.of(taken)));
+    }
+
+    /// Each fault is that of one provider, and the iterator goes on behind it.
+    private static void find(@Nullable ClassLoader loader, List<CheckpointFormat> found) {
+        Iterator<CheckpointFormat> formats = ServiceLoader.load(CheckpointFormat.class, loader).iterator();
+        int faults = 0;
+        while (faults < MOST_FAULTS) {
+            try {
+                if (!formats.hasNext()) {
+                    return;
+                }
+                found.add(formats.next());
+            } catch (ServiceConfigurationError | LinkageError e) {
+                faults++;
+                warn("a file format cannot be loaded, and is passed over: " + e, e);
+            }
+        }
+    }
+
+    private static List<CheckpointFormat> distinct(List<CheckpointFormat> found, Set<String> names) {
+        Set<Class<?>> classes = new HashSet<>();
+        List<CheckpointFormat> formats = new ArrayList<>();
+        for (CheckpointFormat format : found) {
+            if (classes.add(format.getClass())) {
+                fault(format, names).ifPresentOrElse(
+                        fault -> warn("the file format " + format.getClass().getName() + " is passed over: " + fault,
+                                null),
+                        () -> formats.add(format));
+            }
+        }
+        return formats;
+    }
+
+    private static Optional<String> fault(CheckpointFormat format, Set<String> names) {
+        try {
+            List.copyOf(format.suffixes());
+            List.copyOf(format.settings());
+            Set.copyOf(format.capabilities());
+            String name = format.name();
+            return names.add(name) ? Optional.empty() : Optional.of("there is one with the name " + name);
+        } catch (RuntimeException | LinkageError e) {
+            return Optional.of("it does not say what it can do: " + e);
+        }
+    }
+
+    /// Tells the log, unless that was done before.
+    ///
+    /// @param message what is wrong
+    /// @param cause why, if there is more to it
+    static void warn(String message, @Nullable Throwable cause) {
+        if (WARNED.add(message)) {
+            LOG.log(Level.WARNING, message, cause);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.loading.NearNames;
+import io.undercroft.serializer.spi.Setting;
+import io.undercroft.serializer.spi.Setting.Use;
+import java.util.Collection;
+import java.util.List;
+
+/// Which settings the known formats have.
+public final class Settings {
+    private Settings() {}
+
+    /// Refuses a name that means nothing, as it is misspelt most likely. One of another format than that of the file is none: options may
+    /// be meant for many files.
+    ///
+    /// @param names what was told, by the names of the settings
+    /// @param use what for
+    /// @throws IllegalArgumentException if no known format has a setting of such a name for that
+    public static void check(Collection<String> names, Use use) {
+        if (names.isEmpty()) {
+            return;
+        }
+        List<Setting> known = Formats.all().stream().flatMap(format -> format.settings().stream()).toList();
+        List<String> fitting = names(known, use);
+        for (String name : names) {
+            if (!fitting.contains(name)) {
+                throw unknown(name, use, fitting, names(known, other(use)));
+            }
+        }
+    }
+
+    private static List<String> names(List<Setting> known, Use use) {
+        return known.stream().filter(setting -> setting.use() == use).map(Setting::name).distinct().sorted().toList();
+    }
+
+    private static IllegalArgumentException unknown(String name, Use use, List<String> fitting, List<String> others) {
+        String quoted = FormatException.quote(name);
+        if (others.contains(name)) {
+            return new IllegalArgumentException(
+                    "the setting " + quoted + " is for " + files(other(use)) + ", not for " + files(use));
+        }
+        return new IllegalArgumentException("there is no setting " + quoted + " for " + files(use)
+                + hint(name, use, fitting, others));
+    }
+
+    private static String hint(String name, Use use, List<String> fitting, List<String> others) {
+        String near = NearNames.question(name, fitting);
+        if (!near.isEmpty()) {
+            return near;
+        }
+        String otherwise = NearNames.question(name, others);
+        if (!otherwise.isEmpty()) {
+            return otherwise + " It is for " + files(other(use));
+        }
+        return fitting.isEmpty() ? "; no known format has any" : "; there are " + String.join(", ", fitting);
+    }
+
+    private static Use other(Use use) {
+        return use == Use.OPENING ? Use.WRITING : Use.OPENING;
+    }
+
+    private static String files(Use use) {
+        return use == Use.OPENING ? "opening files" : "writing files";
+    }
+}

@@ -1,0 +1,285 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.File;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Enumeration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.example.OddFormats;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/// Which formats are found, which of them is asked first, and what a bad one may do: nothing to the files of others.
+class FoundFormatsTest {
+    private static final Logger LOG = Logger.getLogger("io.undercroft.serializer.internal.Providers");
+
+    @TempDir
+    Path folder;
+
+    private Path raw;
+    private final Thread thread = Thread.currentThread();
+    private final ClassLoader before = thread.getContextClassLoader();
+    private final Warnings warnings = new Warnings();
+
+    private static final class Warnings extends Handler {
+        private final List<String> messages = Collections.synchronizedList(new ArrayList<>());
+
+        @Override
+        public void publish(LogRecord logged) {
+            messages.add(logged.getMessage());
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
+    }
+
+    @BeforeEach
+    void saveAFile() throws IOException {
+        LOG.addHandler(warnings);
+        LOG.setUseParentHandlers(false);
+        raw = folder.resolve("some.raw");
+        Checkpoint.export(raw, few());
+    }
+
+    @AfterEach
+    void restore() {
+        thread.setContextClassLoader(before);
+        LOG.removeHandler(warnings);
+        LOG.setUseParentHandlers(true);
+    }
+
+    private static Tensor few() {
+        return Tensor.of((byte) 1, (byte) 2, (byte) 3).view(DType.UINT8);
+    }
+
+    /// The context class loader finds these formats.
+    private void provide(Class<?>... formats) throws IOException {
+        provide(Stream.of(formats).map(Class::getName).toArray(String[]::new));
+    }
+
+    private void provide(String... lines) throws IOException {
+        URL services = Files.write(folder.resolve("services"), List.of(lines)).toUri().toURL();
+        thread.setContextClassLoader(new ClassLoader(before) {
+            @Override
+            public Enumeration<URL> getResources(String name) throws IOException {
+                return name.equals("META-INF/services/" + CheckpointFormat.class.getName())
+                        ? Collections.enumeration(List.of(services))
+                        : super.getResources(name);
+            }
+        });
+    }
+
+    private static String formatOf(Path file) throws IOException {
+        try (Checkpoint c = Checkpoint.open(file)) {
+            return c.format();
+        }
+    }
+
+    private static List<String> names() {
+        return Checkpoint.formats().stream().map(CheckpointFormat::name).toList();
+    }
+
+    @Test
+    void formatsBesideTheLibraryAreFoundByThreadsThatSeeOnlyTheJdk() throws IOException {
+        thread.setContextClassLoader(ClassLoader.getPlatformClassLoader());
+
+        assertThat(formatOf(raw)).isEqualTo("raw");
+        Checkpoint.export(folder.resolve("other.raw"), few());
+
+        thread.setContextClassLoader(null);
+        assertThat(names()).containsExactly("croft", "raw", "raw-set");
+    }
+
+    @Test
+    void thoseOfTheThreadAreFoundTooAndNoneTwice() throws IOException {
+        provide(RawFormat.class, OddFormats.Greedy.class);
+
+        assertThat(names()).containsExactly("croft", "raw", "raw-set", "greedy");
+        assertThat(warnings.messages).isEmpty();
+    }
+
+    @Test
+    void oursGoBeforeOthersAndNoNameIsTakenTwice() throws IOException {
+        provide(OddFormats.Impostor.class, OddFormats.Greedy.class, RawFormat.class);
+        Path other = Files.writeString(folder.resolve("other"), "anything");
+
+        assertThat(names()).containsExactly("croft", "raw", "raw-set", "greedy");
+        assertThat(formatOf(raw)).isEqualTo("raw");
+        assertThat(formatOf(other)).isEqualTo("greedy");
+        assertThat(warnings.messages).singleElement().asString().contains("OddFormats$Impostor", "with the name raw");
+    }
+
+    @Test
+    void formatsThatCannotBeLoadedOrMadeArePassedOverWithOneWarningEach() throws IOException {
+        provide("org.example.NotThere", OddFormats.Unmade.class.getName(), FoundFormatsTest.class.getName(),
+                OddFormats.Speechless.class.getName(), OddFormats.Greedy.class.getName());
+
+        assertThat(names()).containsExactly("croft", "raw", "raw-set", "greedy");
+        assertThat(formatOf(raw)).isEqualTo("raw");
+
+        assertThat(warnings.messages).satisfiesExactlyInAnyOrder(
+                text -> assertThat(text).contains("org.example.NotThere"),
+                text -> assertThat(text).contains("OddFormats$Unmade"),
+                text -> assertThat(text).contains("FoundFormatsTest", "not a subtype"),
+                text -> assertThat(text).contains("OddFormats$Speechless"));
+    }
+
+    @Test
+    void aListOfFormatsThatCannotBeReadIsOneWarning() throws IOException {
+        provide("no class at all");
+
+        assertThat(formatOf(raw)).isEqualTo("raw");
+        assertThat(formatOf(raw)).isEqualTo("raw");
+        assertThat(warnings.messages).singleElement().asString().contains("services");
+    }
+
+    @Test
+    void aFormatThatFailsToLookIsNamedAndPassedOver() throws IOException {
+        provide(OddFormats.Throwing.class, OddFormats.Greedy.class);
+        Path other = Files.writeString(folder.resolve("other"), "anything");
+
+        assertThat(formatOf(other)).isEqualTo("greedy");
+        assertThat(formatOf(other)).isEqualTo("greedy");
+        assertThat(warnings.messages).singleElement().asString().contains("throwing", "fault of the provider");
+    }
+
+    @Test
+    void whatAFormatDoesNotGiveIsCalledItsFault() throws IOException {
+        provide(OddFormats.Giveless.class, OddFormats.Undrafted.class);
+
+        assertThatThrownBy(() -> Checkpoint.open(raw, OpenOptions.defaults().format("giveless")))
+                .isInstanceOf(IllegalStateException.class).hasMessageContaining("giveless")
+                .hasMessageContaining("open");
+        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("a.giveless"), few()))
+                .isInstanceOf(IllegalStateException.class).hasMessageContaining("giveless")
+                .hasMessageContaining("draft");
+        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("a.undrafted"), few()))
+                .isInstanceOf(IllegalStateException.class).hasMessageContaining("undrafted")
+                .hasMessageContaining("OddFormats$Undrafted");
+    }
+
+    @Test
+    void theLongestSuffixOfTheNameWinsAndOneWithoutADotIsAWholeName() throws IOException {
+        provide(OddFormats.Longer.class);
+        Path longer = folder.resolve("a.longer.RAW");
+        Path whole = folder.resolve("weights.bin");
+
+        Checkpoint.export(longer, few());
+        Checkpoint.export(whole, few());
+
+        assertThat(longer).hasContent("longer");
+        assertThat(whole).hasContent("longer");
+        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("my_weights.bin"), few()))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("no format is known by the end");
+    }
+
+    @Test
+    void whoNamesTheWrongFormatIsToldWhatTheFileLooksLike() throws IOException {
+        provide(OddFormats.Refusing.class);
+        Path other = Files.writeString(folder.resolve("other"), "anything");
+        OpenOptions refusing = OpenOptions.defaults().format("refusing");
+
+        assertThatThrownBy(() -> Checkpoint.open(raw, refusing)).isInstanceOf(FormatException.class)
+                .hasMessageContaining("some.raw").hasMessageContaining("none of ours")
+                .hasMessageContaining("opened as refusing, and looks like raw").hasMessageContaining("REFUSED");
+        assertThatThrownBy(() -> Checkpoint.open(other, refusing)).isInstanceOf(FormatException.class)
+                .hasMessageContaining("none of ours").hasMessageNotContaining("looks like");
+    }
+
+    @Test
+    void whereOnlyCroftIsKnownThisIsSaid() throws Exception {
+        thread.setContextClassLoader(ClassLoader.getPlatformClassLoader());
+        try (URLClassLoader alone = new URLClassLoader(classPathWithoutTests(), ClassLoader.getPlatformClassLoader())) {
+            Class<?> checkpoint = alone.loadClass(Checkpoint.class.getName());
+
+            assertThat(thrownBy(() -> checkpoint.getMethod("open", Path.class).invoke(null, raw)))
+                    .contains("FORMAT-UNKNOWN", "undercroft-interop");
+            assertThat(thrownBy(
+                    () -> checkpoint.getMethod("export", Path.class, Object.class).invoke(null, raw, List.of())))
+                    .contains("no format is known", "undercroft-interop");
+        }
+    }
+
+    private static URL[] classPathWithoutTests() {
+        return Pattern.compile(File.pathSeparator, Pattern.LITERAL).splitAsStream(System.getProperty("java.class.path"))
+                .filter(entry -> !entry.contains("test-classes")).map(FoundFormatsTest::url).toArray(URL[]::new);
+    }
+
+    private static URL url(String entry) {
+        try {
+            return Path.of(entry).toUri().toURL();
+        } catch (MalformedURLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static String thrownBy(Callable<?> call) throws Exception {
+        try {
+            call.call();
+            return "nothing was thrown";
+        } catch (InvocationTargetException e) {
+            return String.valueOf(e.getCause());
+        }
+    }
+
+    private record InItsPlace(String bytes, String name, String remedy) {}
+
+    static Stream<InItsPlace> inItsPlace() {
+        return Stream.of(
+                new InItsPlace("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "Git LFS",
+                        "git lfs pull"),
+                new InItsPlace("\n<!DOCTYPE html>\n<html lang=\"en\">", "HTML page", "download"),
+                new InItsPlace("<HTML><head><title>Sign in</title>", "HTML page", "browser"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("inItsPlace")
+    void whatPeopleOftenHaveInPlaceOfAModelIsCalledByItsName(InItsPlace thing) throws IOException {
+        Path file = Files.writeString(folder.resolve("model.raw"), thing.bytes);
+
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file))
+                .withMessageContaining("FORMAT-UNKNOWN").withMessageContaining(thing.name)
+                .withMessageContaining(thing.remedy);
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void linksInACircleAreCalledSo() throws IOException {
+        Path one = folder.resolve("one.raw");
+        Path two = Files.createSymbolicLink(folder.resolve("two.raw"), one);
+        Files.createSymbolicLink(one, two);
+
+        assertThatThrownBy(() -> Checkpoint.open(one)).isInstanceOf(IOException.class).hasMessageContaining("one.raw")
+                .hasMessageContaining("links go round in circles");
+    }
+}

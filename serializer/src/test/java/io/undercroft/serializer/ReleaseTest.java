@@ -1,0 +1,68 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// Every storage is released when a checkpoint is closed, whatever becomes of another.
+class ReleaseTest {
+    @TempDir
+    Path folder;
+
+    private static Allocation fail(String how) {
+        switch (how) {
+            case "damaged" -> throw new FormatException("DAMAGED", "it is damaged", 0, "Take another");
+            case "cut" -> throw new InternalError("a fault in mapped memory");
+            default -> throw new OutOfMemoryError("there is none");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"damaged", "cut", "memory"})
+    void aRetainedStorageWhoseBytesCannotBeHadKeepsNoOther(String how) {
+        Supplier<Allocation> memory = () -> AnonymousMemory.allocator().allocate(4);
+        List<Storage> storages = List.of(Storage.deferred(4, memory), Storage.deferred(4, () -> fail(how)),
+                Storage.deferred(4, memory), Storage.deferred(4, memory));
+        TreeContents contents = TreeContents.of(storages, Map.of(), List::of);
+        storages.get(1).retain();
+        storages.get(2).retain();
+
+        contents.release();
+
+        assertThat(storages).extracting(Storage::referenceCount).containsExactly(0, 1, 1, 0);
+        assertThat(storages.get(2).segment().byteSize()).isEqualTo(4);
+        assertThatThrownBy(() -> storages.get(1).segment()).isInstanceOf(Throwable.class);
+    }
+
+    @Test
+    void closingACheckpointDoesNotThrowWhatTouchingARetainedStorageDoes() throws IOException {
+        Path file = folder.resolve("some.raw");
+        // What RawFormat refuses to decode.
+        Checkpoint.export(file, Tensor.of((byte) 13).view(DType.UINT8));
+        Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().setting("raw.reversed", "yes"));
+        Storage storage = c.tensor("bytes").storage().retain();
+
+        c.close();
+        c.close();
+
+        assertThat(storage.referenceCount()).isEqualTo(1);
+        assertThatThrownBy(storage::segment).isInstanceOf(IllegalStateException.class);
+        storage.release();
+    }
+}
