@@ -9,8 +9,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
@@ -32,6 +33,7 @@ final class Arguments {
     private static final String KNOWN_FILE = "A file of any format that croft formats lists.";
 
     private final ParseResult line;
+    private final AbsentDevices absent = new AbsentDevices();
 
     Arguments(ParseResult line) {
         this.line = line;
@@ -62,6 +64,11 @@ final class Arguments {
     static ArgSpec sharedName() {
         return PositionalParamSpec.builder().paramLabel("NAME").type(String.class).required(true)
                 .description("A name of shared memory, such as weights.").build();
+    }
+
+    static ArgSpec optionalWord(String label, String description) {
+        return PositionalParamSpec.builder().arity("0..1").paramLabel(label).description(description)
+                .type(String.class).build();
     }
 
     static ArgSpec flag(String name, String description) {
@@ -96,9 +103,13 @@ final class Arguments {
     }
 
     static ArgSpec setting() {
-        return OptionSpec.builder(SETTING).paramLabel("NAME=VALUE").type(Map.class)
-                .auxiliaryTypes(String.class, String.class)
-                .description("Tell a format something, such as torch7.longs=4; may be given again.").build();
+        return settings(SETTING,
+                "Tell the format of the file that is read something, such as torch7.longs=4; may be given again.");
+    }
+
+    static ArgSpec settings(String name, String description) {
+        return OptionSpec.builder(name).paramLabel("NAME=VALUE").type(Map.class)
+                .auxiliaryTypes(String.class, String.class).description(description).build();
     }
 
     static ArgSpec base() {
@@ -151,35 +162,47 @@ final class Arguments {
         return line.matchedOptionValue(BASE, List.of());
     }
 
-    /// {@return how the file in hand is to be opened}
+    /// {@return how the file in hand is to be opened} Unless it was said where storages go, those of devices that are not here go to
+    /// the CPU.
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions opening() {
-        return opening(line.matchedOptionValue(LOCATION, null));
+        Device location = line.matchedOptionValue(LOCATION, null);
+        return opening(location == null ? absent : _ -> location);
     }
 
     /// {@return the same, with the bytes of all storages, whatever device they are for}
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions openingOnCpu() {
-        return opening(Device.CPU);
+        return opening(_ -> Device.CPU);
     }
 
     /// {@return the same, without the bytes of any}
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions openingOnMeta() {
-        return opening(Device.META);
+        return opening(_ -> Device.META);
     }
 
-    /// {@return what is told to formats, by name}
-    Map<String, String> settings() {
-        return line.matchedOptionValue(SETTING, Map.of());
+    /// {@return the devices of storages that [#opening] has sent to the CPU so far}
+    Set<String> absentDevices() {
+        return absent.met();
     }
 
-    private OpenOptions opening(@Nullable Device location) {
-        OpenOptions options = location == null ? OpenOptions.defaults() : OpenOptions.defaults().devices(_ -> location);
-        for (Map.Entry<String, String> setting : settings().entrySet()) {
+    /// {@return what is told to a format, by name}
+    Map<String, String> settings(String option) {
+        return line.matchedOptionValue(option, Map.of());
+    }
+
+    /// {@return the directory below which other files are, if that was said}
+    Optional<Path> rootDirectory() {
+        return Optional.ofNullable(line.matchedOptionValue(ROOT, null));
+    }
+
+    private OpenOptions opening(UnaryOperator<Device> location) {
+        OpenOptions options = OpenOptions.defaults().devices(location);
+        for (Map.Entry<String, String> setting : settings(SETTING).entrySet()) {
             options = options.setting(setting.getKey(), setting.getValue());
         }
         Optional<String> format = text(FORMAT);
@@ -189,8 +212,7 @@ final class Arguments {
         if (has(AT)) {
             options = options.snapshot(number(AT, 0));
         }
-        Path root = line.matchedOptionValue(ROOT, null);
-        return root == null ? options : options.root(root);
+        return rootDirectory().map(options::root).orElse(options);
     }
 
     /// {@return the options that were given and are about how a `.croft` file is saved}
@@ -213,8 +235,7 @@ final class Arguments {
         if (has(WHOLE)) {
             options = options.wholeStorages();
         }
-        Path root = line.matchedOptionValue(ROOT, null);
-        return root == null ? options : options.root(root);
+        return rootDirectory().map(options::root).orElse(options);
     }
 
     private static Device device(String text) {

@@ -1,7 +1,6 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.NameTree;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
@@ -13,19 +12,15 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
-import java.util.SequencedSet;
 import picocli.CommandLine.Model.ArgSpec;
 
 /// The commands that make `.croft` files of snapshots that are there.
 final class CopyingCommands {
     private static final String KEEP = "--keep";
-    private static final int SHOWN_NAMES = 12;
 
-    private final Output out;
     private final Run run;
 
-    CopyingCommands(Output out, Run run) {
-        this.out = out;
+    CopyingCommands(Run run) {
         this.run = run;
     }
 
@@ -65,10 +60,10 @@ final class CopyingCommands {
         if (keep < 1) {
             return run.complain(file + ": at least 1 snapshot has to be kept");
         }
-        return run.of(file, () -> {
+        return run.writing(file, () -> {
             long newest = newest(file, arguments);
             long saved = CroftFile.compact(file, snapshot -> snapshot.sequence() > newest - keep);
-            out.line("%s: %s, %s".formatted(file, Text.count(Math.min(keep, newest), "snapshot"),
+            run.say("%s: %s, %s".formatted(file, Text.count(Math.min(keep, newest), "snapshot"),
                     difference(saved, Files.size(file))));
             return Run.OK;
         });
@@ -115,10 +110,13 @@ final class CopyingCommands {
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.openingOnMeta())) {
                 sequence = Soundness.requireSnapshot(checkpoint).sequence();
                 run.notePassedOver(checkpoint);
+                if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
+                    return Foundations.refuse(checkpoint, target, run);
+                }
             }
-            return run.of(target, () -> {
+            return run.writing(target, () -> {
                 body.run(source, target, arguments.opening());
-                out.line("%s (snapshot %d, %s) -> %s (%s)".formatted(source, sequence, Text.bytes(Files.size(source)),
+                run.say("%s (snapshot %d, %s) -> %s (%s)".formatted(source, sequence, Text.bytes(Files.size(source)),
                         target, Text.bytes(Files.size(target))));
                 return Run.OK;
             });
@@ -130,7 +128,7 @@ final class CopyingCommands {
             try (Salvage salvage = Checkpoint.salvage(source, arguments.opening())) {
                 NameTree sound = new NameTree();
                 salvage.names().forEach(name -> sound.put(name, salvage.tensor(name)));
-                int code = run.of(target, () -> {
+                int code = run.writing(target, () -> {
                     Checkpoint.save(target, sound.root());
                     return Run.OK;
                 });
@@ -141,19 +139,14 @@ final class CopyingCommands {
 
     private int tell(Path source, Path target, Salvage salvage) throws IOException {
         int sound = salvage.names().size();
-        out.line("%s (snapshot %d, %s) -> %s (%s): %d of %s".formatted(source, salvage.snapshot().sequence(),
+        run.say("%s (snapshot %d, %s) -> %s (%s): %d of %s".formatted(source, salvage.snapshot().sequence(),
                 Text.bytes(Files.size(source)), target, Text.bytes(Files.size(target)), sound,
                 Text.count(sound + salvage.damagedNames().size(), "tensor")));
         salvage.passedOver().ifPresent(why -> run.notePassedOver(source, salvage.snapshot(), why));
         Soundness.list(source, salvage.damages(), run);
         if (!salvage.damagedNames().isEmpty()) {
-            run.note("%s: left out: %s".formatted(source, names(salvage.damagedNames())));
+            run.note("%s: left out: %s".formatted(source, Text.names(salvage.damagedNames())));
         }
         return salvage.damages().isEmpty() && salvage.passedOver().isEmpty() ? Run.OK : Run.BAD_INPUT;
-    }
-
-    private static String names(SequencedSet<String> names) {
-        String shown = String.join(", ", names.stream().limit(SHOWN_NAMES).toList());
-        return names.size() <= SHOWN_NAMES ? shown : shown + " and " + (names.size() - SHOWN_NAMES) + " more";
     }
 }

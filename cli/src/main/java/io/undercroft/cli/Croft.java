@@ -40,10 +40,14 @@ public final class Croft {
                 "Shows the main job on a real PyTorch training checkpoint, and proves each step.", List::of,
                 _ -> run.of(() -> Quickstart.run(out, err))));
         subcommands.putAll(new ReadingCommands(out, run).all());
+        subcommands.put("convert", new ConvertCommand(out, run).command());
         subcommands.putAll(new SavingCommands(out, run).all());
         subcommands.putAll(new SharingCommands(out, run).all());
-        subcommands.putAll(new CopyingCommands(out, run).all());
+        subcommands.putAll(new CopyingCommands(run).all());
         subcommands.putAll(new SetCommands(out, run).all());
+        subcommands.put("help", new Subcommand("Prints how a command is called.",
+                () -> List.of(Arguments.optionalWord("COMMAND", "A command, or nothing for a list of all.")),
+                this::help));
         // What the launcher script runs after a build, so that the JVM sees what the commands load.
         subcommands.put("train", Subcommand.hidden(_ -> run.of(Training::run)));
         // The second process of the quickstart.
@@ -96,6 +100,15 @@ public final class Croft {
             String what = isCommand(args) ? misuse.getMessage() : noCommand(args);
             return run.complain(what + ". See " + asked + " --help");
         }
+    }
+
+    private int help(Arguments arguments) {
+        String asked = arguments.word(0);
+        if (!asked.isEmpty() && !isCommand(asked)) {
+            return run.complain(noCommand(asked) + ". See croft --help");
+        }
+        CommandLine top = new CommandLine(spec(asked));
+        return print(Objects.requireNonNullElse(top.getSubcommands().get(asked), top).getUsageMessage());
     }
 
     private boolean isCommand(String... args) {

@@ -61,10 +61,11 @@ final class ReadingCommands {
                     digests = new Sha256();
                 }
                 run.notePassedOver(checkpoint);
+                run.noteUnusedRoot(checkpoint, arguments);
                 if (arguments.has("--json")) {
-                    JsonReport.print(checkpoint, digests, out);
+                    JsonReport.print(checkpoint, digests, arguments.absentDevices(), out);
                 } else {
-                    TextReport.print(checkpoint, digests, out);
+                    TextReport.print(checkpoint, digests, arguments.absentDevices(), out);
                 }
             }
             return Run.OK;
@@ -128,18 +129,23 @@ final class ReadingCommands {
                 if (!verification.isSound()) {
                     return Soundness.tell(file, verification.damages(), run);
                 }
-                out.line("%s: all is well (%s, %s, %s on %s)%s".formatted(file, checkpoint.format(),
-                        Sizes.of(checkpoint), Text.count(checkpoint.names().size(), "tensor"),
-                        Text.count(checkpoint.storages().size(), "storage"), notVerified(verification)));
+                run.noteUnusedRoot(checkpoint, arguments);
+                boolean allHasChecksums = checkpoint.snapshot().isPresent() || verification.unverifiedBytes() == 0;
+                run.say("%s: %s (%s, %s, %s)%s".formatted(file,
+                        allHasChecksums ? "all is well" : "its structure is sound", checkpoint.format(),
+                        Sizes.of(checkpoint), Saver.contents(checkpoint), notVerified(checkpoint, verification)));
             }
             return Run.OK;
         });
     }
 
-    private static String notVerified(Verification verification) {
-        return verification.unverifiedBytes() == 0
-                ? ""
-                : "; not looked at: %s without checksums or in other files (for these give --root)".formatted(
-                        Text.bytes(verification.unverifiedBytes()));
+    private static String notVerified(Checkpoint checkpoint, Verification verification) {
+        if (verification.unverifiedBytes() == 0) {
+            return "";
+        }
+        String how = checkpoint.snapshot().isPresent()
+                ? "; not looked at: %s without checksums or in other files (for these give --root)"
+                : "; %s have no checksums in this format and were not checked";
+        return how.formatted(Text.bytes(verification.unverifiedBytes()));
     }
 }

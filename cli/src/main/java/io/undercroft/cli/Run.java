@@ -10,6 +10,7 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.NoSuchElementException;
@@ -49,7 +50,7 @@ final class Run {
         } catch (Output.Failure e) {
             return e.isBrokenPipe() ? BROKEN_PIPE : explain(e, e.getMessage(), BAD_INPUT);
         } catch (FileSystemException e) {
-            return explain(e, describe(e, file), BAD_INPUT);
+            return explain(e, describe(e, file) + example(file), BAD_INPUT);
         } catch (FormatException | IllegalArgumentException | NoSuchElementException | IOException
                 | UncheckedIOException e) {
             boolean isNamed = e instanceof FormatException format && format.file() != null;
@@ -67,6 +68,18 @@ final class Run {
         } catch (Throwable e) {
             return explain(e, "this is a fault in croft, please report it: " + e, FAILED);
         }
+    }
+
+    /// Runs a body that writes a file. If the process is told to end meanwhile, the body ends first, and removes what it began.
+    int writing(Path file, Callable<Integer> body) {
+        try (Interruptible _ = Interruptible.begin()) {
+            return of(file, body);
+        }
+    }
+
+    /// Prints one line that is a result.
+    void say(String line) {
+        out.line(Text.printable(line));
     }
 
     /// Prints one line about what is wrong.
@@ -91,8 +104,26 @@ final class Run {
         note("%s: a newer snapshot cannot be opened, so this is %d: %s".formatted(file, opened.sequence(), why.what()));
     }
 
+    /// Says that a directory was named where no other file is looked for.
+    void noteUnusedRoot(Checkpoint checkpoint, Arguments arguments) {
+        if (arguments.rootDirectory().isPresent() && checkpoint.snapshot().isEmpty()
+                && checkpoint.files().size() == 1) {
+            note("%s: --root says nothing here: a file of the format %s needs no other".formatted(checkpoint.path(),
+                    checkpoint.format()));
+        }
+    }
+
+    /// Of a directory, the file in it that was probably meant.
+    private static String example(@Nullable Path file) {
+        return file != null && Files.isDirectory(file)
+                ? Directories.modelIn(file).map(", for instance %s"::formatted).orElse("")
+                : "";
+    }
+
     private int explain(Throwable failure, @Nullable String message, int code) {
-        complain(inWordsOfTheCommand(String.valueOf(message)));
+        boolean isUnknown = failure instanceof FormatException format && format.code().equals("FORMAT-UNKNOWN");
+        complain(inWordsOfTheCommand(String.valueOf(message))
+                + (isUnknown ? ", or name its format with --format" : ""));
         if (DEBUG) {
             failure.printStackTrace(err);
         }
@@ -101,8 +132,9 @@ final class Run {
 
     /// The library names what a program would call.
     private static String inWordsOfTheCommand(String message) {
-        return message.replaceFirst("(Open|Save)Options\\.root", "--root")
-                .replaceFirst("ExportOptions\\.format", "--to")
+        return message.replaceAll("(Open|Save)Options\\.root", "--root")
+                .replaceAll("ExportOptions\\.format", "--to").replaceAll("ExportOptions\\.setting", "--to-set")
+                .replaceAll("OpenOptions\\.format", "--format").replaceAll("OpenOptions\\.setting", "--set")
                 .replaceFirst(" or OpenOptions\\.base with the id [-0-9a-f]+", "")
                 .replaceFirst("Map devices when opening: .*", "Say where they go: --map-location cpu");
     }

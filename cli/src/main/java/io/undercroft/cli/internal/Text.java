@@ -1,12 +1,15 @@
 package io.undercroft.cli.internal;
 
+import java.util.Collection;
 import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /// Small texts.
 public final class Text {
+    private static final int SHOWN_NAMES = 12;
     private static final String[] UNITS = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     private static final Pattern SIZE = Pattern.compile("([0-9]{1,9}) ?([KMG]?)(?:I?B)?");
 
@@ -55,6 +58,14 @@ public final class Text {
     /// @param noun in the singular, of those that get an `s`
     public static String count(long count, String noun) {
         return String.format(Locale.ROOT, "%,d %s%s", count, noun, count == 1 ? "" : "s");
+    }
+
+    /// {@return the first of many names, and how many more there are, for instance `a, b and 3 more`}
+    ///
+    /// @param names any number of names
+    public static String names(Collection<String> names) {
+        String shown = names.stream().limit(SHOWN_NAMES).collect(Collectors.joining(", "));
+        return names.size() <= SHOWN_NAMES ? shown : shown + " and " + (names.size() - SHOWN_NAMES) + " more";
     }
 
     /// {@return text from a file such that it neither breaks the line nor commands the terminal}

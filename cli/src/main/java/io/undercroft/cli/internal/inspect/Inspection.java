@@ -6,6 +6,7 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.SequencedMap;
@@ -15,14 +16,16 @@ import org.jspecify.annotations.Nullable;
 final class Inspection {
     private final Checkpoint checkpoint;
     private final @Nullable Sha256 digests;
+    private final Collection<String> absentDevices;
     private final StateIndex index;
     private final IdentityHashMap<Storage, Integer> ids = new IdentityHashMap<>();
     private final IdentityHashMap<Storage, List<String>> users = new IdentityHashMap<>();
 
     /// Walks the state. No digests are computed without something that computes them.
-    Inspection(Checkpoint checkpoint, @Nullable Sha256 digests) {
+    Inspection(Checkpoint checkpoint, @Nullable Sha256 digests, Collection<String> absentDevices) {
         this.checkpoint = checkpoint;
         this.digests = digests;
+        this.absentDevices = absentDevices;
         this.index = StateIndex.of(checkpoint.tree());
         index.storages().forEach(storage -> ids.put(storage, ids.size()));
         index.tensors().forEach((name, tensor) -> users(tensor.storage()).add(name));
@@ -35,6 +38,11 @@ final class Inspection {
     @Nullable
     Sha256 digests() {
         return digests;
+    }
+
+    /// Devices that storages were saved from, and that are not here.
+    Collection<String> absentDevices() {
+        return absentDevices;
     }
 
     StateIndex index() {

@@ -13,6 +13,7 @@ import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.util.Collection;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -39,10 +40,13 @@ public final class JsonReport {
     ///
     /// @param checkpoint the open file
     /// @param digests computes digests, or null to leave them out
+    /// @param absentDevices other devices that storages were saved from; the same set may grow while the state is read
     /// @param out where to
     /// @throws IOException if the file cannot be read
-    public static void print(Checkpoint checkpoint, @Nullable Sha256 digests, Output out) throws IOException {
-        Inspection inspection = new Inspection(checkpoint, digests);
+    public static void print(Checkpoint checkpoint, @Nullable Sha256 digests, Collection<String> absentDevices,
+            Output out)
+            throws IOException {
+        Inspection inspection = new Inspection(checkpoint, digests, absentDevices);
         JsonGenerator json = generator(out);
         // Not closed on failure: that would complete half an object.
         new JsonReport(inspection, json).write();
@@ -60,6 +64,7 @@ public final class JsonReport {
         json.writeStartObject();
         json.writeStringField("format", inspection.checkpoint().format());
         writeStorages();
+        writeAbsentDevices();
         writeTensors();
         json.writeFieldName("state");
         new StateJson(inspection, json).write(inspection.checkpoint().tree());
@@ -82,6 +87,16 @@ public final class JsonReport {
             json.writeEndObject();
         }
         json.writeEndArray();
+    }
+
+    private void writeAbsentDevices() throws IOException {
+        if (!inspection.absentDevices().isEmpty()) {
+            json.writeArrayFieldStart("saved_from");
+            for (String device : inspection.absentDevices()) {
+                json.writeString(device);
+            }
+            json.writeEndArray();
+        }
     }
 
     private void writeTensors() throws IOException {

@@ -14,6 +14,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -39,10 +40,13 @@ public final class TextReport {
     ///
     /// @param checkpoint the open file
     /// @param digests computes digests, or null to leave them out
+    /// @param absentDevices other devices that storages were saved from; the same set may grow while the state is read
     /// @param out where to
     /// @throws IOException if the file cannot be read
-    public static void print(Checkpoint checkpoint, @Nullable Sha256 digests, Output out) throws IOException {
-        new TextReport(new Inspection(checkpoint, digests), out).print();
+    public static void print(Checkpoint checkpoint, @Nullable Sha256 digests, Collection<String> absentDevices,
+            Output out)
+            throws IOException {
+        new TextReport(new Inspection(checkpoint, digests, absentDevices), out).print();
     }
 
     private void print() throws IOException {
@@ -64,6 +68,9 @@ public final class TextReport {
         checkpoint.snapshot().ifPresent(snapshot -> out.line("snapshot  " + SnapshotList.line(snapshot)));
         out.line("tensors   %,d".formatted(inspection.tensors().size()));
         out.line("storages  %,d, %s".formatted(storages.size(), Text.bytes(nbytes)));
+        if (!inspection.absentDevices().isEmpty()) {
+            out.line("devices   saved from " + String.join(", ", inspection.absentDevices()));
+        }
         checkpoint.metadata().forEach(
                 (key, value) -> out.line("metadata  %s = %s".formatted(Text.printable(key), StateOutline.of(value))));
     }

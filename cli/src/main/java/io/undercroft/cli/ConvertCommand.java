@@ -1,0 +1,216 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Arguments.flag;
+import static io.undercroft.cli.Arguments.knownFile;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.ProgressBar;
+import io.undercroft.cli.internal.Sizes;
+import io.undercroft.cli.internal.StatePart;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.ArgSpec;
+
+/// The command that saves what a file holds as another file.
+final class ConvertCommand {
+    private static final String STANDARD_STREAM = "-";
+    private static final String TO = "--to";
+    private static final String TO_SETTING = "--to-set";
+    private static final String PART = "--part";
+
+    private final Output out;
+    private final Run run;
+    private final Saver saver;
+
+    ConvertCommand(Output out, Run run) {
+        this.out = out;
+        this.run = run;
+        this.saver = new Saver(out, run);
+    }
+
+    Subcommand command() {
+        return new Subcommand(
+                "Saves what a file holds as a .croft file, or as one of another format, atomically. A file of that name is replaced; "
+                        + "a set of files (OUT ends in .safetensors.index.json) goes into a directory that has none of that name.",
+                ConvertCommand::takes, this::convert);
+    }
+
+    private static List<ArgSpec> takes() {
+        return List.of(knownFile("IN"),
+                Arguments.file("OUT",
+                        "The file to write, in the format that its name ends in; or - for a .croft file on standard output."),
+                Arguments.text(PART, "PATH", "Save only what the state of IN has there, for instance model."),
+                Arguments.text(TO, "NAME", "Write OUT in this format, whatever its name ends in."),
+                Arguments.settings(TO_SETTING,
+                        "Tell the format of OUT something, such as safetensors.shard=5GB; may be given again."),
+                Arguments.format(), Arguments.setting(),
+                Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
+                Arguments.sharing(), Arguments.chunk(), flag(Saver.REPORT, "Tell what became of the bytes."));
+    }
+
+    /// What is converted of a file: its state, or a part of it.
+    private record Part(@Nullable Object state, Collection<Tensor> tensors, int storages) {
+        static Part of(Checkpoint checkpoint, Arguments arguments) {
+            Object whole = checkpoint.tree();
+            Object part = arguments.text(PART).isPresent()
+                    ? StatePart.at(whole, arguments.text(PART).get())
+                    : whole;
+            StateIndex index = StateIndex.of(part);
+            return new Part(part, index.tensors().values(), index.storages().size());
+        }
+
+        String contents() {
+            return Text.count(tensors.size(), "tensor") + " on " + Text.count(storages, "storage");
+        }
+    }
+
+    private int convert(Arguments arguments) {
+        Path target = arguments.path(1);
+        if (arguments.path(0).toString().equals(STANDARD_STREAM)) {
+            return run.complain("standard input cannot be converted, as only files can be mapped. Give IN a file");
+        }
+        boolean isStream = target.toString().equals(STANDARD_STREAM);
+        boolean isCroft = arguments.text(TO).map("croft"::equals).orElse(isStream || Targets.isCroft(target));
+        if (isStream && !isCroft) {
+            return run.complain("only a .croft file can go to standard output. Give OUT a name");
+        }
+        if (isCroft && arguments.has(TO_SETTING)) {
+            return run.complain("%s: %s is not for .croft files, whose format has no settings. Leave it out"
+                    .formatted(target, TO_SETTING));
+        }
+        if (isStream) {
+            return stream(arguments);
+        }
+        return isCroft
+                ? replacing(arguments, (checkpoint, options) -> save(checkpoint, arguments, options))
+                : export(arguments);
+    }
+
+    private int replacing(Arguments arguments, Saver.Save body) {
+        Path target = arguments.path(1);
+        return saver.save(arguments.path(0), target, arguments, (checkpoint, options) -> {
+            if (Targets.isSame(checkpoint.path(), target) && checkpoint.snapshots().size() > 1) {
+                return run.complain(
+                        "%s: it would lose its other snapshots. Give OUT another name, or use croft compact"
+                                .formatted(target));
+            }
+            if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
+                return Foundations.refuse(checkpoint, target, run);
+            }
+            if (arguments.bases().isEmpty()) {
+                run.noteUnusedRoot(checkpoint, arguments);
+            }
+            return body.run(checkpoint, options);
+        });
+    }
+
+    private int save(Checkpoint checkpoint, Arguments arguments, SaveOptions options) throws IOException {
+        Path target = arguments.path(1);
+        Part part = Part.of(checkpoint, arguments);
+        String size = Sizes.of(checkpoint);
+        DedupReport report = Checkpoint.save(target, part.state, options);
+        run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
+                Text.bytes(Files.size(target)), part.contents()));
+        saver.report(report, arguments);
+        return Run.OK;
+    }
+
+    private int stream(Arguments arguments) {
+        if (arguments.has(Saver.REPORT)) {
+            return run.complain("the file and the report cannot both go to standard output. Give OUT a name");
+        }
+        if (ProgressBar.terminal().isPresent()) {
+            return run.complain("standard output is a terminal, which a .croft file would upset. Give OUT a name");
+        }
+        return saver.save(arguments.path(0), arguments.path(0), arguments, (checkpoint, options) -> {
+            CroftFile.stream(out.channel(), Part.of(checkpoint, arguments).state, options);
+            return Run.OK;
+        });
+    }
+
+    private int export(Arguments arguments) {
+        Optional<String> misplaced = Stream.concat(arguments.savingOptions(), Stream.of(Saver.REPORT))
+                .filter(arguments::has).findFirst();
+        if (misplaced.isPresent()) {
+            return run.complain("%s: %s is for .croft files. Leave it out, or give OUT a name that ends in .croft"
+                    .formatted(arguments.path(1), misplaced.get()));
+        }
+        return replacing(arguments, (checkpoint, options) -> export(checkpoint, arguments, options));
+    }
+
+    private int export(Checkpoint checkpoint, Arguments arguments, SaveOptions options) throws IOException {
+        Path target = arguments.path(1);
+        Part part = Part.of(checkpoint, arguments);
+        Optional<CheckpointFormat> format = Targets.format(target, arguments.text(TO));
+        String size = Sizes.of(checkpoint);
+        // Of a set the size of OUT is only that of the index.
+        AtomicLong written = new AtomicLong();
+        ExportOptions exporting = exporting(arguments).metadata(options.metadata()).progress((done, total) -> {
+            written.set(done);
+            options.progress().written(done, total);
+        });
+        try {
+            Checkpoint.export(target, part.state, exporting);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(e.getMessage() + wayOut(part, format, arguments), e);
+        }
+        boolean sharing = format.filter(each -> each.capabilities().contains(Capability.SHARING)).isPresent();
+        run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
+                Text.bytes(written.get()),
+                sharing ? part.contents() : Text.count(part.tensors.size(), "tensor")));
+        format.ifPresent(each -> noteLosses(part, options.metadata(), each, target));
+        return Run.OK;
+    }
+
+    private static ExportOptions exporting(Arguments arguments) {
+        ExportOptions options = ExportOptions.defaults();
+        Optional<String> format = arguments.text(TO);
+        if (format.isPresent()) {
+            options = options.format(format.get());
+        }
+        for (Map.Entry<String, String> setting : arguments.settings(TO_SETTING).entrySet()) {
+            options = options.setting(setting.getKey(), setting.getValue());
+        }
+        return options;
+    }
+
+    /// Most training checkpoints have a map of tensors beside things that formats of tensors by name cannot hold.
+    private static String wayOut(Part part, Optional<CheckpointFormat> format, Arguments arguments) {
+        boolean takesTensorsOnly = format.filter(each -> !each.capabilities().contains(Capability.STATE)).isPresent();
+        Optional<String> tensors = takesTensorsOnly ? StatePart.tensorsAmongOthers(part.state) : Optional.empty();
+        return tensors.map(name -> StatePart.join(arguments.text(PART).orElse(""), name))
+                .map(". Take a part of the state with --part, for instance --part %s"::formatted).orElse("");
+    }
+
+    private void noteLosses(Part part, Map<String, String> metadata, CheckpointFormat format, Path target) {
+        long sharing = part.tensors.stream().collect(Collectors.groupingBy(Tensor::storage, Collectors.counting()))
+                .values().stream().filter(tensors -> tensors > 1).mapToLong(Long::longValue).sum();
+        if (sharing > 0 && !format.capabilities().contains(Capability.SHARING)) {
+            run.note("%s: %s keeps no sharing: %d tensors that share storages were each written for themselves"
+                    .formatted(target, format.name(), sharing));
+        }
+        if (!metadata.isEmpty() && !format.capabilities().contains(Capability.METADATA)) {
+            run.note("%s: %s keeps no metadata: left out %s %s".formatted(target, format.name(),
+                    metadata.size() == 1 ? "was" : "were", Text.names(metadata.keySet())));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package io.undercroft.cli;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.ProgressBar;
+import io.undercroft.cli.internal.Savings;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/// What commands that open a file and save its state have in common.
+final class Saver {
+    static final String REPORT = "--report";
+
+    private final Output out;
+    private final Run run;
+
+    Saver(Output out, Run run) {
+        this.out = out;
+        this.run = run;
+    }
+
+    interface Save {
+        int run(Checkpoint source, SaveOptions options) throws IOException;
+    }
+
+    /// Opens a file that is sound, and saves it under a name that messages get unless they name a file themselves.
+    int save(Path source, Path target, Arguments arguments, Save body) {
+        for (Path base : arguments.bases()) {
+            int code = run.of(base, () -> open(base));
+            if (code != Run.OK) {
+                return code;
+            }
+        }
+        return run.of(source, () -> {
+            try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening())) {
+                Soundness.require(checkpoint);
+                int code = run.writing(target, () -> {
+                    try (ProgressBar bar = ProgressBar.onTerminal()) {
+                        return body.run(checkpoint,
+                                arguments.saving().metadata(checkpoint.metadata()).progress(bar));
+                    }
+                });
+                if (code == Run.OK && !arguments.absentDevices().isEmpty()) {
+                    run.note("%s: it was saved from %s, which is not here; its bytes were taken to the CPU"
+                            .formatted(source, String.join(", ", arguments.absentDevices())));
+                }
+                return code;
+            }
+        });
+    }
+
+    /// Whether a base can be used is said of that base, and before anything is written.
+    private static int open(Path base) throws IOException {
+        Checkpoint.open(base, OpenOptions.defaults().onMeta()).close();
+        return Run.OK;
+    }
+
+    static String contents(Checkpoint checkpoint) {
+        return Text.count(checkpoint.names().size(), "tensor") + " on "
+                + Text.count(checkpoint.storages().size(), "storage");
+    }
+
+    /// Tells what became of the bytes, if that was asked for.
+    void report(DedupReport report, Arguments arguments) {
+        if (arguments.has(REPORT)) {
+            Savings.print(report, out);
+        }
+    }
+}

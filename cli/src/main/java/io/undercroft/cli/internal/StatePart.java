@@ -1,0 +1,132 @@
+package io.undercroft.cli.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Tensor;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.SequencedMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/// Parts of a state, named by their paths as [StateIndex] names tensors: keys and positions, escaped and joined by `/`.
+public final class StatePart {
+    private static final int MOST_NAMED = 8;
+
+    private StatePart() {}
+
+    /// {@return the part of a state that has a path: a container, a tensor, or any other value}
+    ///
+    /// @param state the root of the tree
+    /// @param path where the part stands, for instance `model` or `optimizer/state/0`
+    /// @throws NoSuchElementException if there is nothing; the message names what there is
+    public static @Nullable Object at(@Nullable Object state, String path) {
+        Object part = state;
+        String parent = "";
+        for (String segment : path.split("/", -1)) {
+            SequencedMap<String, @Nullable Object> children = children(part);
+            if (!children.containsKey(segment)) {
+                // Of two tensors that come to the same name the second has another one than its path.
+                Tensor tensor = StateIndex.of(state).tensors().get(path);
+                if (tensor == null) {
+                    throw missing(path, parent, segment, children.sequencedKeySet());
+                }
+                return tensor;
+            }
+            part = children.get(segment);
+            parent = join(parent, segment);
+        }
+        return part;
+    }
+
+    /// {@return the path of a part with nothing in it but tensors by name, if there is one, and other things beside it}
+    ///
+    /// @param state the root of the tree
+    public static Optional<String> tensorsAmongOthers(@Nullable Object state) {
+        Map<String, @Nullable Object> children = children(state);
+        boolean hasOthers = children.values().stream().anyMatch(child -> !isTensor(child) && !isOfTensors(child));
+        return hasOthers
+                ? children.entrySet().stream().filter(child -> isOfTensors(child.getValue())).map(Map.Entry::getKey)
+                        .findFirst()
+                : Optional.empty();
+    }
+
+    /// {@return the path of what stands in a part}
+    ///
+    /// @param path the path of the part, empty for the whole state
+    /// @param segment the last segment
+    public static String join(String path, String segment) {
+        return path.isEmpty() ? segment : path + "/" + segment;
+    }
+
+    private static boolean isTensor(@Nullable Object value) {
+        return value instanceof Tensor || (value instanceof Typed typed && typed.value() instanceof Tensor);
+    }
+
+    private static boolean isOfTensors(@Nullable Object value) {
+        return value instanceof Map<?, ?> map && !map.isEmpty()
+                && map.values().stream().allMatch(StatePart::isTensor);
+    }
+
+    private static SequencedMap<String, @Nullable Object> children(@Nullable Object parent) {
+        SequencedMap<String, @Nullable Object> children = new LinkedHashMap<>();
+        if (parent instanceof Map<?, ?> map) {
+            putAll(map, children);
+        } else if (parent instanceof Collection<?> list) {
+            list.forEach(element -> children.put(Integer.toString(children.size()), element));
+        } else if (parent instanceof Typed typed) {
+            children.putAll(children(typed.value()));
+            putAll(typed.attributes(), children);
+        }
+        if (parent instanceof TypedMap typed) {
+            putAll(typed.attributes(), children);
+        }
+        return children;
+    }
+
+    /// Of two keys that come to the same segment the first has it.
+    private static void putAll(Map<?, ?> map, Map<String, @Nullable Object> children) {
+        map.forEach((key, value) -> segment(key).ifPresent(segment -> {
+            if (!children.containsKey(segment)) {
+                children.put(segment, value);
+            }
+        }));
+    }
+
+    /// Keys of other kinds have no names of their own.
+    private static Optional<String> segment(@Nullable Object key) {
+        return switch (key) {
+            case null -> Optional.of("null");
+            case String text -> Optional.of(text.replace("~", "~0").replace("/", "~1"));
+            case Double _,Float _ -> Optional.empty();
+            case Number integer -> Optional.of(integer.toString());
+            case Boolean truth -> Optional.of(truth.toString());
+            default -> Optional.empty();
+        };
+    }
+
+    private static NoSuchElementException missing(String path, String parent, String segment,
+            Collection<String> there) {
+        String where = parent.isEmpty() ? "the state" : FormatException.quote(parent);
+        String nearest = there.stream().sorted(Comparator.comparingInt(name -> -common(name, segment)))
+                .limit(MOST_NAMED).map(FormatException::quote).collect(Collectors.joining(", "));
+        String more = there.size() > MOST_NAMED ? " and " + (there.size() - MOST_NAMED) + " more" : "";
+        return new NoSuchElementException("there is no part " + FormatException.quote(path) + "; " + where
+                + (there.isEmpty() ? " has no parts" : " has " + nearest + more));
+    }
+
+    /// How many characters two names begin with alike.
+    private static int common(String one, String other) {
+        int length = 0;
+        while (length < Math.min(one.length(), other.length()) && one.charAt(length) == other.charAt(length)) {
+            length++;
+        }
+        return length;
+    }
+}

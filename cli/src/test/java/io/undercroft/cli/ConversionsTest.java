@@ -1,0 +1,274 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.FIXTURES;
+import static io.undercroft.cli.Invocation.TRAINING;
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.undercroft.serializer.Checkpoint;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// From one format into another: what is taken, what is told to either, and what is said of what was lost.
+class ConversionsTest {
+    private static final Path MODEL = FIXTURES.resolve("models/tiny-gpt2.pt");
+    private static final Path TIED = FIXTURES.resolve("safetensors/tied.safetensors");
+
+    @TempDir
+    Path folder;
+
+    // ---- a part of the state
+
+    @Test
+    void theModelOfATrainingCheckpointBecomesSafetensorsWithItsTies() throws IOException {
+        Path model = folder.resolve("model.safetensors");
+
+        Invocation converted = Invocation.of("convert", TRAINING, model, "--part", "model");
+
+        assertThat(converted.err()).isEmpty();
+        assertThat(converted.out()).contains(" -> " + model);
+        try (Checkpoint source = Checkpoint.open(TRAINING); Checkpoint part = Checkpoint.open(model)) {
+            assertThat(part.names()).hasSameSizeAs(
+                    source.names().stream().filter(name -> name.startsWith("model/")).toList());
+            assertThat(part.tensor("lm_head.weight").storage())
+                    .isSameAs(part.tensor("transformer.wte.weight").storage());
+            assertThat(part.tensor("lm_head.weight").toFloatArray())
+                    .isEqualTo(source.tensor(Invocation.HEAD).toFloatArray());
+            assertThat(converted.out()).contains(
+                    part.names().size() + " tensors on " + part.storages().size() + " storages");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"croft", "pt", "npz", "gguf", "t7"})
+    void everyFormatTakesAPart(String suffix) throws IOException {
+        Path model = folder.resolve("model." + suffix);
+
+        assertThat(Invocation.of("convert", TRAINING, model, "--part", "model").code()).isZero();
+
+        assertThat(tensors(model)).isNotEmpty().allMatch(name -> !name.contains("/"))
+                .contains("transformer.wte.weight");
+    }
+
+    @Test
+    void aPartMayBeATensor() throws IOException {
+        Path array = folder.resolve("head.npy");
+
+        assertThat(Invocation.of("convert", TRAINING, array, "--part", Invocation.HEAD).err()).isEmpty();
+
+        assertThat(json(array).at("/tensors/0/shape")).isEqualTo(tensor(TRAINING, Invocation.HEAD).get("shape"));
+    }
+
+    @Test
+    void aPartMayStandInAList() throws IOException {
+        Path group = folder.resolve("group.croft");
+
+        assertThat(Invocation.of("convert", TRAINING, group, "--part", "optimizer/param_groups/0").code()).isZero();
+
+        assertThat(json(group).at("/state/lr").isNumber()).isTrue();
+    }
+
+    @Test
+    void ofAPartThatIsNotThereTheNearestAreNamed() {
+        Path out = folder.resolve("o.safetensors");
+
+        assertOneLine(Invocation.of("convert", TRAINING, out, "--part", "modle"), "'modle'", "the state has 'model'");
+        assertOneLine(Invocation.of("convert", TRAINING, out, "--part", "model/lm_head.wieght"),
+                "'model' has 'lm_head.weight', ", " more");
+        assertOneLine(Invocation.of("convert", TRAINING, out, "--part", Invocation.HEAD + "/0"), "has no parts");
+        assertThat(out).doesNotExist();
+    }
+
+    @Test
+    void aStateThatAFormatCannotHoldLeadsToItsParts() {
+        Path out = folder.resolve("o.safetensors");
+
+        assertOneLine(Invocation.of("convert", TRAINING, out), "safetensors",
+                "Take a part of the state with --part, for instance --part model");
+
+        assertThat(out).doesNotExist();
+    }
+
+    // ---- what is told to formats
+
+    @Test
+    void whatIsToldOfOneFileIsNotToldOfTheOther() throws IOException {
+        Path text = folder.resolve("text.t7");
+        Path binary = folder.resolve("binary.t7");
+        Invocation.of("convert", torch("tied.pt"), text, "--to-set", "torch7.encoding=ascii");
+        assertThat(Files.readString(text)).startsWith("3\n");
+
+        Invocation converted = Invocation.of("convert", text, binary, "--set", "torch7.encoding=ascii", "--to-set",
+                "torch7.encoding=binary");
+
+        assertThat(converted.err()).isEmpty();
+        assertThat(Files.readAllBytes(binary)).startsWith(3, 0, 0, 0);
+        assertThat(hashes(binary)).isEqualTo(hashes(text));
+    }
+
+    @Test
+    void sharingIsIgnoredOfInOnly() {
+        Path out = folder.resolve("out.safetensors");
+
+        assertThat(Invocation.of("convert", TIED, out, "--set", "safetensors.sharing=ignore", "--to-set",
+                "safetensors.sharing=copy").code()).isIn(0, 2);
+        assertOneLine(Invocation.of("convert", TIED, out, "--to-set", "safetensors.sharing=ignore"),
+                "safetensors.sharing");
+    }
+
+    @Test
+    void aCroftFileHasNoSettings() {
+        assertOneLine(Invocation.of("convert", TIED, folder.resolve("out.croft"), "--to-set", "npz.compression=deflate"),
+                "--to-set is not for .croft files");
+    }
+
+    // ---- what was lost
+
+    @Test
+    void sharingThatIsLostIsTold() {
+        Path out = folder.resolve("out.npz");
+
+        Invocation converted = Invocation.of("convert", MODEL, out);
+
+        assertThat(converted.code()).isZero();
+        assertThat(converted.err()).hasLineCount(1).startsWith("croft: " + out)
+                .contains("npz keeps no sharing: 2 tensors that share storages were each written for themselves");
+        assertThat(converted.out()).endsWith(" tensors\n").doesNotContain("storages");
+    }
+
+    @Test
+    void metadataThatIsLostIsTold() {
+        Path out = folder.resolve("out.npz");
+
+        Invocation converted = Invocation.of("convert", FIXTURES.resolve("gguf/all.gguf"), out);
+
+        assertThat(converted.err()).contains("npz keeps no metadata: left out were general.architecture");
+        assertThat(Invocation.of("convert", torch("tied.pt"), folder.resolve("out.pt")).err()).isEmpty();
+    }
+
+    // ---- what OUT must not be
+
+    @Test
+    void aBaseOfTheSourceIsNotReplaced() throws IOException {
+        Path base = Files.copy(torch("tied.pt"), folder.resolve("base.pt"));
+        Path thin = Files.createDirectory(folder.resolve("sub")).resolve("thin.croft");
+        Path thinner = folder.resolve("thinner.croft");
+        byte[] before = Files.readAllBytes(base);
+        Invocation.of("adopt", base, thin, "--root", folder);
+        Invocation.of("adopt", thin, thinner, "--root", folder);
+
+        for (Path source : new Path[]{thin, thinner}) {
+            assertOneLine(Invocation.of("convert", source, base, "--root", folder), base + ": ", "stand in it");
+            assertOneLine(Invocation.of("convert", source, base, "--to", "croft", "--root", folder), "stand in it");
+        }
+        assertOneLine(Invocation.of("convert", thinner, thin, "--root", folder), thin + ": ", "stand in it");
+        assertOneLine(Invocation.of("flatten", thinner, thin, "--root", folder), thin + ": ", "stand in it");
+
+        assertThat(base).hasBinaryContent(before);
+        assertThat(Invocation.of("verify", thinner, "--root", folder).code()).isZero();
+        assertThat(Invocation.of("convert", thinner, thinner, "--root", folder).code()).isZero();
+    }
+
+    @Test
+    void aShardOfTheSourceIsNotReplaced() throws IOException {
+        Path index = Files.createDirectory(folder.resolve("set")).resolve("model.safetensors.index.json");
+        Invocation.of("convert", MODEL, index, "--to-set", "safetensors.shard=100KB");
+        Path shard = Files.list(index.getParent()).filter(file -> file.toString().contains("-00001-of-")).findFirst()
+                .orElseThrow();
+        byte[] before = Files.readAllBytes(shard);
+
+        assertOneLine(Invocation.of("convert", index, shard), shard + ": ", "stand in it");
+
+        assertThat(shard).hasBinaryContent(before);
+        assertThat(Invocation.of("verify", index).code()).isZero();
+    }
+
+    // ---- devices
+
+    @Test
+    void aFileThatWasSavedOnAGpuIsShownAndConvertedWithoutOne() throws IOException {
+        Path saved = torch("BAD_location_cuda.pt");
+        Path out = folder.resolve("out.safetensors");
+
+        Invocation inspected = Invocation.of("inspect", saved);
+        Invocation converted = Invocation.of("convert", saved, out);
+
+        assertThat(inspected.err()).isEmpty();
+        assertThat(inspected.out()).contains("devices   saved from cuda:0");
+        assertThat(Invocation.of("inspect", "--json", saved).json().get("saved_from")).hasSize(1).first()
+                .hasToString("\"cuda:0\"");
+        assertThat(Invocation.of("inspect", "--json", torch("tied.pt")).json().has("saved_from")).isFalse();
+        assertThat(converted.code()).isZero();
+        assertThat(converted.err()).hasLineCount(1)
+                .contains("it was saved from cuda:0, which is not here; its bytes were taken to the CPU");
+        assertThat(Invocation.of("convert", saved, out, "--map-location", "cpu").err()).isEmpty();
+        assertThat(hashes(out)).isEqualTo(hashes(saved));
+    }
+
+    // ---- verifying
+
+    @Test
+    void verifyingDoesNotPraiseWhatHasNoChecksums() throws IOException {
+        Path damaged = folder.resolve("damaged.safetensors");
+        byte[] bytes = Files.readAllBytes(TIED);
+        bytes[bytes.length - 1] ^= 1;
+        Files.write(damaged, bytes);
+
+        assertThat(Invocation.of("verify", damaged).out()).startsWith(damaged + ": its structure is sound (safetensors, ")
+                .contains("have no checksums in this format and were not checked").doesNotContain("all is well", "--root");
+        assertThat(Invocation.of("verify", MODEL).out()).contains("all is well");
+    }
+
+    @Test
+    void aRootThatSaysNothingIsTold() {
+        assertThat(Invocation.of("inspect", MODEL, "--root", folder).err()).hasLineCount(1).contains("--root says nothing");
+        assertThat(Invocation.of("convert", MODEL, folder.resolve("out.pt"), "--root", folder).err()).hasLineCount(1)
+                .contains("--root says nothing");
+    }
+
+    // ---- names
+
+    @Test
+    void namesOfFilesNeitherBreakTheLineNorCommandTheTerminal() throws IOException {
+        Path odd = Files.copy(torch("tied.pt"), folder.resolve("a\n\u001b[31mb.pt"));
+
+        Invocation converted = Invocation.of("convert", odd, folder.resolve("out.croft"));
+
+        assertThat(converted.out()).hasLineCount(1).contains("a\\u{a}\\u{1b}[31mb.pt").doesNotContain("\u001b");
+        assertThat(Invocation.of("verify", odd).out()).hasLineCount(1).doesNotContain("\u001b");
+    }
+
+    private static void assertOneLine(Invocation refused, String... words) {
+        assertThat(refused.code()).as(refused.out()).isEqualTo(2);
+        assertThat(refused.out()).isEmpty();
+        assertThat(refused.err()).startsWith("croft: ").hasLineCount(1).contains(words);
+    }
+
+    private static JsonNode json(Path file) throws IOException {
+        return Invocation.of("inspect", "--json", file).json();
+    }
+
+    private static JsonNode hashes(Path file) throws IOException {
+        return Invocation.of("inspect", "--json", "--hash", file).json().get("tensors");
+    }
+
+    private static JsonNode tensor(Path file, String name) throws IOException {
+        for (JsonNode tensor : json(file).get("tensors")) {
+            if (tensor.get("name").asText().equals(name)) {
+                return tensor;
+            }
+        }
+        throw new AssertionError("there is no tensor " + name);
+    }
+
+    private static List<String> tensors(Path file) throws IOException {
+        return json(file).get("tensors").findValuesAsText("name");
+    }
+}

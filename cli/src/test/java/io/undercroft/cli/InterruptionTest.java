@@ -1,0 +1,84 @@
+package io.undercroft.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/// A process of its own that is told to end while it writes.
+class InterruptionTest {
+    /// Takes longer to write than a signal needs, and is a hole on the disk.
+    private static final long SIZE = 64L << 30;
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @CsvSource({"INT, out.safetensors, 130", "TERM, out.croft, 143", "INT, out.pt, 130"})
+    void neitherTheTemporaryFileNorTheLockIsLeft(String signal, String name, int code) throws Exception {
+        Path source = largeFile();
+        Path target = Files.writeString(folder.resolve(name), "kept");
+        Process croft = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(),
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-XX:TieredStopAtLevel=1",
+                "-cp", System.getProperty("java.class.path"), Croft.class.getName(), "convert", source.toString(),
+                target.toString()).redirectErrorStream(true).start();
+        try {
+            waitForTemporary(croft);
+            new ProcessBuilder("kill", "-" + signal, Long.toString(croft.pid())).start().waitFor();
+
+            assertThat(croft.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        } finally {
+            croft.destroyForcibly();
+        }
+
+        assertThat(croft.exitValue()).as(said(croft)).isEqualTo(code);
+        assertThat(files()).containsExactlyInAnyOrder(source, target);
+        assertThat(target).hasContent("kept");
+    }
+
+    @Test
+    void whatHasEndedIsNotInterrupted() {
+        try (Interruptible _ = Interruptible.begin()) {
+            assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        }
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    private Path largeFile() throws IOException {
+        Path file = folder.resolve("large.safetensors");
+        String header = "{\"a\":{\"dtype\":\"U8\",\"shape\":[%d],\"data_offsets\":[0,%d]}}".formatted(SIZE, SIZE);
+        try (RandomAccessFile hole = new RandomAccessFile(file.toFile(), "rw")) {
+            hole.writeLong(Long.reverseBytes(header.length()));
+            hole.write(header.getBytes(StandardCharsets.US_ASCII));
+            hole.setLength(8L + header.length() + SIZE);
+        }
+        return file;
+    }
+
+    private void waitForTemporary(Process croft) throws Exception {
+        while (files().stream().noneMatch(file -> file.toString().endsWith(".croft-tmp"))) {
+            assertThat(croft.isAlive()).as("it has ended before").isTrue();
+            Thread.sleep(5);
+        }
+    }
+
+    private List<Path> files() throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.toList();
+        }
+    }
+
+    private static String said(Process croft) throws IOException {
+        return new String(croft.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+}
