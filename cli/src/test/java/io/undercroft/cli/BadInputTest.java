@@ -94,7 +94,7 @@ class BadInputTest {
         try (Stream<Path> files = Files.list(Invocation.FIXTURES.resolve("pytorch"))) {
             return files.filter(file -> file.getFileName().toString().matches("(BAD|UNSAFE|UNSUPPORTED)_.*\\.pt"))
                     // Good where there is such a device, and shown anywhere.
-                    .filter(file -> !file.endsWith("BAD_location_cuda.pt"))
+                    .filter(file -> !file.getFileName().toString().startsWith("BAD_location"))
                     .sorted().toList()
                     .stream();
         }
