@@ -171,7 +171,11 @@ final class ConvertCommand {
         try {
             Checkpoint.export(target, part.state, exporting);
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException(e.getMessage() + wayOut(part, format, arguments), e);
+            boolean isOfSetting = arguments.settings(TO_SETTING).keySet().stream()
+                    .anyMatch(String.valueOf(e.getMessage())::contains);
+            throw isOfSetting
+                    ? e
+                    : new IllegalArgumentException(e.getMessage() + wayOut(part, format, arguments), e);
         }
         boolean sharing = format.filter(each -> each.capabilities().contains(Capability.SHARING)).isPresent();
         run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,

@@ -121,9 +121,7 @@ final class Run {
     }
 
     private int explain(Throwable failure, @Nullable String message, int code) {
-        boolean isUnknown = failure instanceof FormatException format && format.code().equals("FORMAT-UNKNOWN");
-        complain(inWordsOfTheCommand(String.valueOf(message))
-                + (isUnknown ? ", or name its format with --format" : ""));
+        complain(inWordsOfTheCommand(String.valueOf(message)));
         if (DEBUG) {
             failure.printStackTrace(err);
         }
@@ -131,10 +129,16 @@ final class Run {
     }
 
     /// The library names what a program would call.
-    private static String inWordsOfTheCommand(String message) {
+    static String inWordsOfTheCommand(String message) {
         return message.replaceAll("(Open|Save)Options\\.root", "--root")
                 .replaceAll("ExportOptions\\.format", "--to").replaceAll("ExportOptions\\.setting", "--to-set")
                 .replaceAll("OpenOptions\\.format", "--format").replaceAll("OpenOptions\\.setting", "--set")
+                .replaceFirst("is for writing files(, not for opening files)?$",
+                        "$0; croft convert takes it with --to-set")
+                .replaceFirst("is for opening files(, not for writing files)?$", "$0; tell it with --set")
+                .replaceFirst("Check that it is the file you meant and that it is complete$",
+                        "$0, or name its format with --format")
+                .replaceFirst("Write it with Checkpoint\\.export, or take", "Leave out --to, or take")
                 .replaceFirst(" or OpenOptions\\.base with the id [-0-9a-f]+", "")
                 .replaceFirst("Map devices when opening: .*", "Say where they go: --map-location cpu");
     }

@@ -5,8 +5,10 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /// What may be the name of a file to write.
 final class Targets {
@@ -23,10 +25,16 @@ final class Targets {
     /// @param target the file
     /// @param name the name of a format, or nothing for that which the name of the file ends in
     static Optional<CheckpointFormat> format(Path target, Optional<String> name) {
+        Stream<CheckpointFormat> formats = Checkpoint.formats().stream();
         return name.isPresent()
-                ? Checkpoint.formats().stream().filter(format -> format.name().equals(name.get())).findFirst()
-                : Checkpoint.formats().stream()
-                        .filter(format -> format.suffixes().stream().anyMatch(lowerCase(target)::endsWith)).findFirst();
+                ? formats.filter(format -> format.name().equals(name.get())).findFirst()
+                : formats.filter(format -> fitting(format, target) > 0)
+                        .max(Comparator.comparingInt(format -> fitting(format, target)));
+    }
+
+    /// How many characters of the end of a name a format claims.
+    private static int fitting(CheckpointFormat format, Path target) {
+        return format.suffixes().stream().filter(lowerCase(target)::endsWith).mapToInt(String::length).max().orElse(0);
     }
 
     private static String lowerCase(Path file) {

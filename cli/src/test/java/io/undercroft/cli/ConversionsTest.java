@@ -119,6 +119,14 @@ class ConversionsTest {
     }
 
     @Test
+    void aSettingThatIsForTheOtherFileLeadsToItsOption() {
+        assertThat(Run.inWordsOfTheCommand("the setting 'npz.compression' is for writing files, not for opening files"))
+                .endsWith("; croft convert takes it with --to-set");
+        assertThat(Run.inWordsOfTheCommand("there is no setting 'a'; did you mean 'b'? It is for opening files"))
+                .endsWith("; tell it with --set");
+    }
+
+    @Test
     void aCroftFileHasNoSettings() {
         assertOneLine(Invocation.of("convert", TIED, folder.resolve("out.croft"), "--to-set", "npz.compression=deflate"),
                 "--to-set is not for .croft files");
