@@ -3,6 +3,7 @@ package io.undercroft.cli;
 import io.undercroft.format.BaseKind;
 import io.undercroft.format.BaseRecord;
 import io.undercroft.format.ByteSource;
+import io.undercroft.format.FormatException;
 import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
 import io.undercroft.serializer.Checkpoint;
@@ -45,6 +46,7 @@ final class Foundations {
         return checkpoint.snapshot().isPresent() && isBase(checkpoint.path(), other, root);
     }
 
+    /// Says why a file is not replaced.
     static int refuse(Checkpoint checkpoint, Path other, Run run) {
         return run.complain("%s: bytes of %s stand in it, and would be lost. Write to another name".formatted(other,
                 checkpoint.path()));
@@ -68,7 +70,7 @@ final class Foundations {
         return false;
     }
 
-    /// The bases that are there; others are missed by whoever reads the file.
+    /// The bases that are there. Others, and files that are no longer what they were, are missed by whoever reads the file.
     private static Map<Path, BaseKind> bases(Path file, Optional<Path> root) throws IOException {
         Path directory = root.orElse(Objects.requireNonNull(file.getParent()));
         Map<Path, BaseKind> bases = new HashMap<>();
@@ -81,6 +83,8 @@ final class Foundations {
                     bases.put(path.toRealPath(), base.kind());
                 }
             }
+        } catch (FormatException _) {
+            return Map.of();
         }
         return bases;
     }

@@ -128,7 +128,8 @@ class ConversionsTest {
 
     @Test
     void aCroftFileHasNoSettings() {
-        assertOneLine(Invocation.of("convert", TIED, folder.resolve("out.croft"), "--to-set", "npz.compression=deflate"),
+        assertOneLine(
+                Invocation.of("convert", TIED, folder.resolve("out.croft"), "--to-set", "npz.compression=deflate"),
                 "--to-set is not for .croft files");
     }
 
@@ -242,14 +243,17 @@ class ConversionsTest {
         bytes[bytes.length - 1] ^= 1;
         Files.write(damaged, bytes);
 
-        assertThat(Invocation.of("verify", damaged).out()).startsWith(damaged + ": its structure is sound (safetensors, ")
-                .contains("have no checksums in this format and were not checked").doesNotContain("all is well", "--root");
+        assertThat(Invocation.of("verify", damaged).out())
+                .startsWith(damaged + ": its structure is sound (safetensors, ")
+                .contains("have no checksums in this format and were not checked")
+                .doesNotContain("all is well", "--root");
         assertThat(Invocation.of("verify", MODEL).out()).contains("all is well");
     }
 
     @Test
     void aRootThatSaysNothingIsTold() {
-        assertThat(Invocation.of("inspect", MODEL, "--root", folder).err()).hasLineCount(1).contains("--root says nothing");
+        assertThat(Invocation.of("inspect", MODEL, "--root", folder).err()).hasLineCount(1)
+                .contains("--root says nothing");
         assertThat(Invocation.of("convert", MODEL, folder.resolve("out.pt"), "--root", folder).err()).hasLineCount(1)
                 .contains("--root says nothing");
     }

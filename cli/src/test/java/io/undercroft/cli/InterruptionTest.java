@@ -32,7 +32,8 @@ class InterruptionTest {
         Path target = Files.writeString(folder.resolve(name), "kept");
         Path said = elsewhere.resolve("said");
         Process croft = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(),
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-XX:TieredStopAtLevel=1",
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+                "-XX:TieredStopAtLevel=1",
                 "-cp", System.getProperty("java.class.path"), Croft.class.getName(), "convert", source.toString(),
                 target.toString()).redirectErrorStream(true).redirectOutput(said.toFile()).start();
         try {
