@@ -63,13 +63,10 @@ final class OpenedFile {
 
     static boolean ignoresSharing(OpenOptions options) {
         return options.setting(SHARING).map(value -> switch (value) {
-            // What is said of files that are written says nothing here.
-            case "keep", "copy" -> false;
+            case "keep" -> false;
             case "ignore" -> true;
             default -> throw new IllegalArgumentException(
-                    "the setting " + SHARING
-                            + " is keep or ignore when a file is opened, and keep or copy when one is written, not "
-                            + value);
+                    "the setting " + SHARING + " is keep or ignore when a file is opened, not " + value);
         }).orElse(false);
     }
 

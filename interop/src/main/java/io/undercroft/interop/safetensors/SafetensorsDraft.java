@@ -85,7 +85,7 @@ final class SafetensorsDraft implements Draft {
 
     static SharingPlan plan(SequencedMap<String, Tensor> tensors, ExportOptions options) {
         return switch (options.setting(OpenedFile.SHARING).orElse("keep")) {
-            case "keep", "ignore" -> SharingPlan.keeping(tensors);
+            case "keep" -> SharingPlan.keeping(tensors);
             case "copy" -> SharingPlan.copying(tensors);
             default -> throw new IllegalArgumentException(
                     "the setting " + OpenedFile.SHARING + " is keep or copy when a file is written, not "
