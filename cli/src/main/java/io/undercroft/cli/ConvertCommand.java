@@ -59,7 +59,8 @@ final class ConvertCommand {
                 Arguments.file("OUT",
                         "The file to write, in the format that its name ends in; or - for a .croft file on standard output."),
                 Arguments.text(PART, "PATH", "Save only what the state of IN has there, for instance model."),
-                Arguments.text(TO, "NAME", "Write OUT in this format, whatever its name ends in."),
+                Arguments.text(TO, "NAME",
+                        "Write OUT in this format, whatever its name ends in; a .croft file takes no name of another format."),
                 Arguments.settings(TO_SETTING,
                         "Tell the format of OUT something, such as safetensors.shard=5GB; may be given again."),
                 Arguments.format(), Arguments.setting(),
@@ -112,9 +113,6 @@ final class ConvertCommand {
                 return run.complain(
                         "%s: it would lose its other snapshots. Give OUT another name, or use croft compact"
                                 .formatted(target));
-            }
-            if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
-                return Foundations.refuse(checkpoint, target, run);
             }
             if (arguments.bases().isEmpty()) {
                 run.noteUnusedRoot(checkpoint, arguments);

@@ -111,7 +111,7 @@ final class CopyingCommands {
                 sequence = Soundness.requireSnapshot(checkpoint).sequence();
                 run.notePassedOver(checkpoint);
                 if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
-                    return Foundations.refuse(checkpoint, target, run);
+                    return Foundations.refuse(source, target, run);
                 }
             }
             return run.writing(target, () -> {
@@ -125,6 +125,9 @@ final class CopyingCommands {
 
     private int salvage(Arguments arguments) {
         return copy(arguments, (source, target) -> {
+            if (Foundations.isBase(source, target, arguments.rootDirectory())) {
+                return Foundations.refuse(source, target, run);
+            }
             try (Salvage salvage = Checkpoint.salvage(source, arguments.opening())) {
                 NameTree sound = new NameTree();
                 salvage.names().forEach(name -> sound.put(name, salvage.tensor(name)));

@@ -16,10 +16,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -35,7 +34,7 @@ final class Foundations {
     /// @param root below which directory bases are, if that was said
     /// @throws IOException if reading fails
     static boolean include(Checkpoint checkpoint, Path other, Optional<Path> root) throws IOException {
-        if (!Files.exists(other)) {
+        if (!Files.isRegularFile(other)) {
             return false;
         }
         for (Path shard : checkpoint.files().subList(1, checkpoint.files().size())) {
@@ -47,44 +46,67 @@ final class Foundations {
     }
 
     /// Says why a file is not replaced.
-    static int refuse(Checkpoint checkpoint, Path other, Run run) {
+    static int refuse(Path file, Path other, Run run) {
         return run.complain("%s: bytes of %s stand in it, and would be lost. Write to another name".formatted(other,
-                checkpoint.path()));
+                file));
     }
 
-    private static boolean isBase(Path file, Path other, Optional<Path> root) throws IOException {
-        Path base = other.toRealPath();
+    /// {@return whether a snapshot of a `.croft` file, or of one that it stands on, has bytes in another file} Sound or not: of a damaged
+    /// file whatever can be read is asked.
+    ///
+    /// @param file the file
+    /// @param other the other one, there or not
+    /// @param root below which directory bases are, if that was said
+    /// @throws IOException if reading fails
+    static boolean isBase(Path file, Path other, Optional<Path> root) throws IOException {
+        if (!Files.isRegularFile(other)) {
+            return false;
+        }
         Set<Path> seen = new HashSet<>();
         Deque<Path> left = new ArrayDeque<>(List.of(file.toRealPath()));
-        while (!left.isEmpty()) {
-            Map<Path, BaseKind> bases = bases(left.pop(), root);
-            if (bases.containsKey(base)) {
-                return true;
-            }
-            bases.forEach((path, kind) -> {
-                if (kind == BaseKind.CROFT && seen.add(path)) {
-                    left.push(path);
+        try (FileChannel bytes = FileChannel.open(other)) {
+            while (!left.isEmpty()) {
+                Path next = left.pop();
+                Path directory = root.orElse(Objects.requireNonNull(next.getParent()));
+                for (BaseRecord base : bases(next)) {
+                    if (means(base, other, bytes)) {
+                        return true;
+                    }
+                    Path path = directory.resolve(base.path());
+                    if (base.kind() == BaseKind.CROFT && Files.isRegularFile(path) && seen.add(path.toRealPath())) {
+                        left.push(path.toRealPath());
+                    }
                 }
-            });
+            }
         }
         return false;
     }
 
-    /// The bases that are there. Others, and files that are no longer what they were, are missed by whoever reads the file.
-    private static Map<Path, BaseKind> bases(Path file, Optional<Path> root) throws IOException {
-        Path directory = root.orElse(Objects.requireNonNull(file.getParent()));
-        Map<Path, BaseKind> bases = new HashMap<>();
+    /// Where a base is depends on a root that nobody may have told, so a file is known by what it is. Of one that was adopted the record has the
+    /// length and a digest of all bytes, which would take long; here the name has to do instead.
+    private static boolean means(BaseRecord base, Path other, FileChannel bytes) throws IOException {
+        try {
+            base.check(new Bytes(bytes));
+            return base.kind() == BaseKind.CROFT
+                    || Path.of(base.path()).getFileName().equals(other.toRealPath().getFileName());
+        } catch (FormatException _) {
+            return false;
+        }
+    }
+
+    /// The bases of all snapshots, as far as they can be read.
+    private static Set<BaseRecord> bases(Path file) throws IOException {
+        Set<BaseRecord> bases = new LinkedHashSet<>();
         try (FileChannel channel = FileChannel.open(file)) {
-            Snapshot snapshot = Snapshot.open(new Bytes(channel), Limits.DEFAULT);
-            for (int number = 0; number < snapshot.baseCount(); number++) {
-                BaseRecord base = snapshot.base(number);
-                Path path = directory.resolve(base.path());
-                if (Files.isRegularFile(path)) {
-                    bases.put(path.toRealPath(), base.kind());
+            Optional<Snapshot> snapshot = Optional.of(Snapshot.open(new Bytes(channel), Limits.DEFAULT));
+            while (snapshot.isPresent()) {
+                for (int number = 0; number < snapshot.get().baseCount(); number++) {
+                    bases.add(snapshot.get().base(number));
                 }
+                snapshot = snapshot.get().previous();
             }
         } catch (FormatException _) {
-            return Map.of();
+            // What cannot be read has no bytes to lose.
         }
         return bases;
     }

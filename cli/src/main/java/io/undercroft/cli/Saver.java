@@ -30,7 +30,7 @@ final class Saver {
     /// Opens a file that is sound, and saves it under a name that messages get unless they name a file themselves.
     int save(Path source, Path target, Arguments arguments, Save body) {
         for (Path base : arguments.bases()) {
-            int code = run.of(base, () -> open(base));
+            int code = run.of(base, () -> open(base, target, arguments));
             if (code != Run.OK) {
                 return code;
             }
@@ -38,6 +38,9 @@ final class Saver {
         return run.of(source, () -> {
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening())) {
                 Soundness.require(checkpoint);
+                if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
+                    return Foundations.refuse(source, target, run);
+                }
                 int code = run.writing(target, () -> {
                     try (ProgressBar bar = ProgressBar.onTerminal()) {
                         return body.run(checkpoint,
@@ -54,9 +57,12 @@ final class Saver {
     }
 
     /// Whether a base can be used is said of that base, and before anything is written.
-    private static int open(Path base) throws IOException {
-        Checkpoint.open(base, OpenOptions.defaults().onMeta()).close();
-        return Run.OK;
+    private int open(Path base, Path target, Arguments arguments) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(base, OpenOptions.defaults().onMeta())) {
+            return Foundations.include(checkpoint, target, arguments.rootDirectory())
+                    ? Foundations.refuse(base, target, run)
+                    : Run.OK;
+        }
     }
 
     static String contents(Checkpoint checkpoint) {

@@ -197,6 +197,38 @@ class ConversionsTest {
     }
 
     @Test
+    void aBaseIsKnownWithoutARootAndInEarlierSnapshots() throws IOException {
+        Path base = Files.createDirectory(folder.resolve("x")).resolve("base.croft");
+        Path thin = Files.createDirectory(folder.resolve("y")).resolve("thin.croft");
+        Path other = folder.resolve("other.croft");
+        Invocation.of("convert", MODEL, base);
+        Invocation.of("convert", MODEL, other);
+        Invocation.of("convert", TRAINING, thin, "--base", base, "--root", folder);
+        Invocation.of("append", thin, other);
+        byte[] before = Files.readAllBytes(base);
+
+        assertOneLine(Invocation.of("export", thin, base), base + ": ", "stand in it");
+        for (String command : new String[]{"flatten", "salvage", "adopt"}) {
+            assertOneLine(Invocation.of(command, thin, base, "--root", folder), base + ": ", "stand in it");
+        }
+        assertOneLine(Invocation.of("convert", other, base, "--base", thin, "--root", folder), "stand in it");
+
+        assertThat(base).hasBinaryContent(before);
+    }
+
+    @Test
+    void aFileOfTheNameOfAShardIsNotReplaced() throws IOException {
+        Path shard = folder.resolve("model-00001-of-00001.safetensors");
+        Invocation.of("convert", MODEL, shard);
+        byte[] before = Files.readAllBytes(shard);
+
+        assertOneLine(Invocation.of("convert", shard, folder.resolve("model.safetensors.index.json")),
+                "model-00001-of-00001.safetensors");
+
+        assertThat(shard).hasBinaryContent(before);
+    }
+
+    @Test
     void aShardOfTheSourceIsNotReplaced() throws IOException {
         Path index = Files.createDirectory(folder.resolve("set")).resolve("model.safetensors.index.json");
         Invocation.of("convert", MODEL, index, "--to-set", "safetensors.shard=100KB");

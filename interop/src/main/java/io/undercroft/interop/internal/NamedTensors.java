@@ -62,11 +62,14 @@ public final class NamedTensors {
         while (held instanceof Typed typed && typed.type().startsWith(PARAMETER)) {
             held = typed.value();
         }
-        return held instanceof Tensor tensor ? withoutGrad(tensor) : null;
+        return held instanceof Tensor tensor ? tensor : null;
     }
 
     /// Whether a tensor takes part in differentiation, no such file says; it is the same tensor either way.
-    private static Tensor withoutGrad(Tensor tensor) {
+    ///
+    /// @param tensor the tensor
+    /// @return a tensor that takes none
+    public static Tensor withoutGrad(Tensor tensor) {
         if (!tensor.is(Flag.REQUIRES_GRAD)) {
             return tensor;
         }
@@ -148,10 +151,11 @@ public final class NamedTensors {
     }
 
     private void add(String name, String path, @Nullable Object value) {
-        Tensor tensor = tensorIn(value);
-        if (tensor == null) {
+        Tensor found = tensorIn(value);
+        if (found == null) {
             throw refused(path, value);
         }
+        Tensor tensor = withoutGrad(found);
         checkBytes(path, tensor);
         Utf8.bytes(path, name);
         if (tensors.putIfAbsent(name, tensor) != null) {

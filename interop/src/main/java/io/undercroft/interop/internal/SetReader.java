@@ -18,6 +18,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
 
 /// Opens models in several files by their index.
 ///
@@ -84,10 +85,13 @@ public final class SetReader {
     }
 
     private static Path locate(String name, Path index, OpenOptions options) throws IOException {
+        // What is wrong with these is not said of the shard.
+        Path stored = index.toRealPath();
+        Path root = options.root().isPresent() ? options.root().get().toRealPath() : null;
         try {
-            Path path = beside(index.toAbsolutePath(), name);
+            Path path = beside(index.toAbsolutePath(), stored, name);
             Path real = path.toRealPath();
-            if (!isAllowed(path, real, index, options)) {
+            if (!isAllowed(path, real, stored, root)) {
                 throw unusable(name, "is a link that leads to another directory",
                         "Name a directory with OpenOptions.root below which files may be opened");
             }
@@ -105,19 +109,19 @@ public final class SetReader {
         }
     }
 
-    private static Path beside(Path index, String name) throws IOException {
+    private static Path beside(Path index, Path stored, String name) {
         Path named = index.resolveSibling(name);
-        return Files.exists(named, LinkOption.NOFOLLOW_LINKS) ? named : index.toRealPath().resolveSibling(name);
+        return Files.exists(named, LinkOption.NOFOLLOW_LINKS) ? named : stored.resolveSibling(name);
     }
 
     /// The cache of the Hugging Face hub links an index and its shards from one directory to another.
-    private static boolean isAllowed(Path path, Path real, Path index, OpenOptions options) throws IOException {
-        if (options.root().isPresent()) {
-            return real.startsWith(options.root().get().toRealPath());
+    private static boolean isAllowed(Path path, Path real, Path stored, @Nullable Path root) throws IOException {
+        if (root != null) {
+            return real.startsWith(root);
         }
         Path directory = Objects.requireNonNull(real.getParent());
         return directory.equals(Objects.requireNonNull(path.getParent()).toRealPath())
-                || directory.equals(index.toRealPath().getParent());
+                || directory.equals(stored.getParent());
     }
 
     private static FormatException unusable(String shard, String why, String remedy) {

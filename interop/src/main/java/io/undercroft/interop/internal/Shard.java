@@ -33,13 +33,21 @@ record Shard(String name, MappedFile file, Contents contents, SequencedMap<Strin
     static Shard open(String name, MappedFile file, OpenOptions options, List<CheckpointFormat> formats)
             throws IOException {
         try {
-            Contents contents = formatOf(file, formats).open(file, options);
-            return new Shard(name, file, contents, tensors(contents));
+            return of(name, file, formatOf(file, formats).open(file, options));
         } catch (FormatException e) {
             file.close();
             throw e.withFile(file.path().toString());
         } catch (Throwable e) {
             file.close();
+            throw e;
+        }
+    }
+
+    private static Shard of(String name, MappedFile file, Contents contents) {
+        try {
+            return new Shard(name, file, contents, tensors(contents));
+        } catch (Throwable e) {
+            contents.release();
             throw e;
         }
     }

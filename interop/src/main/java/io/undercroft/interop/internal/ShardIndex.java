@@ -31,8 +31,8 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
     /// How many bytes an index may have, as many as the header of a safetensors file: a million tensors with long names take less.
     public static final long LARGEST = 100_000_000;
 
-    /// An index has its map first, or behind a few lines about the model.
-    private static final int LOOKED_AT = 1 << 16;
+    /// An index has its map first, or behind lines about the model, which may be all further names of tensors.
+    private static final int LOOKED_AT = 1 << 22;
 
     /// Makes the maps read-only.
     public ShardIndex {

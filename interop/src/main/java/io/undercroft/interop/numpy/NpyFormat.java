@@ -88,6 +88,6 @@ public final class NpyFormat implements CheckpointFormat {
             throw new IllegalArgumentException("the state is not one tensor, and an npy file holds nothing else; "
                     + "write tensors by name as npz");
         }
-        return ArrayDraft.of("", tensor);
+        return ArrayDraft.of("", NamedTensors.withoutGrad(tensor));
     }
 }

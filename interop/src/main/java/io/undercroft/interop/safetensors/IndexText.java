@@ -22,20 +22,22 @@ final class IndexText {
     /// @param metadata what else is said; a total size in it is not that of these tensors
     static byte[] of(Map<String, String> shards, long totalSize, Map<String, String> metadata) {
         IndexText index = new IndexText();
-        index.text.append("{\n  \"" + ShardIndex.METADATA + "\": {\n    \"" + TOTAL_SIZE + "\": ").append(totalSize);
-        metadata.forEach((key, value) -> {
-            if (!key.equals(TOTAL_SIZE)) {
-                index.text.append(',');
-                index.member(key, value);
-            }
-        });
-        index.text.append("\n  },\n  \"" + ShardIndex.MAP + "\": {");
+        // The map comes first: by the first shard in it an index is told from other JSON.
+        index.text.append("{\n  \"" + ShardIndex.MAP + "\": {");
         String separator = "";
         for (Map.Entry<String, String> shard : shards.entrySet()) {
             index.text.append(separator);
             index.member(shard.getKey(), shard.getValue());
             separator = ",";
         }
+        index.text.append("\n  },\n  \"" + ShardIndex.METADATA + "\": {\n    \"" + TOTAL_SIZE + "\": ")
+                .append(totalSize);
+        metadata.forEach((key, value) -> {
+            if (!key.equals(TOTAL_SIZE)) {
+                index.text.append(',');
+                index.member(key, value);
+            }
+        });
         return index.text.append("\n  }\n}\n").toString().getBytes(US_ASCII);
     }
 

@@ -48,7 +48,12 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
         ShardIndex index = ShardIndex.read(file);
         return READER.open(OpenedFile.ignoresSharing(options)
                 ? index
-                : index.withAliases((key, value) -> Sharing.isAlias(key, value, index.shards())), file, options);
+                : index.withAliases((key, value) -> isAlias(key, value, index)), file, options);
+    }
+
+    /// The total size is a number, even if a tensor has it for its name.
+    private static boolean isAlias(String key, String value, ShardIndex index) {
+        return !key.equals(IndexText.TOTAL_SIZE) && Sharing.isAlias(key, value, index.shards());
     }
 
     @Override

@@ -27,6 +27,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         SequencedMap<String, View> views) {
     /// Of how many tensors each pair is looked at.
     private static final int MOST_IN_PAIRS = 1 << 10;
+    private static final String COPY = "set safetensors.sharing to copy, so that each is written for itself";
 
     /// {@return a plan that writes every tensor for itself}
     static SharingPlan copying(SequencedMap<String, Tensor> tensors) {
@@ -125,7 +126,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
     private void addGroup(List<Run> group) {
         Optional<Run> base = base(group);
         if (base.isPresent() || group.size() > MOST_IN_PAIRS) {
-            addViews(group, base.orElseThrow(() -> unfit(group)));
+            addViews(group, base.orElseThrow(() -> tooMany(group)));
         } else {
             parts(group).forEach(part -> addViews(part, base(part).orElseThrow(() -> unfit(part))));
         }
@@ -166,11 +167,25 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         for (Run run : group) {
             if (!run.name.equals(base.name)) {
                 if (!run.canStandOn(base)) {
-                    throw unfit(group);
+                    throw noView(run, base);
                 }
                 views.put(run.name, new View(base.name, run.start - base.start, strides(run.tensor)));
             }
         }
+    }
+
+    private static IllegalArgumentException tooMany(List<Run> group) {
+        return new IllegalArgumentException(FormatException.quote(group.getFirst().name) + " and "
+                + (group.size() - 1)
+                + " other tensors stand among each other on one storage, too many to tell which share bytes; "
+                + COPY);
+    }
+
+    private static IllegalArgumentException noView(Run run, Run base) {
+        return new IllegalArgumentException(FormatException.quote(run.name) + " shares bytes with "
+                + FormatException.quote(base.name)
+                + ", but is conjugated, negated, of elements narrower than a byte, or begins amidst an element, which a safetensors file cannot tell; "
+                + COPY);
     }
 
     private static IllegalArgumentException unfit(List<Run> group) {
@@ -179,7 +194,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
                 .orElse(group.getFirst());
         return new IllegalArgumentException(FormatException.quote(other.name) + " and "
                 + FormatException.quote(last.name)
-                + " share bytes in a way that a safetensors file cannot tell: no tensor covers them in row-major order. "
-                + "Add such a tensor, or set safetensors.sharing to copy, so that each is written for itself");
+                + " share bytes, or may share some, in a way that a safetensors file cannot tell: no tensor covers them in row-major order. "
+                + "Add such a tensor, or " + COPY);
     }
 }

@@ -26,8 +26,6 @@ import org.jspecify.annotations.Nullable;
 /// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It never recurses. Made for one state
 /// and one thread.
 final class LuaWriter {
-    /// A type that says what a plain map does: Python's dicts that keep their order.
-
     private final Encoding encoding;
     private final Code code;
     private final Map<Storage, Integer> uses;
@@ -244,7 +242,7 @@ final class LuaWriter {
 
     private void writeTyped(Typed typed) {
         Tensor parameter = NamedTensors.tensorIn(typed);
-        if (parameter != null) {
+        if (parameter != null && typed.attributes().isEmpty()) {
             writeTensor(parameter);
             return;
         }

@@ -159,6 +159,31 @@ class ShardedDraftTest {
     }
 
     @Test
+    void anIndexIsKnownHoweverMuchItSaysOfTheModel() throws IOException {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        Tensor tied = numbers(1);
+        for (int i = 0; i < 1500; i++) {
+            state.put("layer." + i + ".weight", tied);
+        }
+        Checkpoint.export(index, state, ExportOptions.defaults().metadata(Map.of("config", "x".repeat(5_000_000))));
+
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThat(c.names()).hasSize(1500);
+            assertThat(c.storages()).hasSize(1);
+        }
+    }
+
+    @Test
+    void theTotalSizeIsNoFurtherNameOfATensor() throws IOException {
+        Checkpoint.export(index, Map.of("4", numbers(1)));
+
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThat(c.names()).containsExactly("4");
+            assertThat(c.metadata()).containsEntry("total_size", "4");
+        }
+    }
+
+    @Test
     void aSetThatIsThereStaysAsItIs() throws IOException {
         Checkpoint.export(index, Map.of("a", numbers(1)));
 

@@ -40,6 +40,8 @@ public final class ErrnoException extends IOException {
     public static final int ENOSPC = 28;
     /// The file system may not be written.
     public static final int EROFS = 30;
+    /// Links lead to themselves.
+    private static final int ELOOP = Constant.IS_MAC ? 62 : 40;
 
     private static final Map<Integer, String> NAMES = Map.ofEntries(Map.entry(EPERM, "EPERM, operation not permitted"),
             Map.entry(ENOENT, "ENOENT, no such file"), Map.entry(EINTR, "EINTR, interrupted"),
@@ -52,7 +54,7 @@ public final class ErrnoException extends IOException {
             Map.entry(EFBIG, "EFBIG, larger than a file may be"), Map.entry(ENOSPC, "ENOSPC, no space left"),
             Map.entry(ENOTDIR, "ENOTDIR, not a directory"), Map.entry(EISDIR, "EISDIR, a directory"),
             Map.entry(EROFS, "EROFS, read-only file system"),
-            Map.entry(40, "ELOOP, its symbolic links go round in circles"));
+            Map.entry(ELOOP, "ELOOP, its symbolic links go round in circles"));
 
     private final int errno;
 

@@ -68,7 +68,8 @@ public final class Formats {
         try {
             return format.matches(file);
         } catch (RuntimeException | LinkageError e) {
-            Providers.warn("the file format " + format.name() + " failed to look at a file, and is passed over: " + e,
+            Providers.warn(format.getClass().getName() + ".matches",
+                    "the file format " + format.name() + " failed to look at a file, and is passed over: " + e,
                     e);
             return false;
         }

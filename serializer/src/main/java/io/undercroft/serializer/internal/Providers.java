@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
@@ -55,7 +56,7 @@ final class Providers {
                 found.add(formats.next());
             } catch (ServiceConfigurationError | LinkageError e) {
                 faults++;
-                warn("a file format cannot be loaded, and is passed over: " + e, e);
+                warn(String.valueOf(e.getMessage()), "a file format cannot be loaded, and is passed over: " + e, e);
             }
         }
     }
@@ -66,8 +67,8 @@ final class Providers {
         for (CheckpointFormat format : found) {
             if (classes.add(format.getClass())) {
                 fault(format, names).ifPresentOrElse(
-                        fault -> warn("the file format " + format.getClass().getName() + " is passed over: " + fault,
-                                null),
+                        fault -> warn(format.getClass().getName(),
+                                "the file format " + format.getClass().getName() + " is passed over: " + fault, null),
                         () -> formats.add(format));
             }
         }
@@ -79,7 +80,7 @@ final class Providers {
             List.copyOf(format.suffixes());
             List.copyOf(format.settings());
             Set.copyOf(format.capabilities());
-            String name = format.name();
+            String name = Objects.requireNonNull(format.name(), "its name is null");
             return names.add(name) ? Optional.empty() : Optional.of("there is one with the name " + name);
         } catch (RuntimeException | LinkageError e) {
             return Optional.of("it does not say what it can do: " + e);
@@ -88,10 +89,11 @@ final class Providers {
 
     /// Tells the log, unless that was done before.
     ///
+    /// @param about what something is wrong with
     /// @param message what is wrong
     /// @param cause why, if there is more to it
-    static void warn(String message, @Nullable Throwable cause) {
-        if (WARNED.add(message)) {
+    static void warn(String about, String message, @Nullable Throwable cause) {
+        if (WARNED.add(about)) {
             LOG.log(Level.WARNING, message, cause);
         }
     }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /// Writes states as files of other formats.
 ///
-/// Of a set the index comes last, when the others are durable. It names nothing that is not there whole; and as nothing that an index
-/// names is replaced, one that is there stays right until the new one takes its place.
+/// Of a set the index comes last, when the others are durable. It names nothing that is not there whole; and as none of the others
+/// is replaced, an index that is there stays right until the new one takes its place.
 public final class Exporter {
     private final Disk disk;
 
@@ -64,7 +64,7 @@ public final class Exporter {
         SequencedMap<Path, Draft> beside = new LinkedHashMap<>();
         companions.forEach((name, companion) -> beside.put(target.resolveSibling(checked(name, target)), companion));
         try (WriterLock _ = WriterLock.of(target)) {
-            requireReplaceable(beside.keySet(), target);
+            requireFree(beside.keySet());
             // Else an index that was deleted a moment ago might be back after a power cut, among files of another set.
             disk.forceDirectory(Objects.requireNonNull(target.getParent()));
             return write(path, draft, beside, options);
@@ -95,18 +95,13 @@ public final class Exporter {
         return name;
     }
 
-    private static void requireReplaceable(Set<Path> companions, Path target) throws FileAlreadyExistsException {
-        boolean isSetThere = Files.exists(target);
+    /// What has such a name may be of the set that is there, or what the state itself was read from. If the export failed, it would be gone.
+    private static void requireFree(Set<Path> companions) throws FileAlreadyExistsException {
         for (Path companion : companions) {
-            if (Files.isSymbolicLink(companion)) {
-                throw new FileAlreadyExistsException(companion.toString(), null, "the file " + companion.getFileName()
-                        + " of the set is a link there, which is not followed; write to another directory");
-            }
-            if (isSetThere && Files.exists(companion, LinkOption.NOFOLLOW_LINKS)) {
+            if (Files.exists(companion, LinkOption.NOFOLLOW_LINKS)) {
                 throw new FileAlreadyExistsException(companion.toString(), null,
-                        "a set is there, and its file " + companion.getFileName()
-                                + " would be replaced before its index is; write to another directory, or delete "
-                                + target.getFileName() + " first");
+                        "the set would have a file " + companion.getFileName()
+                                + ", and one is there; write to another directory, or delete it first");
             }
         }
     }
