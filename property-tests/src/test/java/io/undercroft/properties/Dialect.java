@@ -64,6 +64,12 @@ enum Dialect {
             return SAFETENSORS.makeForPeers(choices);
         }
 
+        /// What shares, the file says itself.
+        @Override
+        OpenOptions opening() {
+            return SAFETENSORS.opening();
+        }
+
         @Override
         void check(Object state, Checkpoint opened) {
             checkUnshared(state, opened);

@@ -6,12 +6,14 @@ import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.SequencedSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -76,18 +78,28 @@ public final class StatePart {
 
     private static SequencedMap<String, @Nullable Object> children(@Nullable Object parent) {
         SequencedMap<String, @Nullable Object> children = new LinkedHashMap<>();
-        if (parent instanceof Map<?, ?> map) {
+        SequencedSet<Typed> around = around(parent);
+        Object inner = around.isEmpty() ? parent : around.getLast().value();
+        if (inner instanceof Map<?, ?> map) {
             putAll(map, children);
-        } else if (parent instanceof Collection<?> list) {
+        } else if (inner instanceof Collection<?> list) {
             list.forEach(element -> children.put(Integer.toString(children.size()), element));
-        } else if (parent instanceof Typed typed) {
-            children.putAll(children(typed.value()));
+        }
+        if (inner instanceof TypedMap typed) {
             putAll(typed.attributes(), children);
         }
-        if (parent instanceof TypedMap typed) {
-            putAll(typed.attributes(), children);
-        }
+        around.reversed().forEach(typed -> putAll(typed.attributes(), children));
         return children;
+    }
+
+    /// The types around a value, from the outermost on. One that holds itself ends there.
+    private static SequencedSet<Typed> around(@Nullable Object value) {
+        SequencedSet<Typed> around = Collections.newSequencedSetFromMap(new LinkedHashMap<>());
+        Object held = value;
+        while (held instanceof Typed typed && around.add(typed)) {
+            held = typed.value();
+        }
+        return around;
     }
 
     /// Of two keys that come to the same segment the first has it.

@@ -3,21 +3,19 @@ package io.undercroft.interop.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.undercroft.interop.PretendDevice;
 import io.undercroft.serializer.spi.Output;
-import io.undercroft.storage.Allocation;
-import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.storage.spi.DeviceMemory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import org.junit.jupiter.api.Test;
 
 /// Elements come out in row-major order, through little memory.
@@ -106,46 +104,12 @@ class TensorBytesTest {
         assertThat(kept.all.getAtIndex(ValueLayout.JAVA_FLOAT, SLAB)).isEqualTo(7);
     }
 
-    /// A device whose memory is really the host's. It counts what is asked of it.
-    private record FarMemory(List<Long> fetched) implements DeviceMemory {
-        @Override
-        public Allocation allocate(long nbytes) {
-            return Allocator.offHeap().allocate(nbytes);
-        }
-
-        @Override
-        public Device device() {
-            return new Device("xpu", 0);
-        }
-
-        @Override
-        public void toHost(MemorySegment source, MemorySegment target) {
-            fetched.add(source.byteSize());
-            target.copyFrom(source);
-        }
-
-        @Override
-        public void fromHost(MemorySegment source, MemorySegment target) {
-            target.copyFrom(source);
-        }
-
-        @Override
-        public void copy(MemorySegment source, MemorySegment target) {
-            target.copyFrom(source);
-        }
-
-        @Override
-        public void fill(MemorySegment target, byte value) {
-            target.fill(value);
-        }
-    }
-
     @Test
     void whatIsOnADeviceIsFetchedInPieces() throws IOException {
-        List<Long> fetched = new ArrayList<>();
+        Queue<Long> fetched = PretendDevice.FETCHED;
         Tensor near = numbers(DType.INT32, 3000, 2000);
-        Storage far = Storage.allocate(near.nbytes(), new FarMemory(fetched)).copyFrom(near.storage());
-        Tensor whole = Tensor.of(far, DType.INT32, 0, near.shape(), near.stride());
+        Tensor whole = near.to(PretendDevice.DEVICE);
+        fetched.clear();
         Tensor rows = whole.narrow(0, 10, 2500);
         assertThat(written(rows).all.mismatch(near.narrow(0, 10, 2500).bytes())).isEqualTo(-1);
         assertThat(fetched).hasSize(3).allMatch(piece -> piece <= SLAB);

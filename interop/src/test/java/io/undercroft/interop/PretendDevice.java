@@ -1,4 +1,4 @@
-package io.undercroft.interop.torch;
+package io.undercroft.interop;
 
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
@@ -7,13 +7,15 @@ import io.undercroft.storage.spi.MemoryProvider;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /// A device for tests, `xpu:0`, whose memory is really the host's.
 public final class PretendDevice implements MemoryProvider {
-    static final Device DEVICE = new Device("xpu", 0);
-    /// The most bytes that were brought to the host at once.
-    static final AtomicLong LARGEST_COPY = new AtomicLong();
+    /// The only one there is.
+    public static final Device DEVICE = new Device("xpu", 0);
+    /// How many bytes were brought to the host, each time. Cleared by whoever asks.
+    public static final Queue<Long> FETCHED = new ConcurrentLinkedQueue<>();
 
     @Override
     public Optional<DeviceMemory> device(Device device) {
@@ -33,7 +35,7 @@ public final class PretendDevice implements MemoryProvider {
 
         @Override
         public void toHost(MemorySegment source, MemorySegment target) {
-            LARGEST_COPY.accumulateAndGet(source.byteSize(), Math::max);
+            FETCHED.add(source.byteSize());
             target.copyFrom(source);
         }
 
