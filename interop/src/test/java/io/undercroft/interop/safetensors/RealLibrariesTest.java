@@ -76,7 +76,7 @@ class RealLibrariesTest {
                 from safetensors.torch import load_file
                 tensors = load_file(sys.argv[1])
                 with safe_open(sys.argv[1], 'pt') as f:
-                    assert f.metadata() == {'k': 'v'}, f.metadata()
+                    assert f.metadata() == {'format': 'pt', 'k': 'v'}, f.metadata()
                     assert set(f.keys()) == set(tensors)
                     for name in f.keys():
                         assert f.get_tensor(name).view(torch.uint8).equal(tensors[name].view(torch.uint8)) \\
