@@ -201,10 +201,7 @@ final class Arguments {
     }
 
     private OpenOptions opening(UnaryOperator<Device> location) {
-        OpenOptions options = OpenOptions.defaults().devices(location);
-        for (Map.Entry<String, String> setting : settings(SETTING).entrySet()) {
-            options = options.setting(setting.getKey(), setting.getValue());
-        }
+        OpenOptions options = OpenOptions.defaults().devices(location).settings(settings(SETTING));
         Optional<String> format = text(FORMAT);
         if (format.isPresent()) {
             options = options.format(format.get());

@@ -80,7 +80,7 @@ final class ConvertCommand {
         }
 
         String contents() {
-            return Text.count(tensors.size(), "tensor") + " on " + Text.count(storages, "storage");
+            return Saver.contents(tensors.size(), storages);
         }
     }
 
@@ -189,10 +189,7 @@ final class ConvertCommand {
         if (format.isPresent()) {
             options = options.format(format.get());
         }
-        for (Map.Entry<String, String> setting : arguments.settings(TO_SETTING).entrySet()) {
-            options = options.setting(setting.getKey(), setting.getValue());
-        }
-        return options;
+        return options.settings(arguments.settings(TO_SETTING));
     }
 
     /// Most training checkpoints have a map of tensors beside things that formats of tensors by name cannot hold.

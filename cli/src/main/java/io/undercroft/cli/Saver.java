@@ -66,8 +66,11 @@ final class Saver {
     }
 
     static String contents(Checkpoint checkpoint) {
-        return Text.count(checkpoint.names().size(), "tensor") + " on "
-                + Text.count(checkpoint.storages().size(), "storage");
+        return contents(checkpoint.names().size(), checkpoint.storages().size());
+    }
+
+    static String contents(int tensors, int storages) {
+        return Text.count(tensors, "tensor") + " on " + Text.count(storages, "storage");
     }
 
     /// Tells what became of the bytes, if that was asked for.

@@ -53,23 +53,7 @@ enum Dialect {
             assertThat(opened.metadata()).containsAllEntriesOf(TEXT);
         }
     },
-    SAFETENSORS_COPIED("safetensors", "safetensors.sharing", "copy") {
-        @Override
-        Object make(byte... choices) {
-            return SAFETENSORS.make(choices);
-        }
-
-        @Override
-        Object makeForPeers(byte... choices) {
-            return SAFETENSORS.makeForPeers(choices);
-        }
-
-        /// What shares, the file says itself.
-        @Override
-        OpenOptions opening() {
-            return SAFETENSORS.opening();
-        }
-
+    SAFETENSORS_COPIED(SAFETENSORS, "safetensors.sharing", "copy") {
         @Override
         void check(Object state, Checkpoint opened) {
             checkUnshared(state, opened);
@@ -97,23 +81,7 @@ enum Dialect {
             checkUnshared(state, opened);
         }
     },
-    NPZ_DEFLATED("npz", "npz.compression", "deflate") {
-        @Override
-        Object make(byte... choices) {
-            return NPZ.make(choices);
-        }
-
-        /// The file says itself how it is compressed.
-        @Override
-        OpenOptions opening() {
-            return NPZ.opening();
-        }
-
-        @Override
-        void check(Object state, Checkpoint opened) {
-            checkUnshared(state, opened);
-        }
-    },
+    NPZ_DEFLATED(NPZ, "npz.compression", "deflate"), //
     GGUF("gguf") {
         @Override
         Object make(byte... choices) {
@@ -160,26 +128,39 @@ enum Dialect {
             DType.opaque("gguf:Q6_K", 1680));
 
     private final String format;
+    /// What it is like but for the settings for writing, of which a file says itself what has to be known; or null.
+    private final @Nullable Dialect like;
     private final List<String> settings;
 
     Dialect(String format, String... settings) {
         this.format = format;
+        this.like = null;
+        this.settings = List.of(settings);
+    }
+
+    Dialect(Dialect like, String... settings) {
+        this.format = like.format;
+        this.like = like;
         this.settings = List.of(settings);
     }
 
     /// {@return a state of the kind that the format was made for; equal choices make equal ones}
     Object make(byte... choices) {
-        return LuaMaker.make(choices);
+        return like == null ? LuaMaker.make(choices) : like.make(choices);
     }
 
     /// {@return a state of that kind which the real library can hold too}
     Object makeForPeers(byte... choices) {
-        return make(choices);
+        return like == null ? make(choices) : like.makeForPeers(choices);
     }
 
     /// Fails if what is opened is not what was written.
     void check(Object state, Checkpoint opened) {
-        Sameness.check(LuaRetelling.of(state), opened.state());
+        if (like == null) {
+            Sameness.check(LuaRetelling.of(state), opened.state());
+        } else {
+            like.check(state, opened);
+        }
     }
 
     /// {@return the name of the format}
@@ -198,7 +179,7 @@ enum Dialect {
     /// {@return options that say what the file was written with}
     OpenOptions opening() {
         OpenOptions options = OpenOptions.defaults().format(format);
-        for (int i = 0; i < settings.size(); i += 2) {
+        for (int i = 0; like == null && i < settings.size(); i += 2) {
             options = options.setting(settings.get(i), settings.get(i + 1));
         }
         return options;

@@ -173,9 +173,10 @@ def read_safetensors(path, _):
         for name in file.keys():
             tensor = file.get_tensor(name)
             described[name] = element(str(tensor.dtype).removeprefix("torch."), tensor.shape, tensor_bytes(tensor))
-        # Tensors under several names are there once.
+        # Tensors under several names are there once. The metadata comes in any order, so a further name never has one itself.
+        stored = set(file.keys())
         for alias, name in (file.metadata() or {}).items():
-            if name in described and alias not in described and alias != "format":
+            if name in stored and alias not in stored and alias != "format":
                 described[alias] = described[name]
     return described
 

@@ -60,9 +60,17 @@ public final class ExportOptions {
     /// @param value what the format documents, for instance `ascii`
     /// @return the changed options
     public ExportOptions setting(String name, String value) {
-        Map<String, String> more = new LinkedHashMap<>(settings);
-        more.put(Objects.requireNonNull(name, "name"), Objects.requireNonNull(value, "value"));
-        return new ExportOptions(format, metadata, Collections.unmodifiableMap(more), progress);
+        return settings(Map.of(name, value));
+    }
+
+    /// Tells formats several things, as [#setting(String, String)].
+    ///
+    /// @param settings values by name
+    /// @return the changed options
+    public ExportOptions settings(Map<String, String> settings) {
+        Map<String, String> more = new HashMap<>(this.settings);
+        more.putAll(settings);
+        return new ExportOptions(format, metadata, Map.copyOf(more), progress);
     }
 
     /// Names somebody to be told how far writing has come. The bytes of which it is told are those of the file, or

@@ -254,8 +254,16 @@ public final class OpenOptions {
     /// @param value what the format documents, for instance `4`
     /// @return the changed options
     public OpenOptions setting(String name, String value) {
+        return settings(Map.of(name, value));
+    }
+
+    /// Tells formats several things, as [#setting(String, String)].
+    ///
+    /// @param settings values by name
+    /// @return the changed options
+    public OpenOptions settings(Map<String, String> settings) {
         Map<String, String> more = new HashMap<>(selection.reading.settings);
-        more.put(Objects.requireNonNull(name, "name"), Objects.requireNonNull(value, "value"));
+        more.putAll(settings);
         return with(new Reading(selection.reading.format, Map.copyOf(more)));
     }
 

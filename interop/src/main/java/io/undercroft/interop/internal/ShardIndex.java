@@ -3,6 +3,7 @@ package io.undercroft.interop.internal;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.Draft;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
@@ -31,8 +32,10 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
     /// How many bytes an index may have, as many as the header of a safetensors file: a million tensors with long names take less.
     public static final long LARGEST = 100_000_000;
 
-    /// An index has its map first, or behind lines about the model, which may be all further names of tensors.
-    private static final int LOOKED_AT = 1 << 22;
+    /// Most indexes have their map first, or behind a few lines about the model.
+    private static final int LOOKED_AT = 1 << 16;
+    /// These lines may be all further names of tensors.
+    private static final int MOST_LOOKED_AT = 1 << 22;
 
     /// Makes the maps read-only.
     public ShardIndex {
@@ -66,7 +69,12 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
         if (!file.startsWith(new byte[]{'{'})) {
             return Optional.empty();
         }
-        Reader reader = new Reader(start(file, LOOKED_AT));
+        Optional<String> first = firstShard(start(file, LOOKED_AT));
+        return first.isPresent() || file.size() <= LOOKED_AT ? first : firstShard(start(file, MOST_LOOKED_AT));
+    }
+
+    private static Optional<String> firstShard(byte[] start) {
+        Reader reader = new Reader(start);
         try {
             reader.index();
         } catch (FormatException _) {
@@ -96,14 +104,6 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
                 .filter(alias -> options.isChosen(NamedTensors.escape(alias.getKey())))
                 .map(alias -> NamedTensors.escape(alias.getValue())).collect(Collectors.toSet());
         return options.only(name -> options.isChosen(name) || stored.contains(name));
-    }
-
-    /// {@return whether a name can be that of a file beside the index, and leads nowhere else on any system}
-    ///
-    /// @param name a name from anywhere
-    public static boolean isPlain(String name) {
-        return !name.isBlank() && !name.startsWith(".")
-                && name.chars().noneMatch(c -> c == '/' || c == '\\' || c == ':' || c < ' ');
     }
 
     static FormatException refused(String what, long offset) {
@@ -148,7 +148,7 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
             if (shards.putIfAbsent(name, shard) != null) {
                 throw refused("the tensor " + FormatException.quote(name) + " is there twice", json.position());
             }
-            if (!isPlain(shard)) {
+            if (!Draft.isPlainName(shard)) {
                 throw refused("the shard " + FormatException.quote(shard) + " is no plain name of a file",
                         json.position());
             }

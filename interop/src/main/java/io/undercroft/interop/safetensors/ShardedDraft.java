@@ -54,7 +54,7 @@ final class ShardedDraft implements Draft {
 
     private static String stem(String fileName) {
         String stem = fileName.substring(0, Math.max(0, fileName.length() - SUFFIX.length()));
-        if (!fileName.toLowerCase(Locale.ROOT).endsWith(SUFFIX) || !ShardIndex.isPlain(stem)) {
+        if (!fileName.toLowerCase(Locale.ROOT).endsWith(SUFFIX) || !Draft.isPlainName(stem)) {
             throw new IllegalArgumentException(FormatException.quote(fileName) + ": an index is called NAME" + SUFFIX
                     + ", where NAME is plain and starts the names of its files");
         }

@@ -105,8 +105,7 @@ public final class TorchZipFormat implements CheckpointFormat {
 
     /// Records without a checksum count as not verified.
     private static TreeContents contents(@Nullable Object state, ZipDirectory zip) {
-        List<ZipRecord> unverified = zip.records().stream().filter(record -> record.size() > 0 && !record.hasCrc())
-                .toList();
+        List<ZipRecord> unverified = zip.unverified();
         return TreeContents.of(state, Map.of(), zip::damages).withUnverified(unverified.size(),
                 unverified.stream().mapToLong(ZipRecord::size).sum());
     }

@@ -16,9 +16,17 @@ public interface Draft {
     void writeTo(Output output) throws IOException;
 
     /// {@return the further files of the set that this one is the index of, by their names} They go into its directory, are written before
-    /// it in this order, each atomically and durably, and have no companions of their own. A name is that of a file, without a path, and does
-    /// not start with a dot.
+    /// it in this order, each atomically and durably, and have no companions of their own. Their names
+    /// are [plain][#isPlainName].
     default SequencedMap<String, Draft> companions() {
         return Collections.emptySortedMap();
+    }
+
+    /// {@return whether a name can be that of a file beside an index, and leads nowhere else on any system}
+    ///
+    /// @param name a name from anywhere
+    static boolean isPlainName(String name) {
+        return !name.isBlank() && !name.startsWith(".")
+                && name.chars().noneMatch(c -> c == '/' || c == '\\' || c == ':' || c < ' ');
     }
 }

@@ -85,8 +85,7 @@ public final class Exporter {
 
     /// A format may come from anybody.
     private static String checked(String name, Path target) {
-        boolean plain = !name.isBlank() && !name.startsWith(".")
-                && name.chars().noneMatch(c -> c == '/' || c == '\\' || c == ':' || c < ' ')
+        boolean plain = Draft.isPlainName(name)
                 && !name.equalsIgnoreCase(String.valueOf(target.getFileName()));
         if (!plain) {
             throw new IllegalArgumentException(target + ": its format names a further file "

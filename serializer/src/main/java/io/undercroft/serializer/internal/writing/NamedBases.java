@@ -77,9 +77,8 @@ final class NamedBases implements AutoCloseable {
             if (!options.bases().isEmpty()) {
                 Path root = root(options, target).toRealPath();
                 for (SaveOptions.Base named : options.bases()) {
-                    for (SaveOptions.Base base : filesOf(named, options)) {
-                        bases.add(base, root, target);
-                    }
+                    Settings.check(named.opening().settings().keySet(), Use.OPENING);
+                    bases.add(named, where(options), root, target);
                 }
             }
             return bases;
@@ -95,34 +94,38 @@ final class NamedBases implements AutoCloseable {
                         "a stream and shared memory lie in no directory; set SaveOptions.root to one above the bases"));
     }
 
-    /// {@return the file, or those that it names, if it is the index of a set}
-    private static List<SaveOptions.Base> filesOf(SaveOptions.Base named, SaveOptions options) throws IOException {
-        Settings.check(named.opening().settings().keySet(), Use.OPENING);
-        try (MappedFile file = MappedFile.open(named.file(), MapMode.READ_ONLY)) {
-            CheckpointFormat format = Formats.of(file, named.opening().format().orElse(null));
-            if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
-                return List.of(named);
-            }
-            Contents contents = Formats.open(format, file,
-                    with(where(options).onMeta(), named.opening().settings()));
-            try {
-                OpenOptions opening = with(OpenOptions.defaults(), named.opening().settings());
-                return contents.companions().stream().map(path -> new SaveOptions.Base(path, opening)).toList();
-            } finally {
-                contents.release();
-            }
+    /// Adds a file, or those that it names, if it is the index of a set.
+    private void add(SaveOptions.Base named, OpenOptions where, Path root, @Nullable Path target) throws IOException {
+        MappedFile file = MappedFile.open(named.file(), MapMode.READ_ONLY);
+        files.add(file);
+        CheckpointFormat format = Formats.of(file, named.opening().format().orElse(null));
+        if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
+            add(file, format, named.opening(), root, target);
+            return;
+        }
+        OpenOptions opening = where.settings(named.opening().settings());
+        for (Path companion : companions(file, format, opening.onMeta())) {
+            add(new SaveOptions.Base(companion, opening), where, root, target);
         }
     }
 
-    private void add(SaveOptions.Base named, Path root, @Nullable Path target) throws IOException {
-        Path path = named.file().toRealPath();
+    private static List<Path> companions(MappedFile file, CheckpointFormat format, OpenOptions options)
+            throws IOException {
+        Contents contents = Formats.open(format, file, options);
+        try {
+            return contents.companions();
+        } finally {
+            contents.release();
+        }
+    }
+
+    private void add(MappedFile file, CheckpointFormat format, OpenOptions opening, Path root, @Nullable Path target)
+            throws IOException {
+        Path path = file.path().toRealPath();
         if (target != null && Files.exists(target) && Files.isSameFile(path, target)) {
             throw new IllegalArgumentException(path + " cannot be its own base");
         }
-        String hint = hint(path, root);
-        MappedFile file = MappedFile.open(path, MapMode.READ_ONLY);
-        files.add(file);
-        Base base = base(file, hint, named.opening());
+        Base base = base(file, format, path, hint(path, root), opening);
         if (!contains(base.record)) {
             bases.add(base);
         }
@@ -132,15 +135,15 @@ final class NamedBases implements AutoCloseable {
         return bases.stream().anyMatch(base -> base.record.identity().equals(record.identity()));
     }
 
-    private Base base(MappedFile file, String hint, OpenOptions opening) throws IOException {
-        CheckpointFormat format = Formats.of(file, opening.format().orElse(null));
+    private Base base(MappedFile file, CheckpointFormat format, Path path, String hint, OpenOptions opening)
+            throws IOException {
         if (!format.name().equals("croft")) {
             BaseRecord record = BaseRecord.foreign(hint, digest(file, 0, file.size()), file.size());
             return new Base(file, record,
                     (candidates, number) -> addForeign(file, format, opening.settings(), number, candidates));
         }
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
-        BaseRecord record = BaseRecord.croft(hint, depth(snapshot, file.path()), snapshot.commit());
+        BaseRecord record = BaseRecord.croft(hint, depth(snapshot, path), snapshot.commit());
         return new Base(file, record, (candidates, number) -> candidates.addStorages(snapshot, number));
     }
 
@@ -169,14 +172,6 @@ final class NamedBases implements AutoCloseable {
 
     private static OpenOptions where(SaveOptions options) {
         return options.root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
-    }
-
-    private static OpenOptions with(OpenOptions options, Map<String, String> settings) {
-        OpenOptions all = options;
-        for (Map.Entry<String, String> setting : settings.entrySet()) {
-            all = all.setting(setting.getKey(), setting.getValue());
-        }
-        return all;
     }
 
     private static String hint(Path path, Path root) {
@@ -217,8 +212,8 @@ final class NamedBases implements AutoCloseable {
     private void addForeign(MappedFile file, CheckpointFormat format, Map<String, String> settings, int number,
             Candidates candidates) throws IOException {
         // Wherever they were saved from, their bytes are compared here.
-        OpenOptions options = with(OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU),
-                settings);
+        OpenOptions options = OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU)
+                .settings(settings);
         Contents contents = Formats.open(format, file, options);
         try {
             for (Storage storage : contents.storages()) {
