@@ -2,6 +2,7 @@ package io.undercroft.serializer;
 
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
