@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /// A way in which states are written for others: a format, and what it is told.
 @SuppressWarnings("ImmutableEnumChecker")
