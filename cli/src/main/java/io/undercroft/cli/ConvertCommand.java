@@ -12,6 +12,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.ExportReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
@@ -22,10 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.ArgSpec;
@@ -160,14 +158,10 @@ final class ConvertCommand {
         Part part = Part.of(checkpoint, arguments);
         Optional<CheckpointFormat> format = Targets.format(target, arguments.text(TO));
         String size = Sizes.of(checkpoint);
-        // Of a set the size of OUT is only that of the index.
-        AtomicLong written = new AtomicLong();
-        ExportOptions exporting = exporting(arguments).metadata(options.metadata()).progress((done, total) -> {
-            written.set(done);
-            options.progress().written(done, total);
-        });
+        ExportOptions exporting = exporting(arguments).metadata(options.metadata()).progress(options.progress());
+        ExportReport report;
         try {
-            Checkpoint.export(target, part.state, exporting);
+            report = Checkpoint.export(target, part.state, exporting);
         } catch (IllegalArgumentException e) {
             boolean isOfSetting = arguments.settings(TO_SETTING).keySet().stream()
                     .anyMatch(String.valueOf(e.getMessage())::contains);
@@ -177,9 +171,10 @@ final class ConvertCommand {
         }
         boolean sharing = format.filter(each -> each.capabilities().contains(Capability.SHARING)).isPresent();
         run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
-                Text.bytes(written.get()),
+                Text.bytes(report.nbytes()),
                 sharing ? part.contents() : Text.count(part.tensors.size(), "tensor")));
-        format.ifPresent(each -> noteLosses(part, options.metadata(), each, target));
+        report.losses().stream().filter(ConvertCommand::isWorthSaying)
+                .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing)));
         return Run.OK;
     }
 
@@ -200,16 +195,23 @@ final class ConvertCommand {
                 .map(". Take a part of the state with --part, for instance --part %s"::formatted).orElse("");
     }
 
-    private void noteLosses(Part part, Map<String, String> metadata, CheckpointFormat format, Path target) {
-        long sharing = part.tensors.stream().collect(Collectors.groupingBy(Tensor::storage, Collectors.counting()))
-                .values().stream().filter(tensors -> tensors > 1).mapToLong(Long::longValue).sum();
-        if (sharing > 0 && !format.capabilities().contains(Capability.SHARING)) {
-            run.note("%s: %s keeps no sharing: %d tensors that share storages were each written for themselves"
-                    .formatted(target, format.name(), sharing));
-        }
-        if (!metadata.isEmpty() && !format.capabilities().contains(Capability.METADATA)) {
-            run.note("%s: %s keeps no metadata: left out %s %s".formatted(target, format.name(),
-                    metadata.size() == 1 ? "was" : "were", Text.names(metadata.keySet())));
-        }
+    /// Every state dict of PyTorch has the versions of the classes of its modules as an attribute.
+    private static boolean isWorthSaying(ExportReport.Loss loss) {
+        return loss.kind() != ExportReport.Kind.ATTRIBUTES
+                || loss.names().stream().anyMatch(name -> !name.endsWith("_metadata"));
+    }
+
+    private static String describe(ExportReport.Loss loss, String format, boolean keepsSharing) {
+        return switch (loss.kind()) {
+            case SHARING -> "%s%d tensors that share storages were each written for themselves"
+                    .formatted(keepsSharing ? "" : format + " keeps no sharing: ", loss.count());
+            case METADATA ->
+                "%s keeps no metadata: left out %s %s".formatted(format, loss.count() == 1 ? "was" : "were",
+                        Text.names(loss.names()));
+            case REQUIRES_GRAD -> "%s does not say which tensors require gradients: %s".formatted(format,
+                    Text.count(loss.count(), "tensor") + (loss.count() == 1 ? " does" : " do"));
+            case ATTRIBUTES -> "%s keeps no attributes: left out %s %s".formatted(format,
+                    loss.count() == 1 ? "was" : "were", Text.names(loss.names()));
+        };
     }
 }

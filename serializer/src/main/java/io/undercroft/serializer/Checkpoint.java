@@ -222,14 +222,15 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no place for the rest
+    /// @return the files that were written, and what of the state they do not keep
     /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
     /// @throws FormatException if bytes of the state stand in a file that turns out damaged
     /// @throws IllegalStateException if they stand in a checkpoint that was closed
     /// @throws IllegalArgumentException if no format that can be written is known by the end of the name, or it cannot hold the
     ///     state; the message has the path to what it cannot hold
-    public static void export(Path path, @Nullable Object state) throws IOException {
-        export(path, state, ExportOptions.defaults());
+    public static ExportReport export(Path path, @Nullable Object state) throws IOException {
+        return export(path, state, ExportOptions.defaults());
     }
 
     /// Writes a state as a file of another format, durably and atomically.
@@ -245,6 +246,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options in which format, what else to write, and how
+    /// @return the files that were written, and what of the state they do not keep
     /// @throws LockedException if somebody else is writing to the file that would be replaced, or to the set
     /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to it would be replaced
     /// @throws IOException if writing fails; nothing is left behind
@@ -253,8 +255,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IllegalStateException if they stand in a checkpoint that was closed; nothing is left behind
     /// @throws IllegalArgumentException if the format is not known or cannot be written, or cannot hold the state; the message
     ///     has the path to what it cannot hold. Also if no known format has one of the [settings][CheckpointFormat#settings] for writing
-    public static void export(Path path, @Nullable Object state, ExportOptions options) throws IOException {
-        new Exporter(Disk.system()).write(path, state, options);
+    public static ExportReport export(Path path, @Nullable Object state, ExportOptions options) throws IOException {
+        return new Exporter(Disk.system()).write(path, state, options);
     }
 
     /// Says of which classes of the program objects stand in states that are to be saved and opened; see [StateClasses].

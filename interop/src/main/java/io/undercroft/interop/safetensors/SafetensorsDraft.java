@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.ExportReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
@@ -23,10 +24,12 @@ import java.util.SequencedMap;
 final class SafetensorsDraft implements Draft {
     private final byte[] header;
     private final List<Part> parts;
+    private final List<Loss> losses;
 
-    private SafetensorsDraft(byte[] header, List<Part> parts) {
+    private SafetensorsDraft(byte[] header, List<Part> parts, List<Loss> losses) {
         this.header = header;
         this.parts = parts;
+        this.losses = losses;
     }
 
     /// A tensor that is written.
@@ -80,7 +83,7 @@ final class SafetensorsDraft implements Draft {
             throw new IllegalArgumentException("the header would take " + header.length + " bytes; safetensors allows "
                     + Header.LONGEST + ". Save fewer tensors, or shorter names and metadata");
         }
-        return new SafetensorsDraft(header, parts);
+        return new SafetensorsDraft(header, parts, plan.losses());
     }
 
     static SharingPlan plan(SequencedMap<String, Tensor> tensors, ExportOptions options) {
@@ -137,6 +140,11 @@ final class SafetensorsDraft implements Draft {
     @Override
     public long nbytes() {
         return header.length + parts.stream().mapToLong(part -> part.tensor.nbytes()).sum();
+    }
+
+    @Override
+    public List<Loss> losses() {
+        return losses;
     }
 
     @Override

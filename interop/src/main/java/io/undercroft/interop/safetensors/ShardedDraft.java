@@ -3,6 +3,7 @@ package io.undercroft.interop.safetensors;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ShardIndex;
 import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.ExportReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.Tensor;
@@ -23,10 +24,12 @@ final class ShardedDraft implements Draft {
 
     private final byte[] index;
     private final SequencedMap<String, Draft> shards;
+    private final List<Loss> losses;
 
-    private ShardedDraft(byte[] index, SequencedMap<String, Draft> shards) {
+    private ShardedDraft(byte[] index, SequencedMap<String, Draft> shards, List<Loss> losses) {
         this.index = index;
         this.shards = shards;
+        this.losses = losses;
     }
 
     /// Plans a set.
@@ -49,7 +52,7 @@ final class ShardedDraft implements Draft {
             throw new IllegalArgumentException("the index would have " + index.length + " bytes and not up to "
                     + ShardIndex.LARGEST + ". Save fewer tensors, or shorter names and metadata");
         }
-        return new ShardedDraft(index, shards(files, options));
+        return new ShardedDraft(index, shards(files, options), plan.losses());
     }
 
     private static String stem(String fileName) {
@@ -103,6 +106,11 @@ final class ShardedDraft implements Draft {
     @Override
     public long nbytes() {
         return index.length;
+    }
+
+    @Override
+    public List<Loss> losses() {
+        return losses;
     }
 
     @Override

@@ -1,6 +1,8 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.ExportReport.Kind;
+import io.undercroft.serializer.ExportReport.Loss;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -10,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +35,22 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
     /// {@return a plan that writes every tensor for itself}
     static SharingPlan copying(SequencedMap<String, Tensor> tensors) {
         return new SharingPlan(tensors, new LinkedHashMap<>(), new TreeMap<>());
+    }
+
+    /// {@return what this plan does not keep: the tensors that share a storage with others that are written apart from them}
+    List<Loss> losses() {
+        Map<Storage, Set<String>> bases = new HashMap<>();
+        written.forEach((name, tensor) -> {
+            View view = views.get(name);
+            if (tensor.numel() > 0) {
+                bases.computeIfAbsent(tensor.storage(), _ -> new HashSet<>()).add(view == null ? name : view.base());
+            }
+        });
+        List<String> apart = written.entrySet().stream()
+                .filter(entry -> entry.getValue().numel() > 0
+                        && bases.getOrDefault(entry.getValue().storage(), Set.of()).size() > 1)
+                .map(Map.Entry::getKey).toList();
+        return apart.isEmpty() ? List.of() : List.of(Loss.of(Kind.SHARING, apart));
     }
 
     /// {@return a plan that keeps what tensors share}

@@ -1,6 +1,8 @@
 package io.undercroft.interop.torch7;
 
 import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.serializer.ExportReport.Kind;
+import io.undercroft.serializer.ExportReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.state.StateIndex;
@@ -18,9 +20,12 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It never recurses. Made for one state
@@ -32,8 +37,13 @@ final class LuaWriter {
     private final IdentityHashMap<Object, Integer> numbers = new IdentityHashMap<>();
     private final Map<Storage, DType> dtypes = new HashMap<>();
     private final Deque<Parts> open = new ArrayDeque<>();
+    private final StateIndex index;
+    /// The names of what Torch7 has no place for.
+    private final Set<String> gradients = new LinkedHashSet<>();
+    private final Set<String> attributes = new LinkedHashSet<>();
 
     private LuaWriter(StateIndex index, Encoding encoding) {
+        this.index = index;
         this.encoding = encoding;
         this.code = Code.of(encoding);
         this.uses = uses(index);
@@ -56,10 +66,11 @@ final class LuaWriter {
     static Draft draft(@Nullable Object state, Encoding encoding) {
         LuaWriter writer = new LuaWriter(StateIndex.of(state), encoding);
         writer.writeAll(state);
-        return new Plan(writer.code.parts());
+        return new Plan(writer.code.parts(), Stream.of(Loss.of(Kind.REQUIRES_GRAD, writer.gradients),
+                Loss.of(Kind.ATTRIBUTES, writer.attributes)).filter(loss -> loss.count() > 0).toList());
     }
 
-    private record Plan(List<Part> parts) implements Draft {
+    private record Plan(List<Part> parts, List<Loss> losses) implements Draft {
         @Override
         public long nbytes() {
             return parts.stream().mapToLong(Part::nbytes).reduce(0, Math::addExact);
@@ -230,6 +241,7 @@ final class LuaWriter {
 
     private void writeTypedMap(TypedMap map) {
         if (NamedTensors.isPlain(map)) {
+            map.attributes().keySet().forEach(name -> attributes.add(index.pathOf(map, name)));
             writeTable(map, entries(map));
             return;
         }
@@ -340,6 +352,9 @@ final class LuaWriter {
                     tensor.dim() == 0 ? "give it the shape [1] with view(1)" : "give it the shape [0] with view(0)");
         }
         if (begin(Tag.TORCH, tensor)) {
+            if (tensor.is(Flag.REQUIRES_GRAD)) {
+                gradients.add(String.valueOf(index.nameOf(tensor)));
+            }
             writeHeader(new TorchClass(tensor.dtype(), TorchClass.Role.TENSOR));
             long[] sizes = isNothing ? new long[0] : tensor.shape().toArray();
             code.writeInt(sizes.length);

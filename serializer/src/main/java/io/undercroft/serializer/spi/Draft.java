@@ -1,7 +1,9 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.serializer.ExportReport;
 import java.io.IOException;
 import java.util.Collections;
+import java.util.List;
 import java.util.SequencedMap;
 
 /// A file of a format that has been planned and not been written. Used once, by one thread.
@@ -20,6 +22,12 @@ public interface Draft {
     /// are [plain][#isPlainName].
     default SequencedMap<String, Draft> companions() {
         return Collections.emptySortedMap();
+    }
+
+    /// {@return what the file does not keep of the state, beyond what the format [cannot hold][CheckpointFormat.Capability] at all} Of a
+    /// set only the index is asked.
+    default List<ExportReport.Loss> losses() {
+        return List.of();
     }
 
     /// {@return whether a name can be that of a file beside an index, and leads nowhere else on any system}

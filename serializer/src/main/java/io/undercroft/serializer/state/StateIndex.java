@@ -97,6 +97,14 @@ public final class StateIndex {
         return containers.get(container);
     }
 
+    /// {@return the path of an attribute of a typed value}
+    ///
+    /// @param typed a [Typed] or [TypedMap] that the state holds, by identity
+    /// @param attribute the name of the attribute
+    public String pathOf(Object typed, String attribute) {
+        return join(containers.getOrDefault(typed, ""), attribute);
+    }
+
     private record Child(String path, @Nullable Object value) {}
 
     private void walk(@Nullable Object root) {

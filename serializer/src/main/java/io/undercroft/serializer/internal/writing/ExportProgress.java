@@ -29,6 +29,11 @@ final class ExportProgress {
         }
     }
 
+    /// {@return how many bytes were written so far}
+    long done() {
+        return done;
+    }
+
     /// Says that this was all.
     void finish() {
         listener.written(done, done);

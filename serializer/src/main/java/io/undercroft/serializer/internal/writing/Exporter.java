@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.ExportReport;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.Settings;
@@ -12,12 +13,14 @@ import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Setting.Use;
+import io.undercroft.serializer.state.StateIndex;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SequencedMap;
@@ -44,20 +47,28 @@ public final class Exporter {
     /// @param path the file to make or replace
     /// @param state the root of the tree
     /// @param options what else to write, and how
+    /// @return the files that were written, and what of the state they do not keep
     /// @throws IOException if writing fails; nothing is left behind
-    public void write(Path path, @Nullable Object state, ExportOptions options) throws IOException {
+    public ExportReport write(Path path, @Nullable Object state, ExportOptions options) throws IOException {
         CheckpointFormat format = Formats.forWriting(path, options.format().orElse(null));
         Settings.check(options.settings().keySet(), Use.WRITING);
-        Draft draft = Formats.draft(format, Lowering.of(state, StateClasses.of()), options,
-                String.valueOf(path.getFileName()));
+        Object tree = Lowering.of(state, StateClasses.of());
+        Draft draft = Formats.draft(format, tree, options, String.valueOf(path.getFileName()));
+        StateIndex index = StateIndex.of(tree);
+        List<ExportReport.Loss> losses = Losses.of(tree, index, draft, format, options);
         SequencedMap<String, Draft> companions = draft.companions();
-        CroftWriter.guarded(path, () -> companions.isEmpty()
-                ? CroftWriter.replacing(path, () -> write(path, draft, Map.of(), options))
+        Written written = CroftWriter.guarded(path, () -> companions.isEmpty()
+                ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), options))
                 : writeSet(path, draft, companions, options));
+        return new ExportReport(format.name(), written.files, written.nbytes, Losses.tensors(index).size(),
+                index.storages().size(), losses);
     }
 
+    /// The files of an export, the index first.
+    private record Written(List<Path> files, long nbytes) {}
+
     /// Alone, since another one might be replacing the same files.
-    private Path writeSet(Path path, Draft draft, Map<String, Draft> companions, ExportOptions options)
+    private Written writeSet(Path path, Draft draft, Map<String, Draft> companions, ExportOptions options)
             throws IOException {
         Path target = AtomicFile.target(path);
         AtomicFile.checkDirectory(path, target);
@@ -71,15 +82,16 @@ public final class Exporter {
         }
     }
 
-    private Path write(Path path, Draft draft, Map<Path, Draft> companions, ExportOptions options)
+    private Written write(Path path, Draft draft, SequencedMap<Path, Draft> companions, ExportOptions options)
             throws IOException {
         long nbytes = Stream.concat(companions.values().stream(), Stream.of(draft)).mapToLong(Draft::nbytes).sum();
-        try (ExportedFiles files = new ExportedFiles(disk, new ExportProgress(options.progress(), nbytes))) {
+        ExportProgress progress = new ExportProgress(options.progress(), nbytes);
+        try (ExportedFiles files = new ExportedFiles(disk, progress)) {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
                 files.write(companion.getKey(), companion.getValue());
             }
             files.writeLast(path, draft);
-            return path;
+            return new Written(Stream.concat(Stream.of(path), companions.keySet().stream()).toList(), progress.done());
         }
     }
 

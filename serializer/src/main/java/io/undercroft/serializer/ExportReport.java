@@ -1,0 +1,74 @@
+package io.undercroft.serializer;
+
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/// A report of an export: the files that were written, and what of the state their format does not keep.
+///
+/// ```java
+/// ExportReport report = Checkpoint.export(Path.of("model.npz"), state);
+/// report.losses().forEach(loss -> log.warning(loss.toString()));
+/// ```
+///
+/// @param format the name of the format that was written, for instance `safetensors`
+/// @param files the files that were written: the one that was named, then those of its set in their order
+/// @param nbytes the size of these files together, in bytes
+/// @param tensors the number of tensors of the state; a tensor in two places counts once
+/// @param storages the number of storages that these tensors are backed by
+/// @param losses what the files do not keep, at most one entry of each kind; empty if they keep everything
+public record ExportReport(String format, List<Path> files, long nbytes, int tensors, int storages,
+        List<Loss> losses) {
+    /// What a format may be unable to keep.
+    public enum Kind {
+        /// Tensors that share a storage were written each with bytes of its own.
+        SHARING,
+        /// Entries of [ExportOptions#metadata] were left out.
+        METADATA,
+        /// Tensors that require gradients were written without saying so.
+        REQUIRES_GRAD,
+        /// Attributes of typed values, of a parameter for instance, were left out.
+        ATTRIBUTES
+    }
+
+    /// Something of a state that is not in the files.
+    ///
+    /// @param kind what
+    /// @param count how many there are: tensors, entries or values
+    /// @param names the names of these in the state: of tensors, or paths of attributes; or the keys of the entries
+    public record Loss(Kind kind, long count, List<String> names) {
+        /// A loss.
+        ///
+        /// @throws NullPointerException if something is null
+        public Loss {
+            Objects.requireNonNull(kind, "kind");
+            names = List.copyOf(names);
+        }
+
+        /// {@return a loss of what has these names}
+        ///
+        /// @param kind what
+        /// @param names the names
+        public static Loss of(Kind kind, Collection<String> names) {
+            return new Loss(kind, names.size(), List.copyOf(names));
+        }
+    }
+
+    /// A report.
+    ///
+    /// @throws NullPointerException if something is null
+    public ExportReport {
+        Objects.requireNonNull(format, "format");
+        files = List.copyOf(files);
+        losses = List.copyOf(losses);
+    }
+
+    /// {@return the loss of a kind, if there is one}
+    ///
+    /// @param kind which kind
+    public Optional<Loss> loss(Kind kind) {
+        return losses.stream().filter(loss -> loss.kind() == kind).findFirst();
+    }
+}

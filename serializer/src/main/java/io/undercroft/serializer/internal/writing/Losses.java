@@ -1,0 +1,120 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.ExportReport.Kind;
+import io.undercroft.serializer.ExportReport.Loss;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/// Finds out what of a state a format does not keep.
+final class Losses {
+    private Losses() {}
+
+    /// {@return what is not going to be in the files: what the format cannot hold, and what the draft says}
+    ///
+    /// @param tree the state
+    /// @param index its names
+    /// @param draft the file to be
+    /// @param format its format
+    /// @param options what else is saved
+    static List<Loss> of(@Nullable Object tree, StateIndex index, Draft draft, CheckpointFormat format,
+            ExportOptions options) {
+        Set<Capability> can = format.capabilities();
+        List<Loss> losses = new ArrayList<>();
+        if (!can.contains(Capability.SHARING)) {
+            add(Kind.SHARING, sharing(index), losses);
+        }
+        if (!can.contains(Capability.METADATA)) {
+            add(Kind.METADATA, List.copyOf(options.metadata().keySet()), losses);
+        }
+        if (!can.contains(Capability.STATE)) {
+            add(Kind.REQUIRES_GRAD, tensors(index).stream().filter(tensor -> tensor.is(Tensor.Flag.REQUIRES_GRAD))
+                    .map(tensor -> String.valueOf(index.nameOf(tensor))).toList(), losses);
+            add(Kind.ATTRIBUTES, attributes(tree, index), losses);
+        }
+        for (Loss loss : draft.losses()) {
+            losses.removeIf(there -> there.kind() == loss.kind());
+            losses.add(loss);
+        }
+        return List.copyOf(losses);
+    }
+
+    /// {@return the tensors of a state, each once}
+    ///
+    /// @param index its names
+    static Collection<Tensor> tensors(StateIndex index) {
+        Set<Tensor> tensors = Collections.newSetFromMap(new IdentityHashMap<>());
+        tensors.addAll(index.tensors().values());
+        return tensors;
+    }
+
+    private static void add(Kind kind, List<String> names, List<Loss> losses) {
+        if (!names.isEmpty()) {
+            losses.add(Loss.of(kind, names));
+        }
+    }
+
+    /// The names of tensors whose storage has another name too.
+    private static List<String> sharing(StateIndex index) {
+        Map<Storage, Long> counts = index.tensors().values().stream()
+                .collect(Collectors.groupingBy(Tensor::storage, Collectors.counting()));
+        return index.tensors().entrySet().stream()
+                .filter(entry -> counts.getOrDefault(entry.getValue().storage(), 0L) > 1)
+                .map(Map.Entry::getKey).toList();
+    }
+
+    private static List<String> attributes(@Nullable Object tree, StateIndex index) {
+        List<String> names = new ArrayList<>();
+        Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+        Deque<Object> left = new ArrayDeque<>();
+        enqueue(tree, left);
+        while (!left.isEmpty()) {
+            Object value = left.remove();
+            if (!seen.add(value)) {
+                continue;
+            }
+            switch (value) {
+                case TypedMap map -> {
+                    addPaths(map, map.attributes(), index, names);
+                    map.values().forEach(each -> enqueue(each, left));
+                }
+                case Typed typed -> {
+                    addPaths(typed, typed.attributes(), index, names);
+                    enqueue(typed.value(), left);
+                }
+                case Map<?, ?> map -> map.values().forEach(each -> enqueue(each, left));
+                case Collection<?> values -> values.forEach(each -> enqueue(each, left));
+                default -> {
+                }
+            }
+        }
+        return names;
+    }
+
+    private static void addPaths(Object value, Map<String, ?> attributes, StateIndex index, List<String> names) {
+        attributes.keySet().forEach(name -> names.add(index.pathOf(value, name)));
+    }
+
+    private static void enqueue(@Nullable Object value, Deque<Object> left) {
+        if (value != null) {
+            left.add(value);
+        }
+    }
+}
