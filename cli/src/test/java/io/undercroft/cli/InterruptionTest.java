@@ -40,7 +40,7 @@ class InterruptionTest {
             waitForTemporary(croft);
             new ProcessBuilder("kill", "-" + signal, Long.toString(croft.pid())).start().waitFor();
 
-            assertThat(croft.waitFor(1, TimeUnit.MINUTES)).isTrue();
+            assertThat(croft.waitFor(5, TimeUnit.MINUTES)).isTrue();
         } finally {
             croft.destroyForcibly();
         }

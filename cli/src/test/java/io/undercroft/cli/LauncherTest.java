@@ -261,7 +261,7 @@ class LauncherTest {
         Process process = start(environment, command);
         String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         String err = Files.readString(folder.resolve("stderr"));
-        assertThat(process.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
         return new Run(process.exitValue(), out, err);
     }
 

@@ -14,7 +14,7 @@ final class Children {
         Process process = new ProcessBuilder("sh", "-c",
                 "unshare --pid --fork --mount-proc true && unshare -m mount -t tmpfs tmpfs /dev/shm")
                 .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
-        return process.waitFor(10, TimeUnit.SECONDS) && process.exitValue() == 0;
+        return process.waitFor(5, TimeUnit.MINUTES) && process.exitValue() == 0;
     }
 
     /// Where the registry of this user is, if it is there.

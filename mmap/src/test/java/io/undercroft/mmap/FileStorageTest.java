@@ -436,7 +436,7 @@ class FileStorageTest {
                 storage.release();
 
                 for (CompletableFuture<?> reader : List.of(elements, copies, probes)) {
-                    assertThatThrownBy(() -> reader.get(30, TimeUnit.SECONDS))
+                    assertThatThrownBy(() -> reader.get(5, TimeUnit.MINUTES))
                             .hasCauseInstanceOf(IllegalStateException.class);
                 }
             }

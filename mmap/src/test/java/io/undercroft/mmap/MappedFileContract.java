@@ -476,10 +476,10 @@ abstract class MappedFileContract {
                 readers.add(CompletableFuture.supplyAsync(() -> readUntilItFails(segment, reading),
                         task -> Thread.ofPlatform().daemon().start(task)));
             }
-            assertThat(reading.await(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(reading.await(5, TimeUnit.MINUTES)).isTrue();
             file.close();
             for (CompletableFuture<Throwable> reader : readers) {
-                assertThat(reader.get(10, TimeUnit.SECONDS)).isInstanceOf(IllegalStateException.class);
+                assertThat(reader.get(5, TimeUnit.MINUTES)).isInstanceOf(IllegalStateException.class);
             }
         }
     }

@@ -15,7 +15,6 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -57,7 +56,7 @@ class PosixMappedFileTest extends MappedFileContract {
     }
 
     @Test
-    void aFileLargerThanTheMemoryMapsPrivatelyAtOnce() throws IOException {
+    void aFileLargerThanTheMemoryMapsPrivatelyWithoutBeingRead() throws IOException {
         Path path = folder.resolve("sparse.bin");
         try (RandomAccessFile sparse = new RandomAccessFile(path.toFile(), "rw")) {
             sparse.setLength(70 * GIB);
@@ -65,13 +64,10 @@ class PosixMappedFileTest extends MappedFileContract {
             sparse.write(11);
         }
         try (MappedFile file = open(path, MapMode.PRIVATE)) {
-            file.map(0, 1);
-            long start = System.nanoTime();
             MemorySegment segment = file.map(0, 70 * GIB);
-            Duration took = Duration.ofNanos(System.nanoTime() - start);
 
-            // Microseconds in truth; the bound only has to tell mapping from reading.
-            assertThat(took).isLessThan(Duration.ofMillis(100));
+            // A mapping that read ahead would have pages in memory.
+            assertThat(Pages.residentBytes(segment).orElse(0)).isLessThan(1 << 20);
             assertThat(segment.get(JAVA_BYTE, 69 * GIB)).isEqualTo((byte) 11);
             segment.set(JAVA_BYTE, 70 * GIB - 1, (byte) 12);
             assertThat(segment.get(JAVA_BYTE, 70 * GIB - 1)).isEqualTo((byte) 12);
@@ -197,7 +193,7 @@ class PosixMappedFileTest extends MappedFileContract {
                     task -> Thread.ofPlatform().daemon().start(task)));
         }
         for (CompletableFuture<Void> thread : threads) {
-            thread.get(60, TimeUnit.SECONDS);
+            thread.get(5, TimeUnit.MINUTES);
         }
         assertThat(Proc.mappings(path.toString())).isZero();
     }
@@ -266,7 +262,7 @@ class PosixMappedFileTest extends MappedFileContract {
             while (drained.hasRemaining()) {
                 source.read(drained);
             }
-            assertThat(writing.get(10, TimeUnit.SECONDS)).isEqualTo(1 << 20);
+            assertThat(writing.get(5, TimeUnit.MINUTES)).isEqualTo(1 << 20);
             assertThat(becomesTrue(() -> !segment.scope().isAlive())).isTrue();
         }
     }
@@ -301,7 +297,7 @@ class PosixMappedFileTest extends MappedFileContract {
     }
 
     static boolean becomesTrue(Condition condition) throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(5);
         while (!condition.holds()) {
             if (System.nanoTime() > deadline) {
                 return false;

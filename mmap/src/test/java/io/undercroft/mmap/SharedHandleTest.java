@@ -380,7 +380,7 @@ class SharedHandleTest {
             }
             Future<Storage> quickly = threads.submit(quick::open);
             try {
-                assertThat(quickly.get(10, TimeUnit.SECONDS)).isSameAs(other);
+                assertThat(quickly.get(5, TimeUnit.MINUTES)).isSameAs(other);
             } finally {
                 end.countDown();
             }

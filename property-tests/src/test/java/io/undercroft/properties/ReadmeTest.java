@@ -77,7 +77,7 @@ class ReadmeTest {
                 .redirectErrorStream(true)
                 .start();
         String output = new String(java.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(java.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(java.waitFor(5, TimeUnit.MINUTES)).isTrue();
         assertThat(java.exitValue()).as(output).isZero();
         return output.lines().reduce("", (_, line) -> line);
     }

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /// so by itself.
 class StorageRaceTest {
     private static final Duration EACH = Duration.ofMillis(Integer.getInteger("race.millis", 300));
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofMinutes(5);
     private static final Duration PAUSE = Duration.ofMillis(20);
     private static final long SEED = 42;
 

@@ -86,7 +86,7 @@ final class PeerJvm implements AutoCloseable {
 
     void endsWell() throws IOException, InterruptedException {
         process.outputWriter().close();
-        assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
         assertThat(process.exitValue()).isZero();
     }
 

@@ -17,11 +17,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /// A file of 100 storages, of which the second and the last are damaged.
-@Timeout(60)
 class ScrubTest {
     private static final int COUNT = 100;
 

@@ -120,7 +120,16 @@ class SubsetTest {
 
     /// Bytes that the system copied for it, whether they came from the disk or not.
     static long bytesReadByThisThread() throws IOException {
-        try (Stream<String> counters = Files.lines(Path.of("/proc/thread-self/io"))) {
+        return bytesRead(Path.of("/proc/thread-self/io"));
+    }
+
+    /// Those of all its threads, which may load classes meanwhile.
+    static long bytesReadByThisProcess() throws IOException {
+        return bytesRead(Path.of("/proc/self/io"));
+    }
+
+    private static long bytesRead(Path io) throws IOException {
+        try (Stream<String> counters = Files.lines(io)) {
             return Long.parseLong(counters.filter(line -> line.startsWith("rchar: ")).findFirst().orElseThrow()
                     .substring("rchar: ".length()));
         }

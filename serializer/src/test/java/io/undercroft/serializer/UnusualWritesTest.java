@@ -272,7 +272,7 @@ class UnusualWritesTest {
 
     @Test
     @Tag("slow")
-    @Timeout(value = 60, unit = TimeUnit.SECONDS)
+    @Timeout(value = 5, unit = TimeUnit.MINUTES)
     void manyEqualStoragesGoThroughAStreamOneByOne() throws IOException {
         Map<String, Object> state = new LinkedHashMap<>();
         for (int number = 0; number < 100_000; number++) {

@@ -199,7 +199,7 @@ class StorageSliceTest {
     }
 
     private static void collectUntil(BooleanSupplier done) {
-        Instant end = Instant.now().plus(Duration.ofSeconds(10));
+        Instant end = Instant.now().plus(Duration.ofMinutes(5));
         while (!done.getAsBoolean() && Instant.now().isBefore(end)) {
             System.gc();
             Thread.onSpinWait();

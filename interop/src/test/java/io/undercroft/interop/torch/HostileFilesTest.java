@@ -19,14 +19,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// Files that are damaged, hostile or of a kind that is not supported: one clear line, and nothing else happens.
-@Timeout(120)
 class HostileFilesTest {
     @TempDir
     private Path directory;

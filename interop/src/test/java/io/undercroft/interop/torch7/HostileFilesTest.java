@@ -26,13 +26,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /// Files that are made to do harm: each is refused with one line, or holds something sound.
-@Timeout(120)
 class HostileFilesTest {
     @TempDir
     private Path folder;

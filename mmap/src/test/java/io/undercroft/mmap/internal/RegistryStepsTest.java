@@ -348,29 +348,45 @@ class RegistryStepsTest {
     void threadsWaitForALockTogetherAndNotOneAfterTheOther() throws Exception {
         Player player = player(NEVER);
         create(player, "name", Lifespan.WITH_CREATOR);
-        player.steps.patience = Duration.ofSeconds(1);
-        List<CompletableFuture<Void>> threads;
-        long start = System.nanoTime();
-        try (RegistryLock _ = lock(player.steps); ExecutorService pool = Executors.newFixedThreadPool(8)) {
-            threads = Stream.generate(() -> CompletableFuture.runAsync(() -> assertThatThrownBy(player.registry::list)
-                    .isInstanceOf(RegistryException.class).hasMessageContaining("fuser"), pool)).limit(8).toList();
+        // Longer than the test may take: all of them start to wait while the first one still does.
+        player.steps.patience = Duration.ofHours(1);
+        player.steps.deadlines = new CountDownLatch(8);
+        try (ExecutorService pool = Executors.newFixedThreadPool(8)) {
+            List<CompletableFuture<Void>> threads;
+            try (RegistryLock _ = lock(player.steps)) {
+                threads = Stream.generate(() -> CompletableFuture.runAsync(
+                        () -> assertThatCode(player.registry::list).doesNotThrowAnyException(), pool)).limit(8)
+                        .toList();
+                player.steps.deadlines.await();
+                assertThat(threads).noneMatch(CompletableFuture::isDone);
+            }
             threads.forEach(CompletableFuture::join);
         }
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
+    }
+
+    @Test
+    void theWaitForALockEndsAndSaysWhoMayHaveIt() throws Exception {
+        Player player = player(NEVER);
+        create(player, "name", Lifespan.WITH_CREATOR);
+        try (RegistryLock _ = lock(player.steps); ExecutorService pool = Executors.newFixedThreadPool(2)) {
+            Stream.generate(() -> CompletableFuture.runAsync(() -> assertThatThrownBy(player.registry::list)
+                    .isInstanceOf(RegistryException.class).hasMessageContaining("fuser"), pool)).limit(2).toList()
+                    .forEach(CompletableFuture::join);
+        }
     }
 
     @Test
     void theEndOfAProcessDoesNotWaitForItsThreads() throws Exception {
         Player player = player(NEVER);
         create(player, "name", Lifespan.WITH_CREATOR);
-        player.steps.patience = Duration.ofSeconds(60);
+        player.steps.patience = Duration.ofHours(1);
         try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
             CompletableFuture<?> thread;
             try (RegistryLock _ = lock(player.steps)) {
                 player.steps.waits = new CountDownLatch(1);
                 thread = CompletableFuture.supplyAsync(() -> assertThatCode(player.registry::list), pool);
                 player.steps.waits.await();
-                assertTimeoutPreemptively(Duration.ofSeconds(20), player.registry::releaseAll);
+                assertTimeoutPreemptively(Duration.ofMinutes(5), player.registry::releaseAll);
                 assertThat(thread).isNotDone();
             }
             thread.join();
@@ -516,6 +532,7 @@ class RegistryStepsTest {
         private boolean fails;
         private Duration patience = Duration.ofMillis(50);
         private CountDownLatch waits = new CountDownLatch(0);
+        private CountDownLatch deadlines = new CountDownLatch(0);
         private Preparation beforeLock = () -> {};
 
         @FunctionalInterface
@@ -544,6 +561,7 @@ class RegistryStepsTest {
 
         @Override
         Duration patience() {
+            deadlines.countDown();
             return patience;
         }
 
