@@ -72,7 +72,8 @@ public final class MappedFile implements AutoCloseable {
         this.lifetime = new Lifetime("the file " + path, file::close);
     }
 
-    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a budget of its own.
+    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a budget of its own. Never waits
+    /// for a pipe or a device, also if one takes the place of the file meanwhile: these are refused.
     ///
     /// @param path which file
     /// @param mode what its mappings allow
@@ -178,7 +179,8 @@ public final class MappedFile implements AutoCloseable {
         return opened(path, MapMode.SHARED, new MapBudget(), file);
     }
 
-    /// Asked before opening: opening a pipe would wait for its other end.
+    /// Asked before opening, since opening a device may have effects, and since without libc opening a pipe waits for its
+    /// other end.
     private static void checkRegular(Path path) throws IOException {
         if (!path.getFileSystem().equals(FileSystems.getDefault())) {
             throw new FileSystemException(path.toString(), null,
@@ -191,7 +193,7 @@ public final class MappedFile implements AutoCloseable {
             throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");
         }
         if (Files.exists(path) && !Files.isRegularFile(path)) {
-            throw new FileSystemException(path.toString(), null, "only regular files can be mapped; copy it into one");
+            throw new FileSystemException(path.toString(), null, HostFile.NOT_REGULAR);
         }
     }
 

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.storage.DType;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.FileSystem;
 import java.nio.file.FileSystemException;
@@ -16,13 +17,16 @@ import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
@@ -82,6 +86,50 @@ class BadFileTest {
         assertThatThrownBy(
                 () -> FileStorage.open(Path.of("/proc/self/status"), MapMode.SHARED, ByteRange.bytes(10), libc))
                 .isInstanceOf(FileSystemException.class);
+    }
+
+    /// What has the path is looked at before it is opened, and by then may be a pipe that nobody writes to.
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    @Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aPipeThatTakesThePlaceOfAFileWhileItIsOpenedIsNotWaitedFor() throws Exception {
+        Path path = folder.resolve("f");
+        Path pipe = folder.resolve("pipe");
+        Path file = Files.write(folder.resolve("file"), new byte[10]);
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+        AtomicBoolean isOver = new AtomicBoolean();
+        Thread other = Thread.ofPlatform().start(() -> exchange(path, List.of(pipe, file), isOver));
+        try {
+            int opened = 0;
+            for (int times = 0; times < 20_000; times++) {
+                try (MappedFile mapped = MappedFile.open(path, MapMode.READ_ONLY)) {
+                    assertThat(mapped.size()).isEqualTo(10);
+                    opened++;
+                } catch (NoSuchFileException _) {
+                    // Before the first exchange.
+                } catch (FileSystemException e) {
+                    assertThat(e).hasMessageContaining("only regular files");
+                }
+            }
+            assertThat(opened).isPositive();
+        } finally {
+            isOver.set(true);
+            other.join();
+        }
+    }
+
+    /// Gives a path to one file after the other, each in one step.
+    private static void exchange(Path path, List<Path> files, AtomicBoolean isOver) {
+        try {
+            while (!isOver.get()) {
+                for (Path file : files) {
+                    Path link = Files.createLink(path.resolveSibling("link"), file);
+                    Files.move(link, path, StandardCopyOption.ATOMIC_MOVE);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @ParameterizedTest

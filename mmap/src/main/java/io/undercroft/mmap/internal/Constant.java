@@ -97,6 +97,10 @@ public enum Constant {
     /// An error number: the directory has something in it.
     ENOTEMPTY(                39,       66),
 
+    /// Where `struct stat` has the kind and the permissions of the file: 32 bits, on macOS 16.
+    STAT_MODE_OFFSET(         isGeneric() ? 16 : 24, 4),
+    /// Where `struct stat` has the owner of the file, a 32-bit number.
+    STAT_USER_OFFSET(         isGeneric() ? 24 : 28, 16),
     /// Where `struct stat` has the number of the file, a 64-bit number: the same on all 64-bit processors.
     STAT_INODE_OFFSET(        8,        8),
     /// Where `struct stat` has the size of the file, a 64-bit number: the same on all 64-bit processors.
@@ -119,6 +123,13 @@ public enum Constant {
     /// {@return the number on this system, or -1 where the system does not have it}
     public int value() {
         return IS_MAC ? mac : linux;
+    }
+
+    /// {@return whether `struct stat` is that of the processors that Linux supports since 64 bits are usual (ARM, RISC-V), and
+    /// not an older one}
+    private static boolean isGeneric() {
+        String processor = System.getProperty("os.arch");
+        return processor.equals("aarch64") || processor.equals("riscv64") || processor.equals("loongarch64");
     }
 
     /// {@return whether the names of shared memory are files that may be linked and renamed: Linux}

@@ -14,6 +14,8 @@ public final class ErrnoException extends IOException {
     public static final int ENOENT = 2;
     /// Interrupted by a signal.
     public static final int EINTR = 4;
+    /// No such device, or a socket that cannot be opened as a file.
+    public static final int ENXIO = 6;
     /// No memory, or too many mappings, or more locked memory than allowed.
     public static final int ENOMEM = 12;
     /// No permission.
@@ -61,6 +63,11 @@ public final class ErrnoException extends IOException {
     ErrnoException(String call, int errno) {
         super(call + " failed with errno " + errno + " (" + NAMES.getOrDefault(errno, "see errno.h") + ")");
         this.errno = errno;
+    }
+
+    /// {@return whether it would have had to wait for another program}
+    public boolean isBusy() {
+        return errno == Constant.EWOULDBLOCK.value();
     }
 
     /// {@return the error number}

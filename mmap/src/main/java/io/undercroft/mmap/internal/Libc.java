@@ -5,11 +5,16 @@ import static io.undercroft.mmap.internal.Constant.FALLOC_FL_PUNCH_HOLE;
 import static io.undercroft.mmap.internal.Constant.MREMAP_DONTUNMAP;
 import static io.undercroft.mmap.internal.Constant.MREMAP_FIXED;
 import static io.undercroft.mmap.internal.Constant.MREMAP_MAYMOVE;
+import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
+import static io.undercroft.mmap.internal.Constant.O_NONBLOCK;
 import static io.undercroft.mmap.internal.Constant.STAT_INODE_OFFSET;
+import static io.undercroft.mmap.internal.Constant.STAT_MODE_OFFSET;
 import static io.undercroft.mmap.internal.Constant.STAT_SIZE_OFFSET;
+import static io.undercroft.mmap.internal.Constant.STAT_USER_OFFSET;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
@@ -17,9 +22,11 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /// The calls of the C library that this room makes.
@@ -40,6 +47,9 @@ public final class Libc {
 
     /// Takes some 100 µs.
     private static final long SMALLEST_ALLOCATION = 1 << 20;
+
+    private static final Duration LEASE_PATIENCE = Duration.ofSeconds(5);
+    private static final long LEASE_PAUSE_NANOS = 1_000_000;
 
     /// In the place of a descriptor of a folder, where paths are absolute.
     private static final int NO_FOLDER = -1;
@@ -130,6 +140,43 @@ public final class Libc {
     public int open(String path, int flags, int mode) throws ErrnoException {
         return Math.toIntExact(callWithText("open", path,
                 (state, text) -> open.call(state, text, flags, mode)));
+    }
+
+    /// Opens a regular file and nothing else, and never waits: for the other end of a pipe, or for a device. What has the path
+    /// may have been exchanged since it was looked at, so the open file is looked at again.
+    ///
+    /// @param path the path in the system's encoding, ending in a zero byte
+    /// @param flags how
+    /// @param mode who may use it, when created
+    /// @return the descriptor
+    /// @throws ErrnoException if it failed: with [ErrnoException#ENODEV] if it is no regular file, but a directory, a pipe or a
+    ///     device, or as [ErrnoException#isBusy] says if somebody has it leased and does not give it back
+    int openRegular(byte[] path, int flags, int mode) throws ErrnoException {
+        int fd = withoutWaiting(path, flags | O_NONBLOCK.value() | O_CLOEXEC.value(), mode);
+        try {
+            if (!status(fd).isRegular()) {
+                throw new ErrnoException("open", ErrnoException.ENODEV);
+            }
+            return fd;
+        } catch (ErrnoException e) {
+            close(fd);
+            throw e;
+        }
+    }
+
+    /// A file that another program (a file server) has leased is refused until that gave it back, which opening asks it for.
+    private int withoutWaiting(byte[] path, int flags, int mode) throws ErrnoException {
+        Deadline patience = Deadline.in(LEASE_PATIENCE);
+        while (true) {
+            try {
+                return open(path, flags, mode);
+            } catch (ErrnoException e) {
+                if (!e.isBusy() || patience.nanosLeft() <= 0) {
+                    throw e;
+                }
+                LockSupport.parkNanos(LEASE_PAUSE_NANOS);
+            }
+        }
     }
 
     /// Makes a directory (`mkdir`).
@@ -271,16 +318,52 @@ public final class Libc {
         }
     }
 
+    /// {@return what the system says about an open file (`fstat`)}
+    ///
+    /// @param fd the descriptor
+    /// @throws ErrnoException if it failed
+    FileStatus status(int fd) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
+            call("fstat", state -> fstat.call(state, fd, stat.address()));
+            return status(stat);
+        }
+    }
+
+    /// {@return what the system says about the file that has a path, or nothing if there is none (`lstat`)}
+    ///
+    /// @param path the path; a symbolic link stands for itself
+    /// @throws ErrnoException if it failed
+    Optional<FileStatus> status(String path) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment name = arena.allocateFrom(path);
+            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
+            call("lstat", state -> lstat.call(state, name.address(), stat.address()));
+            return Optional.of(status(stat));
+        } catch (ErrnoException e) {
+            if (e.errno() == ErrnoException.ENOENT) {
+                return Optional.empty();
+            }
+            throw e;
+        }
+    }
+
+    private static FileStatus status(MemorySegment stat) {
+        FileIdentity identity = new FileIdentity(stat.get(JAVA_INT, 0),
+                stat.get(JAVA_LONG, STAT_INODE_OFFSET.value()));
+        int mode = Constant.IS_MAC
+                ? Short.toUnsignedInt(stat.get(JAVA_SHORT, STAT_MODE_OFFSET.value()))
+                : stat.get(JAVA_INT, STAT_MODE_OFFSET.value());
+        return new FileStatus(identity, mode, Integer.toUnsignedLong(stat.get(JAVA_INT, STAT_USER_OFFSET.value())),
+                stat.get(JAVA_LONG, STAT_SIZE_OFFSET.value()));
+    }
+
     /// {@return the size of an open file in bytes (`fstat`)}
     ///
     /// @param fd the descriptor
     /// @throws ErrnoException if it failed
     public long size(int fd) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
-            call("fstat", state -> fstat.call(state, fd, stat.address()));
-            return stat.get(JAVA_LONG, STAT_SIZE_OFFSET.value());
-        }
+        return status(fd).size();
     }
 
     /// {@return which file a descriptor is open on (`fstat`)}
@@ -288,11 +371,7 @@ public final class Libc {
     /// @param fd the descriptor
     /// @throws ErrnoException if it failed
     public FileIdentity identity(int fd) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
-            call("fstat", state -> fstat.call(state, fd, stat.address()));
-            return identity(stat);
-        }
+        return status(fd).identity();
     }
 
     /// {@return which file a path means, or nothing if there is none (`lstat`)}
@@ -300,17 +379,7 @@ public final class Libc {
     /// @param path the path; a symbolic link stands for itself
     /// @throws ErrnoException if it failed
     public Optional<FileIdentity> identity(String path) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment name = arena.allocateFrom(path);
-            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
-            call("lstat", state -> lstat.call(state, name.address(), stat.address()));
-            return Optional.of(identity(stat));
-        } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.ENOENT) {
-                return Optional.empty();
-            }
-            throw e;
-        }
+        return status(path).map(FileStatus::identity);
     }
 
     /// {@return what kind of file system has a file (`statfs`): on Linux one of its magic numbers}
@@ -323,10 +392,6 @@ public final class Libc {
             callWithText("statfs", path, (state, text) -> statfs.call(state, text, stat.address()));
             return (int) stat.get(JAVA_LONG, 0);
         }
-    }
-
-    private static FileIdentity identity(MemorySegment stat) {
-        return new FileIdentity(stat.get(JAVA_INT, 0), stat.get(JAVA_LONG, STAT_INODE_OFFSET.value()));
     }
 
     /// Writes bytes at a position (`pwrite`).

@@ -3,7 +3,6 @@ package io.undercroft.mmap.internal;
 import static io.undercroft.mmap.internal.Constant.MAP_NORESERVE;
 import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
 import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
-import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
 import static io.undercroft.mmap.internal.Constant.O_CREAT;
 import static io.undercroft.mmap.internal.Constant.O_EXCL;
 import static io.undercroft.mmap.internal.Constant.O_RDONLY;
@@ -62,7 +61,7 @@ public final class PosixFile implements HostFile {
 
     private static PosixFile open(Libc libc, Path path, MapMode mode, int flags) throws IOException {
         try {
-            int fd = libc.open(HostPath.bytes(path), flags | O_CLOEXEC.value(), OWNER_ONLY);
+            int fd = libc.openRegular(HostPath.bytes(path), flags, OWNER_ONLY);
             return new PosixFile(libc, fd, mode);
         } catch (ErrnoException e) {
             throw described(path.toString(), e);
@@ -163,7 +162,11 @@ public final class PosixFile implements HostFile {
             case ErrnoException.EEXIST -> new FileAlreadyExistsException(path, null, "it is there already");
             case ErrnoException.EMFILE, ErrnoException.ENFILE -> new FileSystemException(path, null,
                     "too many files are open; close some, or raise the limit (ulimit -n)");
-            default -> new FileSystemException(path, null, e.getMessage());
+            case ErrnoException.ENODEV, ErrnoException.ENXIO ->
+                new FileSystemException(path, null, HostFile.NOT_REGULAR);
+            default -> new FileSystemException(path, null, e.isBusy()
+                    ? "another program has leased it and does not release it; see which (fuser), then try again"
+                    : e.getMessage());
         };
         described.initCause(e);
         return described;

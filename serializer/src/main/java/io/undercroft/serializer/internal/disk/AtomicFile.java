@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFileAttributeView;
+import org.jspecify.annotations.Nullable;
 
 /// A file that appears under its name whole and durable, or not at all.
 ///
@@ -52,13 +53,21 @@ public final class AtomicFile implements Sink, Closeable {
                     "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
         }
         checkDirectory(path, target);
-        Temporaries.sweep(directory);
         try {
-            return create(target, directory, disk);
+            AtomicFile file = create(target, directory, disk);
+            Temporaries.sweep(file.temporary);
+            return file;
         } catch (AccessDeniedException e) {
             throw withCause(
                     new AccessDeniedException(path.toString(), null, "the directory " + directory + " is not writable"),
                     e);
+        } catch (FileSystemException e) {
+            if (target.toString().equals(e.getFile())) {
+                throw e;
+            }
+            // Of a temporary file, whose name nobody knows.
+            throw withCause(new FileSystemException(path.toString(), null, "nothing can be written in its directory "
+                    + directory + ": " + reason(e) + "; no file was made or changed"), e);
         }
     }
 
@@ -93,8 +102,9 @@ public final class AtomicFile implements Sink, Closeable {
     ///
     /// @param path a name
     /// @return where a chain of links leads to, whether or not there is a file yet
-    /// @throws IOException if the links go round in circles
+    /// @throws IOException if the links go round in circles, or the path is not one of the host
     public static Path target(Path path) throws IOException {
+        RegularFiles.requireHost(path);
         Path target = path.toAbsolutePath();
         for (int links = 0; Files.isSymbolicLink(target); links++) {
             if (links == MOST_LINKS) {
@@ -215,9 +225,17 @@ public final class AtomicFile implements Sink, Closeable {
     }
 
     private FileSystemException failed(String what, IOException cause) {
-        String detail = cause instanceof FileSystemException system ? system.getReason() : cause.getMessage();
+        String detail = reason(cause);
         String reason = what + (detail == null ? "" : ": " + detail) + "; no file was made or changed";
         return withCause(new FileSystemException(target.toString(), null, reason), cause);
+    }
+
+    /// What the system said, without the name of the file, which may be that of the temporary one.
+    private static @Nullable String reason(IOException cause) {
+        if (!(cause instanceof FileSystemException system)) {
+            return cause.getMessage();
+        }
+        return system.getReason() == null ? system.getClass().getSimpleName() : system.getReason();
     }
 
     private static <E extends IOException> E withCause(E exception, IOException cause) {

@@ -8,7 +8,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -95,7 +94,7 @@ final class DirectChannel implements AutoCloseable {
                 isRefused = PAGE % Files.getFileStore(path).getBlockSize() != 0;
                 channel = isRefused
                         ? null
-                        : FileChannel.open(path, StandardOpenOption.WRITE, DIRECT.get());
+                        : RegularFiles.open(path, DIRECT.get());
             } catch (IOException | UnsupportedOperationException _) {
                 isRefused = true;
             }

@@ -8,7 +8,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -20,8 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class SystemDisk implements Disk {
     @Override
     public DiskFile create(Path path) throws IOException {
-        ChannelDiskFile file = ChannelDiskFile.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
-                StandardOpenOption.WRITE);
+        ChannelDiskFile file = ChannelDiskFile.of(path, RegularFiles.open(path, StandardOpenOption.CREATE_NEW));
         try {
             Temporaries.lock(file.channel);
         } catch (IOException e) {
@@ -35,7 +33,7 @@ final class SystemDisk implements Disk {
 
     @Override
     public DiskFile open(Path path) throws IOException {
-        return ChannelDiskFile.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        return ChannelDiskFile.of(path, RegularFiles.open(path));
     }
 
     @Override
@@ -75,8 +73,7 @@ final class SystemDisk implements Disk {
             this.key = key;
         }
 
-        static ChannelDiskFile open(Path path, OpenOption... how) throws IOException {
-            FileChannel channel = FileChannel.open(path, how);
+        static ChannelDiskFile of(Path path, FileChannel channel) throws IOException {
             try {
                 return new ChannelDiskFile(channel, key(path));
             } catch (IOException e) {

@@ -11,17 +11,21 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// The names of files that are being written. One whose process was killed stays behind, and is deleted by whoever writes to
-/// the directory next.
+/// The names of files that are being written. One whose process was killed stays behind, and is deleted by the next writer to
+/// the directory.
 ///
-/// Who writes such a file has it locked, and the system takes the lock back with the process. So what can be locked is nobody's.
-/// Where a file system has no locks nothing is deleted. A process would lose its own locks by closing a second descriptor of
+/// A writer keeps such a file locked, and the system releases the lock with the process, so a file that can be locked has no
+/// writer. Where a file system has no locks nothing is deleted. A process would lose its own locks by closing a second descriptor of
 /// the file, so it remembers its names and leaves these files alone, whichever way it came to their directory.
+///
+/// Anybody may have made a file of such a name where others may write. So only regular files of the owner of a file that this
+/// process has just made are looked at, and opened in a way that never waits.
 final class Temporaries {
     private static final String SUFFIX = ".croft-tmp";
     private static final int UUID_LENGTH = 36;
@@ -61,13 +65,14 @@ final class Temporaries {
         }
     }
 
-    /// Deletes what was left behind. What cannot be deleted is left for somebody else.
+    /// Deletes the files of this user that were left behind in a directory. What cannot be deleted stays.
     ///
-    /// @param directory where
-    static void sweep(Path directory) {
+    /// @param own a file that this process has just made there
+    static void sweep(Path own) {
+        Path directory = Objects.requireNonNull(own.getParent());
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, Temporaries::isLike)) {
             for (Path file : files) {
-                if (!OWN_NAMES.contains(file.getFileName())) {
+                if (!OWN_NAMES.contains(file.getFileName()) && isFileOfTheSameUser(file, own)) {
                     deleteIfLeft(file);
                 }
             }
@@ -76,13 +81,28 @@ final class Temporaries {
         }
     }
 
+    private static boolean isFileOfTheSameUser(Path file, Path own) {
+        try {
+            return RegularFiles.isRegular(file) && owner(file).equals(owner(own));
+        } catch (IOException _) {
+            return false;
+        }
+    }
+
+    /// The number of the owner, or nothing where files have none. (Not the name, for which a server may be asked.)
+    private static Optional<Object> owner(Path file) throws IOException {
+        return file.getFileSystem().supportedFileAttributeViews().contains("unix")
+                ? Optional.of(Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS))
+                : Optional.empty();
+    }
+
     private static boolean isLike(Path file) {
         String name = file.getFileName().toString();
         return name.startsWith(".") && name.endsWith(SUFFIX) && name.length() == 1 + UUID_LENGTH + SUFFIX.length();
     }
 
     private static void deleteIfLeft(Path file) {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
+        try (FileChannel channel = RegularFiles.open(file)) {
             if (channel.tryLock() != null) {
                 Files.deleteIfExists(file);
             }

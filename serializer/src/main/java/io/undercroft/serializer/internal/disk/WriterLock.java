@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.LockedException;
 import java.io.Closeable;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
@@ -17,6 +18,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -32,6 +34,7 @@ import java.util.concurrent.ThreadLocalRandom;
 /// still has its name.
 public final class WriterLock implements Closeable {
     private static final int LONGEST_LINE = 512;
+    private static final String LINE_START = "pid ";
     /// Each attempt but the last met a file that its holder was about to delete.
     private static final int ATTEMPTS = 100;
     /// What a limit on the size of files hardly forbids.
@@ -55,7 +58,7 @@ public final class WriterLock implements Closeable {
     /// @throws IOException if the lock's file cannot be made or written
     public static WriterLock of(Path file) throws IOException {
         Path path = path(file);
-        String line = "pid " + ProcessHandle.current().pid() + " on " + host() + " since " + Instant.now();
+        String line = LINE_START + ProcessHandle.current().pid() + " on " + host() + " since " + Instant.now();
         String holder = HELD.putIfAbsent(path, line);
         if (holder != null) {
             throw new LockedException(file, FormatException.quote(holder));
@@ -80,6 +83,7 @@ public final class WriterLock implements Closeable {
     }
 
     private static Path path(Path file) throws IOException {
+        RegularFiles.requireHost(file);
         Path real = real(file);
         return real.resolveSibling(real.getFileName() + ".lock");
     }
@@ -100,8 +104,9 @@ public final class WriterLock implements Closeable {
                 if (channel.tryLock() == null) {
                     throw new LockedException(file, holder(channel));
                 }
+                checkOurs(file, path, channel);
                 if (isNamed(path, channel)) {
-                    sign(path, channel, line);
+                    sign(channel, line);
                     return channel;
                 }
             } catch (FileSystemException | ClosedByInterruptException e) {
@@ -119,14 +124,28 @@ public final class WriterLock implements Closeable {
         throw new LockedException(file, "somebody who takes and gives back " + path + " all the time");
     }
 
-    /// A file that nobody can sign is not left behind.
-    private static void sign(Path path, FileChannel channel, String line) throws IOException {
+    /// The name may be that of a file of another program, which would be emptied. Ours are empty, have a line that says `pid`, or
+    /// are zeros, as [#isNamed] leaves them.
+    private static void checkOurs(Path file, Path path, FileChannel channel) throws IOException {
+        ByteBuffer start = ByteBuffer.allocate(LINE_START.length());
+        channel.read(start, 0);
+        String text = new String(start.array(), 0, start.position(), StandardCharsets.US_ASCII);
+        if (!text.isEmpty() && !text.startsWith("\0") && !text.startsWith(LINE_START)) {
+            throw new FileSystemException(file.toString(), null, "its lock would be " + path
+                    + ", which is a file of another program; move that, or take another name. Nothing was changed");
+        }
+    }
+
+    /// Says who holds the lock. Where the disk is full it is held all the same, since the bytes are for people only: what frees
+    /// space has to get the lock.
+    private static void sign(FileChannel channel, String line) throws IOException {
+        channel.truncate(0);
         try {
-            channel.truncate(0);
             channel.write(ByteBuffer.wrap(line.getBytes(StandardCharsets.UTF_8)), 0);
-        } catch (IOException e) {
-            Files.deleteIfExists(path);
+        } catch (ClosedByInterruptException e) {
             throw e;
+        } catch (IOException _) {
+            channel.truncate(0);
         }
     }
 
@@ -140,8 +159,7 @@ public final class WriterLock implements Closeable {
     /// A link is not followed: the file behind it would be emptied.
     private static FileChannel open(Path file, Path path) throws IOException {
         try {
-            return FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE,
-                    LinkOption.NOFOLLOW_LINKS);
+            return RegularFiles.open(path, StandardOpenOption.CREATE);
         } catch (AccessDeniedException e) {
             boolean isThere = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
             var denied = new AccessDeniedException(file.toString(), null, isThere
@@ -149,6 +167,11 @@ public final class WriterLock implements Closeable {
                     : "the directory " + path.getParent() + " is not writable");
             denied.initCause(e);
             throw denied;
+        } catch (FileSystemException e) {
+            var refused = new FileSystemException(file.toString(), null,
+                    "its lock " + path + " cannot be taken: " + e.getReason() + "; nothing was changed");
+            refused.initCause(e);
+            throw refused;
         }
     }
 
@@ -157,11 +180,26 @@ public final class WriterLock implements Closeable {
     private static boolean isNamed(Path path, FileChannel channel) throws IOException {
         long size = LONGEST_LINE + ThreadLocalRandom.current().nextLong(LARGEST_SIZE);
         channel.truncate(0);
-        channel.write(ByteBuffer.wrap(new byte[1]), size - 1);
+        grow(channel, size);
         try {
-            return Files.size(path) == size;
+            return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS).size() == size;
         } catch (NoSuchFileException _) {
             return false;
+        }
+    }
+
+    /// Mapping makes a file longer without a block of the disk, which may have none left. Where a file cannot be mapped, a byte is
+    /// written.
+    private static void grow(FileChannel channel, long size) throws IOException {
+        try (Arena arena = Arena.ofConfined()) {
+            channel.map(FileChannel.MapMode.READ_WRITE, 0, size, arena);
+        } catch (ClosedByInterruptException e) {
+            throw e;
+        } catch (IOException _) {
+            // It may be longer nevertheless.
+        }
+        if (channel.size() < size) {
+            channel.write(ByteBuffer.wrap(new byte[1]), size - 1);
         }
     }
 

@@ -1,0 +1,23 @@
+package io.undercroft.mmap.internal;
+
+/// What the system says about a file: which one it is, of what kind, and whose.
+///
+/// @param identity which file it is
+/// @param mode its kind and its permissions, as `st_mode`
+/// @param user the number of its owner
+/// @param size its size in bytes
+record FileStatus(FileIdentity identity, int mode, long user, long size) {
+    private static final int KIND = 0170000;
+    private static final int REGULAR = 0100000;
+    private static final int DIRECTORY = 0040000;
+
+    /// {@return whether it is a regular file, and neither a directory, a pipe, a socket, a device nor a link}
+    boolean isRegular() {
+        return (mode & KIND) == REGULAR;
+    }
+
+    /// {@return whether it is a directory}
+    boolean isDirectory() {
+        return (mode & KIND) == DIRECTORY;
+    }
+}

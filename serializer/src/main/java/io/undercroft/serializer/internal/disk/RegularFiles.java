@@ -1,0 +1,74 @@
+package io.undercroft.serializer.internal.disk;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/// Opens files whose names somebody else may have given to something else: a pipe, a device, a link. That is refused, and never
+/// waited for.
+///
+/// Files are opened for reading and writing, since a pipe that is opened so does not wait for its other end: what has the name is
+/// looked at first, but may be exchanged before it is opened.
+final class RegularFiles {
+    private static final Set<StandardOpenOption> READ_WRITE = EnumSet.of(StandardOpenOption.READ,
+            StandardOpenOption.WRITE);
+
+    private RegularFiles() {}
+
+    /// Opens a file for reading and writing.
+    ///
+    /// @param path its name; a symbolic link is not followed
+    /// @param options how else, for instance [StandardOpenOption#CREATE]
+    /// @return the file
+    /// @throws FileSystemException if something else than a regular file has the name
+    /// @throws IOException if it cannot be opened
+    static FileChannel open(Path path, OpenOption... options) throws IOException {
+        check(path);
+        Set<OpenOption> all = new HashSet<>(READ_WRITE);
+        all.add(LinkOption.NOFOLLOW_LINKS);
+        all.addAll(List.of(options));
+        return FileChannel.open(path, all);
+    }
+
+    /// {@return whether a regular file has a name, and no symbolic link}
+    ///
+    /// @param path the name
+    static boolean isRegular(Path path) {
+        return Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS);
+    }
+
+    private static void check(Path path) throws IOException {
+        try {
+            if (!Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS).isRegularFile()) {
+                throw new FileSystemException(path.toString(), null,
+                        "it is no regular file, but a directory, a link, a pipe or a device; remove it, or take another name");
+            }
+        } catch (NoSuchFileException _) {
+            // Opening creates it, or says so.
+        }
+    }
+
+    /// Fails if a path is not one of the host, but for instance of an archive.
+    ///
+    /// @param path the path of a file to be written
+    /// @throws FileSystemException if it is in another file system of Java
+    static void requireHost(Path path) throws FileSystemException {
+        if (!path.getFileSystem().equals(FileSystems.getDefault())) {
+            throw new FileSystemException(path.toString(), null, "it is in an archive or another file system of Java ("
+                    + path.getFileSystem().provider().getScheme()
+                    + "), and only files of the host can be written; save to a file there, then copy it");
+        }
+    }
+}
