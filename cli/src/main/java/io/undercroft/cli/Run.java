@@ -131,6 +131,7 @@ final class Run {
     /// The library names what a program would call.
     static String inWordsOfTheCommand(String message) {
         return message.replaceAll("(Open|Save)Options\\.root", "--root")
+                .replaceAll("CroftFile\\.export", "croft export")
                 .replaceAll("ExportOptions\\.format", "--to").replaceAll("ExportOptions\\.setting", "--to-set")
                 .replaceAll("OpenOptions\\.format", "--format").replaceAll("OpenOptions\\.setting", "--set")
                 .replaceFirst("is for writing files(, not for opening files)?$",

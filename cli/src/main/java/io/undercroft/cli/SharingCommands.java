@@ -3,10 +3,12 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Arguments.flag;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.SegmentList;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.serializer.Published;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
@@ -14,6 +16,7 @@ import java.util.SequencedMap;
 /// The commands for shared memory that is there.
 final class SharingCommands {
     private static final String JSON = "--json";
+    private static final String PUBLISHED = "--published";
 
     private final Output out;
     private final Run run;
@@ -26,16 +29,20 @@ final class SharingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("unpublish", new Subcommand(
-                "Takes a name of shared memory away. Who has it open keeps it.",
+                "Removes a name of shared memory. Processes that have it open keep its bytes.",
                 () -> List.of(Arguments.sharedName()),
                 this::unpublish));
         commands.put("shared", new Subcommand("Lists shared memory, and which processes hold it.",
-                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")),
-                arguments -> list(SharedMemory::list, "there is no shared memory", arguments)));
+                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list));
         commands.put("gc", new Subcommand(
-                "Removes shared memory that belongs to nobody any more, as its processes were killed, and lists it.",
-                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")),
-                arguments -> list(SharedMemory::gc, "there was nothing to remove", arguments)));
+                "Removes what processes left in shared memory when they were killed, and lists it: names that were to last as "
+                        + "long as a process that is dead now. A published name lasts until it is unpublished, also when its "
+                        + "publisher has ended; those that no living process holds are told, and removed with --published.",
+                () -> List.of(
+                        flag(PUBLISHED, "Also remove published names that no living process holds: their publisher has "
+                                + "ended or was killed, and so has every process that attached them."),
+                        flag(JSON, "Print one JSON object (docs/inspect-json.md).")),
+                this::collect));
         return commands;
     }
 
@@ -45,24 +52,44 @@ final class SharingCommands {
             if (!Published.unpublish(name)) {
                 return run.complain("shared memory %s is not there; croft shared lists what is".formatted(name));
             }
-            out.line("shared memory %s has lost its name; who has it open keeps it".formatted(name));
+            out.line("shared memory %s has lost its name; processes that have it open keep it".formatted(name));
             return Run.OK;
         });
     }
 
-    private interface Listing {
-        List<SharedSegment> segments() throws Exception;
-    }
-
-    private int list(Listing listing, String none, Arguments arguments) {
+    private int list(Arguments arguments) {
         return run.of(() -> {
-            List<SharedSegment> segments = listing.segments();
+            List<SharedSegment> segments = SharedMemory.list();
             if (arguments.has(JSON)) {
                 SegmentList.printJson(segments, out);
             } else if (segments.isEmpty()) {
-                out.line(none);
+                out.line("there is no shared memory");
             } else {
                 SegmentList.print(segments, out);
+            }
+            return Run.OK;
+        });
+    }
+
+    private int collect(Arguments arguments) {
+        return run.of(() -> {
+            List<SharedSegment> removed = new ArrayList<>(SharedMemory.gc());
+            if (arguments.has(PUBLISHED)) {
+                removed.addAll(Published.unpublishUnheld());
+            }
+            List<String> unheld = Published.unheld().stream().map(SharedSegment::name).toList();
+            if (arguments.has(JSON)) {
+                SegmentList.printCollectedJson(removed, unheld, out);
+                return Run.OK;
+            }
+            if (removed.isEmpty()) {
+                out.line("there was nothing to remove");
+            } else {
+                SegmentList.printRemoved(removed, out);
+            }
+            if (!unheld.isEmpty()) {
+                out.line(Text.printable("published and held by no living process, left as they are: "
+                        + String.join(", ", unheld) + "; croft gc --published removes them"));
             }
             return Run.OK;
         });

@@ -5,6 +5,8 @@ import static io.undercroft.cli.Invocation.HEAD;
 import static io.undercroft.cli.Invocation.TRAINING;
 import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.abort;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.mmap.Lifespan;
@@ -15,6 +17,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Published;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -139,6 +142,50 @@ class SharingTest {
                     .doesNotContain(name);
         }
         assertThat(Invocation.of("shared").out()).doesNotContain(name);
+    }
+
+    /// In a `/dev/shm` of its own, as names of other programs would be removed too.
+    @Test
+    void whatNobodyHoldsIsToldByGcAndRemovedIfThatIsAskedFor() throws Exception {
+        String croft = String.join(" ", Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1", "-Dslf4j.internal.verbosity=ERROR", "-cp \"$CROFT_CLASS_PATH\"",
+                Croft.class.getName());
+        String script = """
+                mount -t tmpfs tmpfs /dev/shm || exit 77
+                %1$s publish '%2$s' weights > /dev/null
+                printf 'of another program' > /dev/shm/other
+                echo 1; %1$s gc; ls /dev/shm
+                echo 2; %1$s gc --json
+                echo 3; %1$s shared
+                echo 4; %1$s gc --published; ls /dev/shm
+                echo 5; %1$s gc --published
+                """.formatted(croft, TRAINING);
+        ProcessBuilder builder = new ProcessBuilder("unshare", "-m", "sh", "-c", script).redirectErrorStream(true);
+        builder.environment().put("CROFT_CLASS_PATH", System.getProperty("java.class.path"));
+        Process process = started(builder);
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        int code = process.waitFor();
+        assumeFalse(code == 77 || out.startsWith("unshare"), "no process may have a /dev/shm for itself");
+        assertThat(code).as(out).isZero();
+
+        String[] parts = out.split("(?m)^[1-5]\\n");
+        assertThat(parts).as(out).hasSize(6);
+        assertThat(parts[1]).contains("there was nothing to remove",
+                "published and held by no living process, left as they are: weights; croft gc --published removes them",
+                "\nweights\n");
+        assertThat(parts[2]).isEqualToIgnoringWhitespace("{\"segments\":[],\"unheld\":[\"weights\"]}");
+        assertThat(parts[3]).contains("weights", "when somebody removes it", "nobody");
+        assertThat(parts[4]).startsWith("removed").contains("weights", "was held by").endsWith("\nother\n");
+        assertThat(parts[5]).isEqualTo("there was nothing to remove\n");
+    }
+
+    private static Process started(ProcessBuilder builder) {
+        try {
+            return builder.start();
+        } catch (IOException e) {
+            return abort("there is no unshare: " + e.getMessage());
+        }
     }
 
     private JsonNode segment(JsonNode list) {

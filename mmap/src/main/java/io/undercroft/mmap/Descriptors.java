@@ -4,6 +4,7 @@ import static io.undercroft.mmap.internal.Constant.MFD_CLOEXEC;
 import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
 import static io.undercroft.mmap.internal.Constant.O_CREAT;
 import static io.undercroft.mmap.internal.Constant.O_EXCL;
+import static io.undercroft.mmap.internal.Constant.O_NONBLOCK;
 import static io.undercroft.mmap.internal.Constant.O_RDWR;
 
 import io.undercroft.mmap.SharedMemory.Access;
@@ -65,13 +66,15 @@ final class Descriptors {
         String path = "/proc/" + pid + "/fd/" + fd;
         check(pid, fd, path);
         try {
-            int own = libc.open(path, access.flag | O_CLOEXEC.value(), 0);
+            // What is behind the descriptor may be a pipe by now.
+            int own = libc.open(path, access.flag | O_CLOEXEC.value() | O_NONBLOCK.value(), 0);
             try {
+                libc.checkSegment(own, true);
                 return attach(libc, own, path, access);
             } finally {
                 libc.close(own);
             }
-        } catch (ErrnoException e) {
+        } catch (IOException e) {
             throw failure(pid, fd, path, e);
         }
     }

@@ -3,6 +3,7 @@ package io.undercroft.mmap;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.internal.Constant;
 import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.ForeignSegmentException;
 import io.undercroft.mmap.internal.Hold;
 import io.undercroft.mmap.internal.HostFile;
 import io.undercroft.mmap.internal.HostPath;
@@ -101,16 +102,31 @@ public final class MappedFile implements AutoCloseable {
     /// @param mode what its mappings allow
     /// @param budget what its stitched mappings are taken from, together with those of all files that share it
     /// @return the file, with one holder; its path is `/dev/shm/NAME`
-    /// @throws SharedMemoryException if the name is not valid or there is no such segment
+    /// @throws SharedMemoryException if the name is not valid, there is no such segment, or it belongs to another user than this
+    ///     one and root
     /// @throws IOException if it cannot be read
     public static MappedFile attach(String name, MapMode mode, MapBudget budget) throws IOException {
+        return attach(name, mode, budget, TrustedOwner.SELF_OR_ROOT);
+    }
+
+    /// Attaches a segment of shared memory as a file whose parts are mapped on demand, as [#attach(String, MapMode, MapBudget)].
+    ///
+    /// @param name its name, with or without a slash in front
+    /// @param mode what its mappings allow
+    /// @param budget what its stitched mappings are taken from, together with those of all files that share it
+    /// @param owner whose it may be
+    /// @return the file, with one holder; its path is `/dev/shm/NAME`
+    /// @throws SharedMemoryException if the name is not valid, there is no such segment, or it belongs to somebody else
+    /// @throws IOException if it cannot be read
+    public static MappedFile attach(String name, MapMode mode, MapBudget budget, TrustedOwner owner)
+            throws IOException {
         String plain = SharedMemoryNames.plain(name);
         Libc libc = SharedMemory.libc("/" + plain);
         int flags = (mode == MapMode.SHARED ? Constant.O_RDWR : Constant.O_RDONLY).value();
         try {
-            Attached attached = SegmentNames.ofThisProcess().attach(plain, flags);
+            Attached attached = SegmentNames.ofThisProcess().attach(plain, flags, owner == TrustedOwner.ANYBODY);
             return attached(libc, HostPath.of("/dev/shm/" + plain), mode, budget, attached);
-        } catch (ErrnoException | RegistryException e) {
+        } catch (ErrnoException | RegistryException | ForeignSegmentException e) {
             throw SharedMemoryFailure.of(SharedMemory.Source.shown(plain), e);
         }
     }

@@ -161,7 +161,11 @@ final class OpenStorages {
             return SharedMemory.attachDescriptor(descriptor[0], Math.toIntExact(descriptor[1]),
                     readOnly ? Access.READ_ONLY : Access.READ_WRITE);
         }
-        return readOnly ? SharedMemory.attachReadOnly(handle.name()) : SharedMemory.attach(handle.name());
+        // The number says which memory is meant, whoever has made it.
+        TrustedOwner owner = handle.identity() == 0 ? TrustedOwner.SELF_OR_ROOT : TrustedOwner.ANYBODY;
+        return readOnly
+                ? SharedMemory.attachReadOnly(handle.name(), owner)
+                : SharedMemory.attach(handle.name(), owner);
     }
 
     private static boolean isOther(SharedStorageHandle handle, long identity) {

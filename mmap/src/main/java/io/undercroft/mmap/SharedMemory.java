@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
@@ -34,9 +35,13 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Names.** A segment and its name are two things. The bytes go when the last process has unmapped them. Until when
 /// the name is there for others to attach, its creator says: [Lifespan]. Who holds a segment stands in a registry
-/// beside the segments (`/dev/shm/undercroft-UID`), where a process that was killed is noticed, so that a name goes
+/// beside the segments (`/dev/shm/undercroft-UID`; should another user have made a directory of that name,
+/// `/dev/shm/undercroft-UID-RANDOM`), where a process that was killed is noticed, so that a name goes
 /// with its last holder however that ends; [#list] shows it, and [#gc] removes what the dead left. What other programs
 /// make in `/dev/shm` can be attached as well: it is not registered, and nobody's to remove but by [#unlink].
+///
+/// **Other users.** Any user may make a segment of any name. So by its name only a segment of the user of this process, or of root,
+/// is attached, unless the caller passes [TrustedOwner#ANYBODY].
 ///
 /// **Lifetime.** The creator is the first holder. [#retain] adds one, and so does every [#allocation] until it is
 /// freed; [#close] lets one go, and the last one unmaps and lets go of the name. From then on the segment throws
@@ -133,9 +138,19 @@ public final class SharedMemory implements AutoCloseable {
     /// @param name its name, with or without a slash in front
     /// @return the segment, of the size it was created with
     /// @throws SharedMemoryException if the name is not valid or there is no such segment, also because all for whom
-    ///     its name was to last are dead
+    ///     its name was to last are dead; if it belongs to another user than this one and root
     public static SharedMemory attach(String name) throws SharedMemoryException {
-        return attach(name, Access.READ_WRITE, ALL);
+        return attach(name, TrustedOwner.SELF_OR_ROOT);
+    }
+
+    /// Attaches a segment that is there, for reading and writing.
+    ///
+    /// @param name its name, with or without a slash in front
+    /// @param owner whose it may be
+    /// @return the segment, of the size it was created with
+    /// @throws SharedMemoryException as [#attach(String)]
+    public static SharedMemory attach(String name, TrustedOwner owner) throws SharedMemoryException {
+        return attach(name, Access.READ_WRITE, ALL, owner);
     }
 
     /// Attaches a segment that is there, for reading only.
@@ -143,9 +158,19 @@ public final class SharedMemory implements AutoCloseable {
     /// @param name its name, with or without a slash in front
     /// @return the segment, of the size it was created with
     /// @throws SharedMemoryException if the name is not valid or there is no such segment, also because all for whom
-    ///     its name was to last are dead
+    ///     its name was to last are dead; if it belongs to another user than this one and root
     public static SharedMemory attachReadOnly(String name) throws SharedMemoryException {
-        return attach(name, Access.READ_ONLY, ALL);
+        return attachReadOnly(name, TrustedOwner.SELF_OR_ROOT);
+    }
+
+    /// Attaches a segment that is there, for reading only.
+    ///
+    /// @param name its name, with or without a slash in front
+    /// @param owner whose it may be
+    /// @return the segment, of the size it was created with
+    /// @throws SharedMemoryException as [#attachReadOnly(String)]
+    public static SharedMemory attachReadOnly(String name, TrustedOwner owner) throws SharedMemoryException {
+        return attach(name, Access.READ_ONLY, ALL, owner);
     }
 
     /// Creates memory of zeros that has no name. Other processes of this user get it by [#attachDescriptor(long, int)]
@@ -222,7 +247,7 @@ public final class SharedMemory implements AutoCloseable {
     static Allocation openAtLeast(String name, long nbytes) throws SharedMemoryException {
         // Others may create or unlink the name between the two: then it is to be tried again.
         while (true) {
-            try (SharedMemory memory = attach(name, Access.READ_WRITE, nbytes)) {
+            try (SharedMemory memory = attach(name, Access.READ_WRITE, nbytes, TrustedOwner.SELF_OR_ROOT)) {
                 return memory.allocation();
             } catch (SharedMemoryException e) {
                 if (e.reason() != Reason.NOT_FOUND || nbytes == 0) {
@@ -249,6 +274,25 @@ public final class SharedMemory implements AutoCloseable {
         libc("/" + plain);
         try {
             return SegmentNames.ofThisProcess().unlink(plain);
+        } catch (IOException e) {
+            throw SharedMemoryFailure.of(Source.shown(plain), e);
+        }
+    }
+
+    /// Removes a name that lasts until somebody removes it ([Lifespan#UNTIL_UNLINKED]), if no living process holds its segment:
+    /// nobody who attached it is left, and its creator has closed it, ended, or was killed. Programs that map `/dev/shm/NAME` by
+    /// other means are not known, and keep the bytes. Whether somebody holds it is found out and the name removed in one step, so
+    /// that nothing is taken from those who attach or publish meanwhile.
+    ///
+    /// @param name the name, with or without a slash in front
+    /// @return the segment, as it was; nothing if there is none of that name that this library made, it goes by itself, or
+    ///     somebody holds it
+    /// @throws SharedMemoryException if the name is not valid, or the registry cannot be read or written
+    public static Optional<SharedSegment> unlinkIfUnheld(String name) throws SharedMemoryException {
+        String plain = SharedMemoryNames.plain(name);
+        libc("/" + plain);
+        try {
+            return SegmentNames.ofThisProcess().unlinkIfUnheld(plain);
         } catch (IOException e) {
             throw SharedMemoryFailure.of(Source.shown(plain), e);
         }
@@ -417,11 +461,13 @@ public final class SharedMemory implements AutoCloseable {
     }
 
     /// @param nbytes how many bytes to map, or [#ALL]; a smaller segment grows
-    private static SharedMemory attach(String name, Access access, long nbytes) throws SharedMemoryException {
+    private static SharedMemory attach(String name, Access access, long nbytes, TrustedOwner owner)
+            throws SharedMemoryException {
         String plain = SharedMemoryNames.plain(name);
         Libc libc = libc("/" + plain);
         try {
-            Attached attached = SegmentNames.ofThisProcess().attach(plain, access.flag);
+            Attached attached = SegmentNames.ofThisProcess().attach(plain, access.flag,
+                    owner == TrustedOwner.ANYBODY);
             try {
                 return attached(libc, plain, attached, access, nbytes);
             } finally {

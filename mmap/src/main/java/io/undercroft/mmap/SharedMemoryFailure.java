@@ -2,6 +2,7 @@ package io.undercroft.mmap;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.ForeignSegmentException;
 import io.undercroft.mmap.internal.RegistryException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,6 +38,11 @@ final class SharedMemoryFailure {
     static SharedMemoryException of(String what, IOException e) {
         if (e instanceof RegistryException) {
             return new SharedMemoryException(Reason.REGISTRY, what + " cannot be used: " + e.getMessage(), e);
+        }
+        if (e instanceof ForeignSegmentException) {
+            return new SharedMemoryException(Reason.NOT_PERMITTED, what + ": " + e.getMessage()
+                    + "; only segments of oneself and of root are attached: take another name, or pass TrustedOwner.ANYBODY if"
+                    + " that user is meant", e);
         }
         return switch (errno(e)) {
             case ErrnoException.EEXIST -> new SharedMemoryException(Reason.EXISTS,

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 /// What shared memory may be called.
 final class SharedMemoryNames {
     private static final int SHOWN_LENGTH = 80;
-    private static final Pattern REGISTRY = Pattern.compile("undercroft-\\d+");
+    private static final Pattern REGISTRY = Pattern.compile("undercroft-\\d+(-[0-9a-z]{1,13})?");
 
     private SharedMemoryNames() {}
 

@@ -20,6 +20,11 @@ public record SharedSegment(String name, long nbytes, Lifespan lifespan, List<Ho
         holders = List.copyOf(holders);
     }
 
+    /// {@return whether a living process holds it}
+    public boolean isHeld() {
+        return holders.stream().anyMatch(holder -> holder.state() == Holder.State.ALIVE);
+    }
+
     /// One hold on a segment.
     ///
     /// @param pid the number of the process; in a container that has numbers of its own, the number there

@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
 /// descriptor does (see [SharedMemory]).
 ///
 /// **Trust.** A handle gives no rights: it is opened with those of the process that opens it, which can be made to map any
-/// file that it may write. Open handles only of those you would take a path from.
+/// file that it may write. Open handles only of those you would take a path from. Since `id` says which memory is meant, a segment is
+/// opened whoever owns it; by a handle without one only a segment of the own user or of root.
 ///
 /// @param home what kind of memory it is
 /// @param name where it is: the name without a slash; `PID/FD`; the path as in a URI

@@ -43,6 +43,8 @@ final class RegistryPeer {
         switch (words[0]) {
             case "create" -> keep(SharedMemory.create(words[1], Long.parseLong(words[2]), Lifespan.valueOf(words[3])));
             case "attach" -> keep(SharedMemory.attach(words[1]));
+            case "attach-of-anybody" -> keep(SharedMemory.attach(words[1], TrustedOwner.ANYBODY));
+            case "attach-read-only" -> keep(SharedMemory.attachReadOnly(words[1]));
             case "attach-file" -> keep(MappedFile.attach(words[1], MapMode.READ_ONLY, new MapBudget()));
             case "draft" -> draft(Long.parseLong(words[1]));
             case "storage" -> FileStorage.openSharedMemory(words[1], Long.parseLong(words[2]));

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /// Shared memory that is full, read-only, not there, or whose registry cannot be used: in a child that has a `/dev/shm`
 /// of its own.
@@ -129,7 +130,7 @@ class SharedMemoryLimitsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {"touch R | is no directory | done",
-            "ln -s /tmp R | is no directory | done", "mkdir R && chown 1234 R | belongs to user 1234 | done",
+            "ln -s /tmp R | is no directory | done",
             "mkdir -m 777 R && chmod 777 R | may be written by others | REGISTRY"})
     void aRegistryThatIsNotOursIsNotUsed(String made, String said, String attached) throws Exception {
         String folder = Children.registry().toString();
@@ -179,6 +180,45 @@ class SharedMemoryLimitsTest {
             assertThat(peer.ask("recover")).isEqualTo("done");
             assertThat(peer.ask("attach other")).isEqualTo("done");
             assertThat(contents(peer)).contains("other").doesNotContain("name");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mkdir R && chown 1234 R", "touch R && chown 1234 R", "ln -s /tmp R && chown -h 1234 R"})
+    void aRegistryWhoseNameAnotherUserHasIsMadeUnderAnotherName(String made) throws Exception {
+        String folder = Children.registry().toString();
+        String name = Children.registry().getFileName().toString();
+        try (PeerJvm peer = in("mount -t tmpfs tmpfs /dev/shm && " + made.replace("R", folder))) {
+            assertThat(peer.ask("list")).isEqualTo("[]");
+            assertThat(peer.ask("gc")).isEqualTo("[]");
+            assertThat(peer.ask("create name 10 WITH_CREATOR")).isEqualTo("done");
+            assertThat(peer.ask("attach name")).isEqualTo("done");
+            assertThat(peer.ask("list")).contains("name=name").containsOnlyOnce("SharedSegment[")
+                    .contains("holders=[Holder[", "], Holder[");
+            assertThat(contents(peer)).hasSize(3).contains("name", name).anyMatch(each -> each.startsWith(name + "-"));
+            peer.ask("close");
+            peer.ask("close");
+            assertThat(contents(peer)).containsExactly(name);
+            peer.endInput();
+            peer.endsWell();
+        }
+    }
+
+    @Test
+    void aSegmentOfAnotherUserIsAttachedOnlyIfThatIsAskedFor() throws Exception {
+        try (PeerJvm peer = in(
+                "mount -t tmpfs tmpfs /dev/shm && printf abc > /dev/shm/theirs && chmod 666 /dev/shm/theirs"
+                        + " && chown 1234 /dev/shm/theirs")) {
+            for (int round = 0; round < 2; round++) {
+                for (String command : List.of("attach theirs", "attach-file theirs", "storage theirs 3")) {
+                    assertThat(peer.ask(command)).as(command).startsWith("NOT_PERMITTED").contains("user 1234",
+                            "TrustedOwner.ANYBODY");
+                }
+                assertThat(peer.ask("attach-of-anybody theirs")).isEqualTo("done");
+                // Now there is a registry, too.
+                peer.ask("create own 10 WITH_CREATOR");
+            }
+            assertThat(contents(peer)).contains("theirs");
         }
     }
 

@@ -2,8 +2,10 @@ package io.undercroft.mmap;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.SharedSegment.Holder;
 import io.undercroft.mmap.SharedSegment.Holder.State;
 import io.undercroft.storage.Storage;
@@ -13,6 +15,7 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -227,6 +230,44 @@ class SharedMemoryProcessesTest {
             assertThat(first.join()).matches("raced [1-9]\\d* [1-9]\\d*");
             assertThat(file).doesNotExist();
             assertThat(segment()).isEmpty();
+        }
+    }
+
+    /// The other user has the name of this user's registry, of a segment, and reads what this user lets all read.
+    @Test
+    void anotherUserCannotPassOffItsSegmentsNorStopThisOneFromMakingSome() throws Exception {
+        List<String> nobody = List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups");
+        assumeTrue(canRun(nobody), "only root can be another user, by setpriv");
+        try (PeerJvm other = new PeerJvm(nobody, RegistryPeer.class, NATIVE)) {
+            assumeTrue(other.answer().startsWith("ready"), "another user cannot read the classes of this build");
+            assertThat(other.ask("create " + name + " 100 UNTIL_UNLINKED")).isEqualTo("done");
+            failsToAttach(name, "belongs to user 65534");
+            try (SharedMemory theirs = SharedMemory.attach(name, TrustedOwner.ANYBODY);
+                    SharedMemory mine = SharedMemory.create(name + "0", 100, Lifespan.WITH_CREATOR)) {
+                assertThat(theirs.nbytes()).isEqualTo(100);
+                assertThat(other.ask("attach " + mine.name())).startsWith("NOT_PERMITTED");
+                Files.setPosixFilePermissions(HOME.resolve(mine.name()), PosixFilePermissions.fromString("rw-r--r--"));
+                assertThat(other.ask("attach-read-only " + mine.name())).as("of root").isEqualTo("done");
+            }
+        }
+    }
+
+    private static void failsToAttach(String name, String words) {
+        assertThatExceptionOfType(SharedMemoryException.class).isThrownBy(() -> SharedMemory.attach(name))
+                .withMessageContaining(words).satisfies(e -> assertThat(e.reason()).isEqualTo(Reason.NOT_PERMITTED));
+        assertThatExceptionOfType(SharedMemoryException.class)
+                .isThrownBy(() -> MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget()))
+                .withMessageContaining(words);
+        assertThatExceptionOfType(SharedMemoryException.class)
+                .isThrownBy(() -> FileStorage.openSharedMemory(name)).withMessageContaining(words);
+    }
+
+    private static boolean canRun(List<String> starter) throws InterruptedException {
+        try {
+            return new ProcessBuilder(Stream.concat(starter.stream(), Stream.of("true")).toList()).start()
+                    .waitFor() == 0;
+        } catch (IOException _) {
+            return false;
         }
     }
 

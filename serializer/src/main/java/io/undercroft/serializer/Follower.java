@@ -3,6 +3,7 @@ package io.undercroft.serializer;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.TrustedOwner;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -29,6 +30,7 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class Follower implements AutoCloseable {
     private final String name;
     private final OpenOptions options;
+    private final TrustedOwner owner;
     private Version newest;
     private boolean closed;
 
@@ -83,10 +85,11 @@ public final class Follower implements AutoCloseable {
         }
     }
 
-    Follower(String name, OpenOptions options) throws IOException {
+    Follower(String name, OpenOptions options, TrustedOwner owner) throws IOException {
         this.name = name;
         this.options = options;
-        this.newest = new Version(Published.attach(name, options));
+        this.owner = owner;
+        this.newest = new Version(Published.attach(name, options, owner));
     }
 
     /// Takes the newest version.
@@ -108,7 +111,7 @@ public final class Follower implements AutoCloseable {
     private void renew() throws IOException {
         try {
             Version before = newest;
-            newest = new Version(Published.attach(name, options));
+            newest = new Version(Published.attach(name, options, owner));
             before.release();
         } catch (SharedMemoryException e) {
             if (e.reason() != Reason.NOT_FOUND) {

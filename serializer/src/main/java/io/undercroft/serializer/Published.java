@@ -9,6 +9,8 @@ import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.SharedSegment;
+import io.undercroft.mmap.TrustedOwner;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.internal.writing.CroftWriter;
@@ -16,6 +18,8 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /// A state in shared memory, for all processes of this user on this host: its storages, each once, and the index, in one
@@ -36,6 +40,9 @@ import org.jspecify.annotations.Nullable;
 /// **Versions.** Publishing under the name of a state replaces that, in one step: who attaches gets the old state or the new
 /// one, whole. Who is attached keeps the old one until it is closed, and its memory is given back then. So a change
 /// is a new version. [#follow] attaches to the newest for each piece of work.
+///
+/// **Other users** may publish under any name that is free. So only what this user or root has published is attached, unless the
+/// caller passes [TrustedOwner#ANYBODY].
 ///
 /// **Names** are those of [SharedMemory], and go when their [Lifespan] says so. On Linux `/dev/shm/NAME` is the file, for any
 /// program that reads `.croft` files. (Elsewhere nothing can be published: [Reason#UNSUPPORTED].)
@@ -91,7 +98,7 @@ public final class Published implements AutoCloseable {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static Published publish(String name, @Nullable Object state, SaveOptions options, Lifespan lifespan)
             throws IOException {
-        checkName(name);
+        checkName(name, TrustedOwner.SELF_OR_ROOT);
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             DedupReport report = CroftWriter.draft(draft, name, state, options);
             return new Published(draft.publish(name, lifespan), report);
@@ -111,8 +118,8 @@ public final class Published implements AutoCloseable {
     }
 
     /// Fails, before anything is written, if the name is not valid or something else has it.
-    private static void checkName(String name) throws IOException {
-        try (MappedFile before = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget())) {
+    private static void checkName(String name, TrustedOwner owner) throws IOException {
+        try (MappedFile before = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(), owner)) {
             format(before);
         } catch (FormatException e) {
             throw e.withFile(name);
@@ -139,11 +146,26 @@ public final class Published implements AutoCloseable {
     /// @param name the name, with or without a slash in front
     /// @param options how; where it is mapped shared, processes see what others write
     /// @return the newest version; it stays this one until it is closed
-    /// @throws SharedMemoryException if the name is not valid, or nothing has it
+    /// @throws SharedMemoryException if the name is not valid, or nothing has it; if it belongs to another user than this one and
+    ///     root
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Checkpoint attach(String name, OpenOptions options) throws IOException {
-        return Checkpoint.open(MappedFile.attach(name, options.mapping(), new MapBudget()), Published::format, options);
+        return attach(name, options, TrustedOwner.SELF_OR_ROOT);
+    }
+
+    /// Opens what is published, perhaps by another user.
+    ///
+    /// @param name the name, with or without a slash in front
+    /// @param options how; where it is mapped shared, processes see what others write
+    /// @param owner who may have published it
+    /// @return the newest version; it stays this one until it is closed
+    /// @throws SharedMemoryException if the name is not valid, nothing has it, or it belongs to somebody else
+    /// @throws FormatException if the shared memory of that name is no published state
+    /// @throws IOException if it cannot be read
+    public static Checkpoint attach(String name, OpenOptions options, TrustedOwner owner) throws IOException {
+        return Checkpoint.open(MappedFile.attach(name, options.mapping(), new MapBudget(), owner), Published::format,
+                options);
     }
 
     /// Starts to follow a name, for a program that works on with whatever is the newest version.
@@ -166,7 +188,20 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Follower follow(String name, OpenOptions options) throws IOException {
-        return new Follower(name, options);
+        return follow(name, options, TrustedOwner.SELF_OR_ROOT);
+    }
+
+    /// Starts to follow a name under which another user may publish.
+    ///
+    /// @param name the name, with or without a slash in front
+    /// @param options how each version is opened
+    /// @param owner who may publish a version; another version is refused by [Follower#lease]
+    /// @return what gives the newest version
+    /// @throws SharedMemoryException if the name is not valid, nothing has it yet, or it belongs to somebody else
+    /// @throws FormatException if the shared memory of that name is no published state
+    /// @throws IOException if it cannot be read
+    public static Follower follow(String name, OpenOptions options, TrustedOwner owner) throws IOException {
+        return new Follower(name, options, owner);
     }
 
     /// Takes a name away. Who is attached keeps what he has.
@@ -177,8 +212,45 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if shared memory of that name is there that is no published state; it stays
     /// @throws IOException if it cannot be read
     public static boolean unpublish(String name) throws IOException {
-        checkName(name);
+        checkName(name, TrustedOwner.ANYBODY);
         return SharedMemory.unlink(name);
+    }
+
+    /// {@return the published states that last until [#unpublish] and that no living process holds, by name} Their publishers
+    /// closed them, ended or were killed, and nobody who attached is left. Programs that map `/dev/shm/NAME` by other means are
+    /// not known.
+    ///
+    /// @throws IOException if the registry of shared memory, or a segment, cannot be read
+    public static List<SharedSegment> unheld() throws IOException {
+        List<SharedSegment> unheld = new ArrayList<>();
+        for (SharedSegment segment : SharedMemory.list()) {
+            boolean stays = segment.lifespan() == Lifespan.UNTIL_UNLINKED && !segment.isHeld();
+            if (stays && isPublished(segment.name())) {
+                unheld.add(segment);
+            }
+        }
+        return unheld;
+    }
+
+    /// Takes the names away that [#unheld] lists. One that somebody attaches or publishes meanwhile stays.
+    ///
+    /// @return those whose names were taken away
+    /// @throws IOException if the registry of shared memory cannot be read or written
+    public static List<SharedSegment> unpublishUnheld() throws IOException {
+        List<SharedSegment> removed = new ArrayList<>();
+        for (SharedSegment segment : unheld()) {
+            SharedMemory.unlinkIfUnheld(segment.name()).ifPresent(removed::add);
+        }
+        return removed;
+    }
+
+    private static boolean isPublished(String name) throws IOException {
+        try (MappedFile file = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget())) {
+            return new CroftFormat().matches(file);
+        } catch (SharedMemoryException _) {
+            // It went meanwhile, or something else has its name.
+            return false;
+        }
     }
 
     private static CheckpointFormat format(MappedFile file) throws IOException {

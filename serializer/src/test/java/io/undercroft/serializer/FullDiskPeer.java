@@ -2,9 +2,12 @@ package io.undercroft.serializer;
 
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +32,8 @@ final class FullDiskPeer {
     @SuppressWarnings("SystemOut")
     public static void main(String[] args) throws IOException {
         Path path = Path.of(args[0]);
-        System.out.println(new FullDiskPeer(path).run());
+        FullDiskPeer peer = new FullDiskPeer(path);
+        System.out.println(args.length == 1 ? peer.run() : peer.runWithoutSpace());
     }
 
     static Map<String, Object> state(int nbytes, long seed) {
@@ -50,6 +54,49 @@ final class FullDiskPeer {
             Checkpoint.save(path, state(SMALL, 3));
         }
         return String.join("; ", saving, other, appending);
+    }
+
+    /// A disk that other files have filled to its last byte: what frees space has to work, or to say how.
+    private String runWithoutSpace() throws IOException {
+        Path rest = path.resolveSibling("rest");
+        Checkpoint.save(path, state(SMALL, 1));
+        CroftFile.append(path, state(SMALL, 2), SaveOptions.defaults());
+        fill(rest);
+        Map<String, Object> small = state(SMALL, 3);
+        String appending = refused(() -> CroftFile.append(path, small, SaveOptions.defaults()));
+        String saving = refused(() -> Checkpoint.save(path, small));
+        String compacting = refused(() -> CroftFile.compact(path, snapshot -> snapshot.sequence() == 2));
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            refused(() -> file.commit(small, "no space"));
+            compacting += "; " + refused(() -> file.retain(Retention.last(1)));
+            try (FileChannel channel = FileChannel.open(rest, StandardOpenOption.WRITE)) {
+                channel.truncate(channel.size() - 2 * SMALL);
+            }
+            return file.retain(Retention.last(1)) > 0
+                    ? String.join("; ", appending, saving, compacting)
+                    : "WRONG: nothing was freed";
+        }
+    }
+
+    private static void fill(Path rest) throws IOException {
+        try (FileChannel channel = FileChannel.open(rest, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+            ByteBuffer bytes = ByteBuffer.allocate(1 << 16);
+            while (true) {
+                try {
+                    channel.write(bytes.clear());
+                } catch (IOException _) {
+                    break;
+                }
+            }
+            bytes.limit(1);
+            try {
+                while (true) {
+                    channel.write(bytes.rewind());
+                }
+            } catch (IOException _) {
+                // Not one byte is left.
+            }
+        }
     }
 
     @FunctionalInterface
@@ -73,7 +120,8 @@ final class FullDiskPeer {
 
     private List<Path> left() throws IOException {
         try (Stream<Path> files = Files.list(path.getParent())) {
-            return files.filter(file -> !file.equals(path) && !file.endsWith("lost+found")).toList();
+            return files.filter(file -> !file.equals(path) && !file.endsWith("lost+found")
+                    && !file.endsWith("rest")).toList();
         }
     }
 }

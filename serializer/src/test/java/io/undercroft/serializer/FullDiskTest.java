@@ -48,6 +48,17 @@ class FullDiskTest {
                 mounted.resolve("a.croft").toString()))).contains("No space left on device");
     }
 
+    /// Not a byte is left, so that a lock that had to be written could not be taken, and compacting says what it needs.
+    @Test
+    void whereNoByteIsLeftNothingIsLeftBehindAndCompactingSaysHow() throws IOException, InterruptedException {
+        assumeTrue(PeerJvm.canStartAlone());
+        assertThat(refusals(PeerJvm.startMounting("mount -t tmpfs -o size=8m tmpfs " + folder, FullDiskPeer.class,
+                folder.resolve("a.croft").toString(), "exhausted")))
+                .contains("No space left on device", "bytes that stay are written to a new file first",
+                        "another disk with CroftFile.export")
+                .doesNotContain("lock", ".croft-tmp");
+    }
+
     @Test
     void aFileSystemThatMayOnlyBeReadIsTold() throws IOException, InterruptedException {
         Path saved = folder.resolve("saved");
@@ -57,7 +68,7 @@ class FullDiskTest {
                 .formatted(saved, mounted);
         assumeTrue(PeerJvm.canStartAlone());
         assertThat(refusals(PeerJvm.startMounting(mounting, FullDiskPeer.class,
-                mounted.resolve("a.croft").toString()))).contains("Read-only file system");
+                mounted.resolve("a.croft").toString()))).contains("Read-only file system").doesNotContain(".croft-tmp");
     }
 
     /// As it is with a quota.

@@ -65,4 +65,26 @@ class ReleaseTest {
         assertThatThrownBy(storage::segment).isInstanceOf(IllegalStateException.class);
         storage.release();
     }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.croft", "a.raw"})
+    void usingATensorAfterItsCheckpointWasClosedNamesTheFileAndTheCure(String name) throws IOException {
+        Path file = folder.resolve(name);
+        Tensor bytes = Tensor.of((byte) 1, (byte) 2);
+        if (name.endsWith(".raw")) {
+            Checkpoint.export(file, bytes.view(DType.UINT8));
+        } else {
+            Checkpoint.save(file, Map.of("bytes", bytes));
+        }
+        for (boolean inMemory : new boolean[]{false, true}) {
+            Tensor tensor;
+            OpenOptions options = OpenOptions.defaults();
+            try (Checkpoint c = Checkpoint.open(file, inMemory ? options.inMemory() : options)) {
+                tensor = c.tensor("bytes");
+                assertThat(tensor.getLong(1)).isEqualTo(2);
+            }
+            assertThatThrownBy(() -> tensor.getLong(1)).isInstanceOf(IllegalStateException.class)
+                    .hasMessageContainingAll("was freed", file.toString(), "retain()", "copy()");
+        }
+    }
 }

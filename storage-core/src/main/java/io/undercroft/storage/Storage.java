@@ -60,6 +60,8 @@ public final class Storage implements Iterable<Integer> {
     private @Nullable MemorySegment bytes;
     /// The bytes of a slice, and the bytes of the base that they were cut from.
     private @Nullable Window window;
+    /// What releases the storage when it is closed, if that is known; set before anybody else sees the storage.
+    private @Nullable Object owner;
 
     private Storage(long nbytes, Device device, @Nullable Allocator allocator, Holding holding, long start) {
         this.nbytes = checkSize(nbytes);
@@ -176,6 +178,19 @@ public final class Storage implements Iterable<Integer> {
     public static Storage deferred(long nbytes, Supplier<Allocation> source) {
         Objects.requireNonNull(source, "source");
         return new Storage(nbytes, Device.CPU, null, Holding.deferred(source), 0);
+    }
+
+    /// A storage whose bytes are made at the first call that needs them, and which is released when what it was made from is
+    /// closed. Using it after that throws an exception that names it.
+    ///
+    /// @param nbytes its size in bytes
+    /// @param source as of [#deferred(long, Supplier)]
+    /// @param owner what releases it when it is closed, for instance the path of a file, for messages
+    /// @return the storage
+    public static Storage deferred(long nbytes, Supplier<Allocation> source, Object owner) {
+        Storage storage = deferred(nbytes, source);
+        storage.owner = Objects.requireNonNull(owner, "owner");
+        return storage;
     }
 
     /// A storage with a size and a device but no bytes, as on PyTorch's meta device.
@@ -840,7 +855,12 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private IllegalStateException freed() {
-        return new IllegalStateException("storage #" + id + " of " + nbytes + " bytes was freed");
+        Object from = owner;
+        return new IllegalStateException("storage #" + id + " of " + nbytes + " bytes was freed" + (from == null
+                ? ""
+                : ": it is from " + from
+                        + ", and is freed when that is closed; close it later, or before that call retain() on"
+                        + " the storage or copy() on the tensor"));
     }
 
     private static long checkSize(long nbytes) {

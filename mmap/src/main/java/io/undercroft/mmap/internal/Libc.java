@@ -16,6 +16,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
@@ -356,6 +357,23 @@ public final class Libc {
                 : stat.get(JAVA_INT, STAT_MODE_OFFSET.value());
         return new FileStatus(identity, mode, Integer.toUnsignedLong(stat.get(JAVA_INT, STAT_USER_OFFSET.value())),
                 stat.get(JAVA_LONG, STAT_SIZE_OFFSET.value()));
+    }
+
+    /// Fails if an open segment has no bytes to be mapped, or belongs to somebody whom its reader does not trust.
+    ///
+    /// @param fd the descriptor
+    /// @param ofAnybody whether it may belong to whom it likes
+    /// @throws ErrnoException with [ErrnoException#ENODEV] if it is no regular file
+    /// @throws ForeignSegmentException if it belongs to another user than this one and root
+    public void checkSegment(int fd, boolean ofAnybody) throws IOException {
+        FileStatus status = status(fd);
+        // Shared memory without files for its names (macOS) is of no kind.
+        if (Constant.namesAreFiles() && !status.isRegular()) {
+            throw new ErrnoException("shm_open", ErrnoException.ENODEV);
+        }
+        if (!ofAnybody && !status.isTrustedBy(userId)) {
+            throw new ForeignSegmentException(status.user(), userId);
+        }
     }
 
     /// {@return the size of an open file in bytes (`fstat`)}

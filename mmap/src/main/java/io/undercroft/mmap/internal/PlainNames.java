@@ -40,8 +40,20 @@ final class PlainNames implements SegmentNames {
     }
 
     @Override
-    public Attached attach(String name, int flags) throws IOException {
-        return new Attached(libc.shmOpen("/" + name, flags, 0), Optional.empty());
+    public Attached attach(String name, int flags, boolean ofAnybody) throws IOException {
+        int fd = libc.shmOpen("/" + name, flags, 0);
+        try {
+            libc.checkSegment(fd, ofAnybody);
+            return new Attached(fd, Optional.empty());
+        } catch (IOException e) {
+            libc.close(fd);
+            throw e;
+        }
+    }
+
+    @Override
+    public Optional<SharedSegment> unlinkIfUnheld(String name) {
+        return Optional.empty();
     }
 
     @Override

@@ -18,7 +18,7 @@ final class Processes implements RegistryEntry.Liveness {
     /// Chosen when this process enters, and kept until it leaves.
     private ProcessKey self;
     /// The descriptor of this process's own file, while it holds something.
-    private OptionalInt own = OptionalInt.empty();
+    private volatile OptionalInt own = OptionalInt.empty();
 
     Processes(RegistryFiles files, String folder, ProcessKey self) {
         this.files = files;
@@ -35,7 +35,7 @@ final class Processes implements RegistryEntry.Liveness {
     ///
     /// @throws IOException if that cannot be done
     void enter() throws IOException {
-        if (isEntered()) {
+        if (isStillIn()) {
             return;
         }
         // The first time; or somebody cleared the directory away, and the file with it.
@@ -56,7 +56,7 @@ final class Processes implements RegistryEntry.Liveness {
     ///
     /// @throws IOException if that cannot be done
     void leave() throws IOException {
-        if (isEntered()) {
+        if (isStillIn()) {
             files.remove(path(self));
         }
         closeOwn();
@@ -88,8 +88,13 @@ final class Processes implements RegistryEntry.Liveness {
         }
     }
 
+    /// {@return whether this process entered, and has not left}
+    boolean isEntered() {
+        return own.isPresent();
+    }
+
     /// Whether the file under its name is that which this process keeps locked.
-    private boolean isEntered() throws ErrnoException {
+    private boolean isStillIn() throws ErrnoException {
         return own.isPresent() && files.inode(path(self)).equals(Optional.of(files.inode(own.getAsInt())));
     }
 

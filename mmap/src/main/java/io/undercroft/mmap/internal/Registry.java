@@ -38,6 +38,12 @@ import java.util.regex.Pattern;
 ///
 /// The directory is there only while there is something in it. The last one out removes it.
 ///
+/// ## Somebody else has the name
+///
+/// Anybody may make `undercroft-UID` before this user does. Then the directory is `undercroft-UID-RANDOM`: another process of
+/// this user finds it by its owner, as nobody can make a file of this user, and a directory cannot be linked. ([RegistryHome]
+/// chooses.)
+///
 /// ## Two rules
 ///
 /// **A record counts only for the inode that the name means now.** So the records of a segment may be there before its
@@ -87,13 +93,12 @@ final class Registry implements SegmentNames {
     private static final System.Logger LOG = System.getLogger(Registry.class.getName());
     private static final Pattern DRAFT = Pattern.compile(ProcessKey.PATTERN + "\\.\\d{1,18}");
     private static final long NONE = -1;
+    /// Each attempt but the last met somebody who made a directory of the name in that moment.
+    private static final int ATTEMPTS = 10;
 
     private final RegistryFiles files;
-    private final String home;
-    private final String root;
-    private final String draftsFolder;
-    private final SegmentRecords records;
-    private final Processes processes;
+    private final RegistryHome home;
+    private final ProcessKey self;
     private final ReentrantLock threads = new ReentrantLock();
     private final Set<OwnHold> holds = ConcurrentHashMap.newKeySet();
     private final Set<OwnDraft> drafts = ConcurrentHashMap.newKeySet();
@@ -101,6 +106,21 @@ final class Registry implements SegmentNames {
     private final Queue<Step> owed = new ConcurrentLinkedQueue<>();
     private long count;
     private boolean hasCollected;
+    /// Where this process is registered, or was the last time; another one only when it holds nothing.
+    private volatile Place place;
+
+    /// A directory of a registry, and what is in it.
+    ///
+    /// @param root its path
+    /// @param drafts the path of the directory of drafts
+    /// @param records the records of segments
+    /// @param processes the processes that live
+    private record Place(String root, String drafts, SegmentRecords records, Processes processes) {
+        static Place of(RegistryFiles files, String root, ProcessKey self) {
+            return new Place(root, root + "/drafts", new SegmentRecords(files, root + "/segments"),
+                    new Processes(files, root + "/processes", self));
+        }
+    }
 
     /// A registry beside the segments.
     ///
@@ -110,11 +130,9 @@ final class Registry implements SegmentNames {
     /// @param self which process this is
     Registry(RegistryFiles files, String home, long user, ProcessKey self) {
         this.files = files;
-        this.home = home;
-        this.root = home + "/undercroft-" + user;
-        this.draftsFolder = root + "/drafts";
-        this.records = new SegmentRecords(files, root + "/segments");
-        this.processes = new Processes(files, root + "/processes", self);
+        this.home = new RegistryHome(files, home, user);
+        this.self = self;
+        this.place = Place.of(files, this.home.preferred(), self);
     }
 
     /// {@return that of this user and this process}
@@ -158,7 +176,7 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// A file of [#draftsFolder].
+    /// A file of the directory of drafts.
     private final class OwnDraft implements Draft {
         private final String path;
         private final int fd;
@@ -208,38 +226,61 @@ final class Registry implements SegmentNames {
     }
 
     @Override
-    public Attached attach(String name, int flags) throws IOException {
-        if (!files.isOurs(root)) {
-            int fd = opened(name, flags);
+    public Attached attach(String name, int flags, boolean ofAnybody) throws IOException {
+        if (!isThere()) {
+            int fd = opened(name, flags, ofAnybody);
             // What the registry knows it knew before the segment had its name.
-            if (!files.isOurs(root)) {
+            if (!isThere()) {
                 return new Attached(fd, Optional.empty());
             }
             files.close(fd);
         }
-        return locked(() -> attached(name, opened(name, flags)));
+        return locked(() -> attached(name, opened(name, flags, ofAnybody)));
     }
 
     @Override
     public boolean unlink(String name) throws IOException {
-        if (!files.isOurs(root)) {
+        if (!isThere()) {
             return files.remove(path(name));
         }
         return locked(() -> {
             boolean removed = files.remove(path(name));
-            records.forgetOthers(name, NONE);
+            place.records.forgetOthers(name, NONE);
             return removed;
         });
     }
 
     @Override
+    public Optional<SharedSegment> unlinkIfUnheld(String name) throws IOException {
+        return isThere() ? locked(() -> endIfUnheld(name)) : Optional.empty();
+    }
+
+    @Override
     public List<SharedSegment> list() throws IOException {
-        return files.inode(root).isEmpty() ? List.of() : locked(this::segments);
+        return isUsed() ? locked(this::segments) : List.of();
     }
 
     @Override
     public List<SharedSegment> gc() throws IOException {
-        return files.inode(root).isEmpty() ? List.of() : locked(this::collect);
+        return isUsed() ? locked(this::collect) : List.of();
+    }
+
+    /// Whether there is a registry of this user.
+    private boolean isThere() throws IOException {
+        return files.isOurs(root());
+    }
+
+    /// Whether there is one, or something of this user that has its name, and is refused when it is locked.
+    private boolean isUsed() throws IOException {
+        return files.inode(root()).isPresent();
+    }
+
+    private String root() throws IOException {
+        return isIdle() ? home.choose() : place.root;
+    }
+
+    private boolean isIdle() {
+        return holds.isEmpty() && drafts.isEmpty() && !place.processes.isEntered();
     }
 
     @Override
@@ -259,7 +300,7 @@ final class Registry implements SegmentNames {
 
     private <T> T locked(Deadline deadline, Task<T> task) throws IOException {
         awaitTurn(deadline);
-        try (RegistryLock _ = RegistryLock.take(files, root, deadline)) {
+        try (RegistryLock _ = takeLock(deadline)) {
             try {
                 doWhatIsOwed();
                 return task.run();
@@ -271,6 +312,24 @@ final class Registry implements SegmentNames {
         }
     }
 
+    /// Chooses the directory anew as long as this process is in none: somebody else may have made one of that name.
+    private RegistryLock takeLock(Deadline deadline) throws IOException {
+        for (int attempt = 1; isIdle(); attempt++) {
+            String root = home.choose();
+            if (!root.equals(place.root)) {
+                place = Place.of(files, root, self);
+            }
+            try {
+                return RegistryLock.take(files, root, deadline);
+            } catch (RegistryException e) {
+                if (attempt == ATTEMPTS || !files.isForeign(root)) {
+                    throw e;
+                }
+            }
+        }
+        return RegistryLock.take(files, place.root, deadline);
+    }
+
     private void awaitTurn(Deadline deadline) throws RegistryException {
         boolean interrupted = false;
         try {
@@ -279,9 +338,10 @@ final class Registry implements SegmentNames {
                     if (threads.tryLock(deadline.nanosLeft(), TimeUnit.NANOSECONDS)) {
                         return;
                     }
-                    throw new RegistryException("other threads of this process wait for the lock of " + root + " for "
-                            + deadline.patience().toSeconds() + " seconds; see who has it (fuser " + root
-                            + "), and end it if it hangs");
+                    throw new RegistryException(
+                            "other threads of this process wait for the lock of " + place.root + " for "
+                                    + deadline.patience().toSeconds() + " seconds; see who has it (fuser " + place.root
+                                    + "), and end it if it hangs");
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }
@@ -326,7 +386,7 @@ final class Registry implements SegmentNames {
     /// Puts this process among those that live. The first time it also collects what the dead left, which is nobody's
     /// duty else.
     private void enter() throws IOException {
-        processes.enter();
+        place.processes.enter();
         if (hasCollected) {
             return;
         }
@@ -339,18 +399,18 @@ final class Registry implements SegmentNames {
         if (!holds.isEmpty() || !drafts.isEmpty()) {
             return;
         }
-        tidily(root + " stays", () -> {
-            processes.leave();
-            records.removeFolder();
-            files.removeFolder(draftsFolder);
-            files.removeFolder(root);
+        tidily(place.root + " stays", () -> {
+            place.processes.leave();
+            place.records.removeFolder();
+            files.removeFolder(place.drafts);
+            files.removeFolder(place.root);
         });
     }
 
     private OwnDraft newDraft() throws IOException {
         enter();
-        files.makeFolder(draftsFolder);
-        String path = draftsFolder + "/" + processes.self() + "." + ++count;
+        files.makeFolder(place.drafts);
+        String path = place.drafts + "/" + place.processes.self() + "." + ++count;
         OwnDraft draft = new OwnDraft(path, files.create(path));
         drafts.add(draft);
         return draft;
@@ -376,25 +436,33 @@ final class Registry implements SegmentNames {
         long inode = files.inode(draft.fd);
         OwnHold hold;
         try {
-            records.open(name);
+            place.records.open(name);
             hold = newHold(name, inode, Role.CREATOR);
-            records.add(name, inode, lifespan);
+            place.records.add(name, inode, lifespan);
             naming.name(draft.path, path(name));
         } catch (IOException e) {
             holds.removeIf(each -> each.record.inode() == inode);
-            tidily("records of what was not named stay", () -> records.forget(name, inode));
+            tidily("records of what was not named stay", () -> place.records.forget(name, inode));
             throw e;
         }
         // From here on it is there, and nothing may fail.
         drafts.remove(draft);
         files.close(draft.fd);
-        tidily("records of what had the name /" + name + " stay", () -> records.forgetOthers(name, inode));
+        tidily("records of what had the name /" + name + " stay", () -> place.records.forgetOthers(name, inode));
         return hold;
     }
 
-    private int opened(String name, int flags) throws IOException {
+    private int opened(String name, int flags, boolean ofAnybody) throws IOException {
         files.checkMemory(path(name));
-        return files.openSegment(name, flags);
+        int fd = files.openSegment(name, flags);
+        try {
+            // Again, as something else may have got the name meanwhile.
+            files.checkSegment(fd, ofAnybody);
+            return fd;
+        } catch (IOException e) {
+            files.close(fd);
+            throw e;
+        }
     }
 
     private Attached attached(String name, int fd) throws IOException {
@@ -408,11 +476,11 @@ final class Registry implements SegmentNames {
 
     /// A hold on a segment that was opened, if it is registered; fails if it is there only because nobody came by yet.
     private Optional<Hold> held(String name, long inode) throws IOException {
-        RegistryEntry entry = records.entry(name, inode);
+        RegistryEntry entry = place.records.entry(name, inode);
         if (entry.lifespan().isEmpty()) {
             return Optional.empty();
         }
-        if (entry.isOver(processes)) {
+        if (entry.isOver(place.processes)) {
             collect();
             if (files.inode(path(name)).equals(Optional.of(inode))) {
                 return Optional.empty();
@@ -424,21 +492,21 @@ final class Registry implements SegmentNames {
 
     private OwnHold newHold(String name, long inode, Role role) throws IOException {
         enter();
-        OwnHold hold = new OwnHold(name, new HoldRecord(inode, role, processes.self(), ++count));
-        records.add(name, hold.record);
+        OwnHold hold = new OwnHold(name, new HoldRecord(inode, role, place.processes.self(), ++count));
+        place.records.add(name, hold.record);
         holds.add(hold);
         return hold;
     }
 
     private void letGo(OwnHold hold) throws IOException {
         HoldRecord record = hold.record;
-        RegistryEntry entry = records.entry(hold.name, record.inode());
+        RegistryEntry entry = place.records.entry(hold.name, record.inode());
         // Else it was let go of before, or the name was unlinked or has another segment.
         if (holds.contains(hold) && entry.holds().contains(record)) {
-            if (entry.without(record).isOver(processes)) {
+            if (entry.without(record).isOver(place.processes)) {
                 end(hold.name, record.inode());
             } else {
-                records.remove(hold.name, record);
+                place.records.remove(hold.name, record);
             }
         }
         holds.remove(hold);
@@ -447,13 +515,13 @@ final class Registry implements SegmentNames {
     /// Makes sure that a name is free. Who finds one that the dead left collects all they left.
     private void vacate(String name) throws IOException {
         Optional<Long> inode = files.inode(path(name));
-        if (inode.isPresent() && records.entry(name, inode.get()).isOver(processes)) {
+        if (inode.isPresent() && place.records.entry(name, inode.get()).isOver(place.processes)) {
             collect();
         }
         if (files.inode(path(name)).isPresent()) {
             throw new ErrnoException("link", ErrnoException.EEXIST);
         }
-        records.forgetOthers(name, NONE);
+        place.records.forgetOthers(name, NONE);
     }
 
     /// Removes a name if it still means that segment, and then its records.
@@ -461,29 +529,42 @@ final class Registry implements SegmentNames {
         if (files.inode(path(name)).equals(Optional.of(inode))) {
             files.remove(path(name));
         }
-        records.forget(name, inode);
+        place.records.forget(name, inode);
     }
 
     /// The same for a segment that nobody holds: the name may mean another file of that number, where numbers are used
     /// again. Then it stays, as one that is not registered.
     private boolean endOfTheDead(String name, long inode) throws IOException {
-        if (files.reusesInodes(home)) {
-            warn(path(name) + " stays, as it may be a file of others: " + home + " is not in memory, and numbers files"
+        if (files.reusesInodes(home.path())) {
+            warn(path(name) + " stays, as it may be a file of others: " + home.path()
+                    + " is not in memory, and numbers files"
                     + " like those that were removed; remove it if it is not used, and mount a tmpfs there");
-            records.forget(name, inode);
+            place.records.forget(name, inode);
             return false;
         }
         end(name, inode);
         return true;
     }
 
+    /// Removes a name that was to last until somebody removes it, unless a living process holds its segment.
+    private Optional<SharedSegment> endIfUnheld(String name) throws IOException {
+        long inode = files.inode(path(name)).orElse(NONE);
+        RegistryEntry entry = place.records.entry(name, inode);
+        if (!entry.isUnheld(place.processes)) {
+            return Optional.empty();
+        }
+        SharedSegment segment = segment(name, entry);
+        end(name, inode);
+        return Optional.of(segment);
+    }
+
     /// Removes what the dead left, and records that mean nothing.
     private List<SharedSegment> collect() throws IOException {
         List<SharedSegment> removed = new ArrayList<>();
-        for (String name : records.names()) {
+        for (String name : place.records.names()) {
             long inode = files.inode(path(name)).orElse(NONE);
-            RegistryEntry entry = records.entry(name, inode);
-            if (entry.isOver(processes)) {
+            RegistryEntry entry = place.records.entry(name, inode);
+            if (entry.isOver(place.processes)) {
                 SharedSegment segment = segment(name, entry);
                 if (endOfTheDead(name, inode)) {
                     removed.add(segment);
@@ -491,35 +572,35 @@ final class Registry implements SegmentNames {
             } else {
                 forgetTheDead(name, entry);
             }
-            records.forgetOthers(name, inode);
+            place.records.forgetOthers(name, inode);
         }
         removeDraftsOfTheDead();
-        processes.forgetTheDead();
+        place.processes.forgetTheDead();
         return removed;
     }
 
     private void removeDraftsOfTheDead() throws IOException {
-        for (String draft : files.list(draftsFolder)) {
+        for (String draft : files.list(place.drafts)) {
             Matcher match = DRAFT.matcher(draft);
-            if (match.matches() && !processes.isAlive(ProcessKey.of(match, 1))) {
-                files.remove(draftsFolder + "/" + draft);
+            if (match.matches() && !place.processes.isAlive(ProcessKey.of(match, 1))) {
+                files.remove(place.drafts + "/" + draft);
             }
         }
     }
 
     private void forgetTheDead(String name, RegistryEntry entry) throws IOException {
         for (HoldRecord hold : entry.holds()) {
-            if (!processes.isAlive(hold.process())) {
-                records.remove(name, hold);
+            if (!place.processes.isAlive(hold.process())) {
+                place.records.remove(name, hold);
             }
         }
     }
 
     private List<SharedSegment> segments() throws IOException {
         List<SharedSegment> all = new ArrayList<>();
-        for (String name : records.names()) {
+        for (String name : place.records.names()) {
             Optional<Long> inode = files.inode(path(name));
-            RegistryEntry entry = records.entry(name, inode.orElse(NONE));
+            RegistryEntry entry = place.records.entry(name, inode.orElse(NONE));
             if (entry.lifespan().isPresent()) {
                 all.add(segment(name, entry));
             }
@@ -533,12 +614,12 @@ final class Registry implements SegmentNames {
         for (HoldRecord hold : entry.holds()) {
             ProcessKey process = hold.process();
             holders.add(new Holder(process.pid(), process.start(),
-                    processes.isAlive(process) ? State.ALIVE : State.DEAD));
+                    place.processes.isAlive(process) ? State.ALIVE : State.DEAD));
         }
         return new SharedSegment(name, files.size(path(name)), entry.lifespan().orElseThrow(), holders);
     }
 
     private String path(String name) {
-        return home + "/" + name;
+        return home.path() + "/" + name;
     }
 }

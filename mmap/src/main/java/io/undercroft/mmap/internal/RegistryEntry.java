@@ -81,6 +81,22 @@ record RegistryEntry(Optional<Lifespan> lifespan, List<HoldRecord> holds, List<S
         return new RegistryEntry(lifespan, holds.stream().filter(each -> !each.equals(hold)).toList(), stale, isClear);
     }
 
+    /// {@return whether the name lasts until somebody removes it, and no living process holds its segment}
+    ///
+    /// @param processes tells who lives
+    /// @throws IOException if that cannot be found out
+    boolean isUnheld(Liveness processes) throws IOException {
+        if (!isClear || lifespan.isEmpty() || lifespan.get() != Lifespan.UNTIL_UNLINKED) {
+            return false;
+        }
+        for (HoldRecord hold : holds) {
+            if (processes.isAlive(hold.process())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /// {@return whether nobody is left for whom the name lasts}
     ///
     /// @param processes tells who lives

@@ -211,6 +211,21 @@ class RegistryFiles {
         }
     }
 
+    /// {@return whether something has the path that belongs to somebody else}
+    boolean isForeign(String path) throws IOException {
+        Optional<FileStatus> status = libc.status(path);
+        return status.isPresent() && status.get().user() != libc.userId();
+    }
+
+    /// Fails with [ErrnoException#ENODEV] if a descriptor is open on something that has no bytes to be mapped, and with
+    /// [ForeignSegmentException] if the segment belongs to another user than this one and root.
+    ///
+    /// @param fd the descriptor
+    /// @param ofAnybody whether it may belong to whom it likes
+    void checkSegment(int fd, boolean ofAnybody) throws IOException {
+        libc.checkSegment(fd, ofAnybody);
+    }
+
     /// Fails if the directory could have been made, or be changed, by somebody else.
     void checkOwned(String path) throws IOException {
         Map<String, Object> stat;

@@ -35,9 +35,11 @@ public sealed interface SegmentNames permits Registry, PlainNames {
     ///
     /// @param name the name, without a slash
     /// @param flags how to open it
+    /// @param ofAnybody whether it may belong to another user than this one and root
     /// @return the segment
     /// @throws IOException if it cannot be done; [ErrnoException#ENOENT] if there is none
-    Attached attach(String name, int flags) throws IOException;
+    /// @throws ForeignSegmentException if it belongs to somebody else
+    Attached attach(String name, int flags, boolean ofAnybody) throws IOException;
 
     /// Removes a name.
     ///
@@ -45,6 +47,13 @@ public sealed interface SegmentNames permits Registry, PlainNames {
     /// @return whether there was such a name
     /// @throws IOException if it cannot be done
     boolean unlink(String name) throws IOException;
+
+    /// Removes a name that was to last until somebody removes it, if no living process holds its segment.
+    ///
+    /// @param name the name, without a slash
+    /// @return the segment, as it was; nothing if there is no such name, it goes by itself, or somebody holds it
+    /// @throws IOException if it cannot be done
+    Optional<SharedSegment> unlinkIfUnheld(String name) throws IOException;
 
     /// {@return the segments that are known, by name}
     ///

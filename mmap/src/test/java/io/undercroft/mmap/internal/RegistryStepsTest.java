@@ -47,6 +47,8 @@ class RegistryStepsTest {
     private final List<Steps> all = new ArrayList<>();
     private Path home = Path.of("/dev/shm");
     private int processes;
+    /// Paths of what belongs to somebody else.
+    private final Set<String> foreign = new HashSet<>();
 
     @BeforeEach
     void makeAHome() throws IOException {
@@ -205,7 +207,7 @@ class RegistryStepsTest {
 
         assertThat(next.registry.gc()).isEmpty();
         assertThat(home.toFile().list()).containsExactly("name");
-        SegmentNames.Attached attached = next.registry.attach("name", Constant.O_RDWR.value());
+        SegmentNames.Attached attached = next.registry.attach("name", Constant.O_RDWR.value(), false);
         next.steps.close(attached.fd());
         assertThat(attached.hold()).isEmpty();
         create(next, "mine", Lifespan.WITH_LAST_HOLDER).release();
@@ -408,6 +410,107 @@ class RegistryStepsTest {
         assertThat(player.registry.list()).as("it is not left locked").hasSize(1);
     }
 
+    @Test
+    void aRegistryWhoseNameSomebodyElseHasIsMadeUnderAnotherNameThatAllProcessesFind() throws IOException {
+        Files.createDirectory(root());
+        foreign.add(root().toString());
+        Player player = player(NEVER);
+        Hold hold = create(player, "name", Lifespan.WITH_LAST_HOLDER);
+        Player other = player(NEVER);
+        assertThat(other.registry.list()).singleElement()
+                .satisfies(segment -> assertThat(segment.holders()).hasSize(1));
+        Hold second = attach(other, "name");
+        hold.release();
+        assertThat(home.resolve("name")).exists();
+        second.release();
+        assertThat(home.toFile().list()).containsExactly(root().getFileName().toString());
+        assertThat(root()).isEmptyDirectory();
+    }
+
+    @Test
+    void whoeverHoldsSomethingInTheOtherRegistryKeepsItWhenTheNameIsFreeAgain() throws IOException {
+        Files.createDirectory(root());
+        foreign.add(root().toString());
+        Player player = player(NEVER);
+        Hold hold = create(player, "name", Lifespan.WITH_CREATOR);
+        foreign.clear();
+        Files.delete(root());
+        Player other = player(NEVER);
+        attach(other, "name").release();
+        assertThat(other.registry.list()).hasSize(1);
+        hold.release();
+        assertThat(home.toFile().list()).isEmpty();
+        create(other, "again", Lifespan.WITH_CREATOR).release();
+    }
+
+    @Test
+    void whatSomebodyElseMadeLikeTheOtherRegistryIsNotTaken() throws IOException {
+        Files.createDirectory(root());
+        Path decoy = Files.createDirectory(home.resolve(root().getFileName() + "-0"));
+        foreign.addAll(List.of(root().toString(), decoy.toString()));
+        Hold hold = create(player(NEVER), "name", Lifespan.WITH_CREATOR);
+        assertThat(decoy).isEmptyDirectory();
+        assertThat(root()).isEmptyDirectory();
+        hold.release();
+        assertThat(home.toFile().list()).hasSize(2);
+    }
+
+    @Test
+    void killedBetweenTwoStepsInTheOtherRegistry() throws IOException {
+        Files.createDirectory(root());
+        foreign.add(root().toString());
+        int steps = killedBeforeEachStep((victim, _) -> create(victim, "new", Lifespan.WITH_LAST_HOLDER).release());
+        assertThat(steps).isGreaterThan(10);
+    }
+
+    @Test
+    void aNameThatNobodyHoldsIsRemovedIfThatIsAskedForAndNoOther() throws IOException {
+        Player dead = player(NEVER);
+        create(dead, "dead", Lifespan.UNTIL_UNLINKED);
+        dead.steps.kill();
+        Player player = player(NEVER);
+        create(player, "left", Lifespan.UNTIL_UNLINKED).release();
+        Hold held = create(player, "held", Lifespan.UNTIL_UNLINKED);
+        create(player, "attached", Lifespan.UNTIL_UNLINKED).release();
+        Hold attached = attach(player(NEVER), "attached");
+        Player other = player(NEVER);
+        assertThat(other.registry.gc()).isEmpty();
+        for (String name : List.of("held", "attached", "nothing")) {
+            assertThat(other.registry.unlinkIfUnheld(name)).as(name).isEmpty();
+        }
+        for (String name : List.of("dead", "left")) {
+            assertThat(other.registry.unlinkIfUnheld(name)).as(name)
+                    .hasValueSatisfying(removed -> assertThat(removed.name()).isEqualTo(name));
+            assertThat(home.resolve(name)).doesNotExist();
+        }
+        held.release();
+        attached.release();
+        assertThat(other.registry.list()).extracting(SharedSegment::name).containsExactly("attached", "held");
+        assertThat(other.registry.unlinkIfUnheld("held")).isPresent();
+        assertThat(other.registry.unlinkIfUnheld("attached")).isPresent();
+        assertThat(home.toFile().list()).isEmpty();
+    }
+
+    @Test
+    void removingWhatNobodyHoldsKilledBeforeEachStep() throws IOException {
+        killedBeforeEachStep((victim, _) -> {
+            create(victim, "new", Lifespan.UNTIL_UNLINKED).release();
+            victim.registry.unlinkIfUnheld("new");
+        });
+    }
+
+    @Test
+    void aSegmentOfSomebodyElseIsAttachedOnlyIfThatIsAskedFor() throws IOException {
+        Player player = player(NEVER);
+        Files.write(home.resolve("name"), new byte[10]);
+        player.steps.trustsNobody = true;
+        assertThatThrownBy(() -> player.registry.attach("name", Constant.O_RDWR.value(), false))
+                .isInstanceOf(ForeignSegmentException.class);
+        SegmentNames.Attached attached = player.registry.attach("name", Constant.O_RDWR.value(), true);
+        player.steps.close(attached.fd());
+        assertThat(player.steps.open).as("left open").isEmpty();
+    }
+
     /// A copy of the descriptor is what a child has that was forked meanwhile.
     @Test
     void aLockIsGivenBackAlsoForChildrenThatWereForkedMeanwhile() throws Throwable {
@@ -481,7 +584,7 @@ class RegistryStepsTest {
             bystander.registry.unlink("new");
             bystander.registry.unlink("removed");
             bystander.registry.releaseAll();
-            assertThat(home.toFile().list()).as(state).isEmpty();
+            assertThat(home.toFile().list()).as(state).hasSize(foreign.size());
             if (!killed) {
                 return step;
             }
@@ -493,7 +596,7 @@ class RegistryStepsTest {
     }
 
     private Player player(int lastStep, int start) {
-        Steps steps = new Steps(libc, home.toString(), lastStep);
+        Steps steps = new Steps(lastStep);
         all.add(steps);
         ProcessKey self = new ProcessKey(ProcessHandle.current().pid(), start * 1000L, 1);
         return new Player(new Registry(steps, home.toString(), libc.userId(), self), steps);
@@ -514,21 +617,20 @@ class RegistryStepsTest {
     }
 
     private Hold attach(Player player, String name) throws IOException {
-        SegmentNames.Attached attached = player.registry.attach(name, Constant.O_RDWR.value());
+        SegmentNames.Attached attached = player.registry.attach(name, Constant.O_RDWR.value(), false);
         player.steps.close(attached.fd());
         return attached.hold().orElseThrow();
     }
 
     /// Steps in a directory of the test's own, which end before a certain one.
-    private static final class Steps extends RegistryFiles {
-        private final Libc libc;
-        private final String home;
+    private final class Steps extends RegistryFiles {
         private final Set<Integer> open = new HashSet<>();
         private int left;
         private boolean isDead;
         private boolean isOld;
         private boolean reusesInodes;
         private boolean failsOnceNamed;
+        private boolean trustsNobody;
         private boolean fails;
         private Duration patience = Duration.ofMillis(50);
         private CountDownLatch waits = new CountDownLatch(0);
@@ -540,10 +642,8 @@ class RegistryStepsTest {
             void run() throws IOException;
         }
 
-        Steps(Libc libc, String home, int left) {
+        Steps(int left) {
             super(libc);
-            this.libc = libc;
-            this.home = home;
             this.left = left;
         }
 
@@ -552,6 +652,24 @@ class RegistryStepsTest {
             isDead = true;
             open.forEach(libc::close);
             open.clear();
+        }
+
+        @Override
+        boolean isOurs(String path) throws IOException {
+            return !foreign.contains(path) && super.isOurs(path);
+        }
+
+        @Override
+        boolean isForeign(String path) throws IOException {
+            return foreign.contains(path) || super.isForeign(path);
+        }
+
+        @Override
+        void checkSegment(int fd, boolean ofAnybody) throws IOException {
+            super.checkSegment(fd, ofAnybody);
+            if (trustsNobody && !ofAnybody) {
+                throw new ForeignSegmentException(1234, libc.userId());
+            }
         }
 
         @Override

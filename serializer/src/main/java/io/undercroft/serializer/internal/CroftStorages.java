@@ -203,7 +203,8 @@ final class CroftStorages implements AutoCloseable {
                     "storage " + number + " belongs on " + device + ", which is not there",
                     FormatException.NO_OFFSET, "Map devices when opening: OpenOptions.devices(d -> Device.CPU)");
         }
-        return Storage.deferred(record.nbytes(), () -> Reads.guarded(file, () -> allocate(number, record)));
+        return Storage.deferred(record.nbytes(), () -> Reads.guarded(file, () -> allocate(number, record)),
+                file.path());
     }
 
     private static Device savedDevice(StorageRecord record) {

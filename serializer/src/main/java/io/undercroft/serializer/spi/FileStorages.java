@@ -67,7 +67,7 @@ public final class FileStorages {
         if (device.isMeta()) {
             return blank(nbytes);
         }
-        Storage storage = Storage.deferred(nbytes, () -> bytes(offset, nbytes, alignment));
+        Storage storage = Storage.deferred(nbytes, () -> bytes(offset, nbytes, alignment), file.path());
         places.put(storage, offset);
         return storage;
     }
@@ -77,7 +77,7 @@ public final class FileStorages {
     /// @param nbytes its size in bytes; has been checked against what the file can hold
     /// @param decoder how; called once, by any thread
     public Storage decoded(long nbytes, Decoder decoder) {
-        return device().isMeta() ? blank(nbytes) : Storage.deferred(nbytes, () -> decode(nbytes, decoder));
+        return device().isMeta() ? blank(nbytes) : Storage.deferred(nbytes, () -> decode(nbytes, decoder), file.path());
     }
 
     /// {@return where the bytes of a storage start in the file, if they stand there as they are in memory}

@@ -33,6 +33,19 @@ public final class SegmentList {
         table.print(out);
     }
 
+    /// Writes a table of segments whose names were removed.
+    ///
+    /// @param segments the segments, as they were
+    /// @param out where to
+    public static void printRemoved(List<SharedSegment> segments, Output out) {
+        Table table = new Table(left("removed"), right("bytes"), left("its name was to go"), left("was held by"));
+        for (SharedSegment segment : segments) {
+            table.row(Text.printable(segment.name()), Text.bytes(segment.nbytes()), words(segment.lifespan()),
+                    holders(segment));
+        }
+        table.print(out);
+    }
+
     private static String words(Lifespan lifespan) {
         return switch (lifespan) {
             case UNTIL_UNLINKED -> "when somebody removes it";
@@ -43,7 +56,9 @@ public final class SegmentList {
 
     /// A process may hold a segment several times.
     private static String holders(SharedSegment segment) {
-        return segment.holders().stream().map(SegmentList::words).distinct().collect(Collectors.joining(", "));
+        return segment.holders().isEmpty()
+                ? "nobody"
+                : segment.holders().stream().map(SegmentList::words).distinct().collect(Collectors.joining(", "));
     }
 
     private static String words(Holder holder) {
@@ -59,8 +74,42 @@ public final class SegmentList {
     /// @param out where to
     /// @throws IOException never, as `out` has exceptions of its own
     public static void printJson(List<SharedSegment> segments, Output out) throws IOException {
+        printJson(out, json -> writeSegments(segments, json));
+    }
+
+    /// Writes one JSON object about what was removed, as `docs/inspect-json.md` describes it.
+    ///
+    /// @param removed the segments whose names were removed, as they were
+    /// @param unheld the names that are published still and that nobody holds
+    /// @param out where to
+    /// @throws IOException never, as `out` has exceptions of its own
+    public static void printCollectedJson(List<SharedSegment> removed, List<String> unheld, Output out)
+            throws IOException {
+        printJson(out, json -> {
+            writeSegments(removed, json);
+            json.writeArrayFieldStart("unheld");
+            for (String name : unheld) {
+                json.writeString(name);
+            }
+            json.writeEndArray();
+        });
+    }
+
+    @FunctionalInterface
+    private interface Fields {
+        void write(JsonGenerator json) throws IOException;
+    }
+
+    private static void printJson(Output out, Fields fields) throws IOException {
         JsonGenerator json = JsonReport.generator(out);
         json.writeStartObject();
+        fields.write(json);
+        json.writeEndObject();
+        json.close();
+        out.line("");
+    }
+
+    private static void writeSegments(List<SharedSegment> segments, JsonGenerator json) throws IOException {
         json.writeArrayFieldStart("segments");
         for (SharedSegment segment : segments) {
             json.writeStartObject();
@@ -71,9 +120,6 @@ public final class SegmentList {
             json.writeEndObject();
         }
         json.writeEndArray();
-        json.writeEndObject();
-        json.close();
-        out.line("");
     }
 
     private static void writeHolders(SharedSegment segment, JsonGenerator json) throws IOException {

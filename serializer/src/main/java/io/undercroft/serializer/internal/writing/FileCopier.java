@@ -18,6 +18,7 @@ import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -31,6 +32,9 @@ import org.jspecify.annotations.Nullable;
 
 /// Makes new files of snapshots that are there already.
 public final class FileCopier {
+    /// More than the index of most files.
+    private static final long INDEX_BYTES = 1 << 20;
+
     private final Disk disk;
 
     /// A copier.
@@ -49,12 +53,30 @@ public final class FileCopier {
     public long compact(Path path, Predicate<SnapshotInfo> keep) throws IOException {
         return CroftWriter.guarded(path, () -> CroftWriter.replacing(path, () -> {
             long before = Files.size(path);
-            reading(path, (file, newest) -> {
-                WriteAccess.check(new FileSource(file), newest);
-                copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), path);
-            });
+            try {
+                reading(path, (file, newest) -> {
+                    WriteAccess.check(new FileSource(file), newest);
+                    copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), path);
+                });
+            } catch (FileSystemException e) {
+                throw withRemedy(e, path, storedBytes(path, keep));
+            }
             return before - Files.size(path);
         }));
+    }
+
+    /// Compacting is meant to free space, and needs some first: says how much, and what to do where there is none.
+    private static FileSystemException withRemedy(FileSystemException e, Path path, long staying) throws IOException {
+        long free = Files.getFileStore(path).getUsableSpace();
+        if (free > staying + INDEX_BYTES) {
+            return e;
+        }
+        var full = new FileSystemException(path.toString(), null, e.getReason() + ". To compact it, the " + staying
+                + " bytes that stay are written to a new file first, and its disk has " + free
+                + " free: delete other files there, or write the snapshot to keep to another disk with CroftFile.export,"
+                + " delete this file, and copy that one back");
+        full.initCause(e);
+        return full;
     }
 
     /// Writes one snapshot as a new file, whose bases stay; see [io.undercroft.serializer.CroftFile#export].
