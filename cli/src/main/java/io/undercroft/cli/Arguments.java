@@ -195,6 +195,11 @@ final class Arguments {
         return line.matchedOptionValue(option, Map.of());
     }
 
+    /// {@return whether a setting was given for the file that is opened}
+    boolean isSet(String setting) {
+        return settings(SETTING).containsKey(setting);
+    }
+
     /// {@return the directory below which other files are, if that was said}
     Optional<Path> rootDirectory() {
         return Optional.ofNullable(line.matchedOptionValue(ROOT, null));

@@ -11,6 +11,8 @@ import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.SnapshotList;
 import io.undercroft.cli.internal.inspect.TextReport;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.nio.file.Path;
@@ -130,6 +132,13 @@ final class ReadingCommands {
                     return Soundness.tell(file, verification.damages(), run);
                 }
                 run.noteUnusedRoot(checkpoint, arguments);
+                run.noteUnread(checkpoint);
+                long unknown = checkpoint.unread().stream().filter(part -> part.kind() == Kind.BYTES)
+                        .mapToLong(UnreadPart::nbytes).sum();
+                if (unknown > 0) {
+                    return run.complain("%s: %s belong to nothing that the format has, and were not checked. "
+                            .formatted(file, Text.bytes(unknown)) + "The rest is intact as far as it can be told");
+                }
                 boolean allHasChecksums = checkpoint.snapshot().isPresent() || verification.unverifiedBytes() == 0;
                 run.say("%s: %s (%s, %s, %s)%s".formatted(file,
                         allHasChecksums ? "all is well" : "its structure is sound", checkpoint.format(),

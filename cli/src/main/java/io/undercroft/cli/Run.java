@@ -2,6 +2,7 @@ package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SnapshotInfo;
@@ -102,6 +103,12 @@ final class Run {
     /// Says which snapshot was opened, and why it is not the newest.
     void notePassedOver(Path file, SnapshotInfo opened, FormatException why) {
         note("%s: a newer snapshot cannot be opened, so this is %d: %s".formatted(file, opened.sequence(), why.what()));
+    }
+
+    /// Says which parts of the file the state does not contain.
+    void noteUnread(Checkpoint checkpoint) {
+        checkpoint.unread().forEach(
+                part -> note("%s: not in the state: %s".formatted(checkpoint.path(), UnreadParts.describe(part))));
     }
 
     /// Says that a directory was named where no other file is looked for.

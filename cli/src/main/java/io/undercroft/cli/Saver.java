@@ -38,6 +38,7 @@ final class Saver {
         return run.of(source, () -> {
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening())) {
                 Soundness.require(checkpoint);
+                Soundness.requireChosen(checkpoint, arguments);
                 if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
                     return Foundations.refuse(source, target, run);
                 }
@@ -47,6 +48,9 @@ final class Saver {
                                 arguments.saving().metadata(checkpoint.metadata()).progress(bar));
                     }
                 });
+                if (code == Run.OK) {
+                    run.noteUnread(checkpoint);
+                }
                 if (code == Run.OK && !arguments.absentDevices().isEmpty()) {
                     run.note("%s: it was saved from %s, which is not here; its bytes were taken to the CPU"
                             .formatted(source, String.join(", ", arguments.absentDevices())));

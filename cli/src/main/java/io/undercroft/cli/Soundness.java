@@ -36,6 +36,20 @@ final class Soundness {
                 first.offset(), "Take the file from a backup or make it again; croft verify lists all damage");
     }
 
+    /// Refuses to copy one of several states if the command line does not say which one: nobody would miss the others.
+    ///
+    /// @throws IllegalArgumentException if the file has parts that the state does not contain, and a setting to choose
+    ///     what is opened
+    static void requireChosen(Checkpoint checkpoint, Arguments arguments) {
+        checkpoint.unread().stream().filter(part -> part.setting() != null && !arguments.isSet(part.setting()))
+                .findFirst().ifPresent(part -> {
+                    throw new IllegalArgumentException(
+                            ("the file holds more than what would be saved: %s, %s at byte 0x%X. "
+                                    + "Choose what to save with --set %s=1, 2 …")
+                                    .formatted(part.what(), Text.bytes(part.nbytes()), part.offset(), part.setting()));
+                });
+    }
+
     /// {@return the snapshot that was opened}
     ///
     /// @throws IllegalArgumentException if the format of the file has no snapshots

@@ -86,9 +86,10 @@ class OtherFilesTest {
         Files.write(told, new byte[7], StandardOpenOption.APPEND);
         assertOneLine(Invocation.of("adopt", told, file), told + ": ", "torch7.longs");
 
-        Invocation adopted = Invocation.of("adopt", told, file, "--format", "torch7", "--set", "torch7.longs=4");
+        Invocation adopted = Invocation.of("adopt", told, file, "--format", "torch7", "--set", "torch7.longs=4",
+                "--set", "torch7.object=1");
 
-        assertThat(adopted.err()).isEmpty();
+        assertThat(adopted.err()).contains("not in the state: no object of Torch7");
         assertThat(adopted.out()).contains("are read from " + told).doesNotContain("were written");
         assertThat(Invocation.of("inspect", "--json", "--hash", "--root", folder, file).json().get("tensors"))
                 .isEqualTo(Invocation.of("inspect", "--json", "--hash", "--set", "torch7.longs=4", told).json()

@@ -470,6 +470,14 @@ public final class Checkpoint implements AutoCloseable {
         return contents.passedOver();
     }
 
+    /// {@return the parts of the file that [the state][#tree] does not contain, in the order of the file; usually none}
+    /// Other states that were saved to the same file, members of an archive that the state does not refer to, bytes
+    /// before or after what was read. A copy of the state does not have them. Formats whose reference implementation
+    /// refuses such files refuse them when they are opened.
+    public List<UnreadPart> unread() {
+        return contents.unread();
+    }
+
     /// {@return the damaged parts of storages that were met so far} Which storages are looked at, and when, says
     /// [OpenOptions#verification(ChecksumPolicy)].
     public List<Damage> damages() {

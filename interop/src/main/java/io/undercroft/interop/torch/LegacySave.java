@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.interop.torch.StorageTable.Entry;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.state.Tuple;
@@ -111,13 +112,14 @@ final class LegacySave {
     /// Opens the save.
     ///
     /// @param options how to
+    /// @param unread what the file holds besides the save
     /// @return what it holds
     /// @throws IOException if reading fails
     /// @throws FormatException if the state is not fit to be handed on
-    Contents open(OpenOptions options) throws IOException {
+    Contents open(OpenOptions options, List<UnreadPart> unread) throws IOException {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         StorageTable storages = new StorageTable(options, wanted(options), entry -> open(entry, elements));
-        return contents(load(storages)).withPlaces(elements::placeOf).only(options);
+        return contents(load(storages)).withPlaces(elements::placeOf).withUnread(unread).only(options);
     }
 
     private Predicate<String> wanted(OpenOptions options) throws IOException {

@@ -1,8 +1,11 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.Ordinals;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting;
@@ -16,7 +19,8 @@ import java.util.stream.Stream;
 /// are first touched. There are no checksums, so [Contents#verify] says that nothing was verified.
 ///
 /// A file may hold several saves, one after the other. Then the first one is opened, as by `torch.load`; with
-/// [OpenOptions#setting] `torch-legacy.save` another one, counted from 1.
+/// [OpenOptions#setting] `torch-legacy.save` another one, counted from 1. A file with more than the save that is opened
+/// [says so][Contents#unread].
 public final class TorchLegacyFormat implements CheckpointFormat {
     private static final String SAVE = "torch-legacy.save";
     /// The ten-byte integer 0x1950a86a20f9469cfc6c and STOP, as hexadecimal digits.
@@ -44,32 +48,54 @@ public final class TorchLegacyFormat implements CheckpointFormat {
         return false;
     }
 
-    /// Opens the first save of the file, or that which the setting names.
+    /// Opens the first save of the file, or that which the setting names, and looks at what else is there: `torch.load`
+    /// ignores that, unless it is told to read on.
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        long left = number(options);
+        int number = Ordinals.of(options, SAVE);
+        long start = 0;
         LegacySave save = LegacySave.at(file, 0);
-        while (--left > 0) {
+        for (int i = 1; i < number; i++) {
             if (save.end() == file.size()) {
-                throw new FormatException("TORCH-SAVE", "the file has " + (number(options) - left) + " saves",
+                throw new FormatException("TORCH-SAVE", "the file has " + i + (i == 1 ? " save" : " saves"),
                         save.end(), "Ask for one of these with the setting " + SAVE);
             }
-            save = LegacySave.at(file, save.end());
+            start = save.end();
+            save = LegacySave.at(file, start);
         }
-        return save.open(options);
+        return save.open(options, besides(file, number, start, save.end()));
+    }
+
+    /// What a file holds besides one save of it.
+    ///
+    /// @param number the number of the save
+    /// @param start where it starts
+    /// @param end where it ends
+    private static List<UnreadPart> besides(MappedFile file, int number, long start, long end) throws IOException {
+        int count = number;
+        long all = end;
+        List<UnreadPart> rest = List.of();
+        while (all < file.size() && rest.isEmpty()) {
+            try {
+                all = LegacySave.at(file, all).end();
+                count++;
+            } catch (FormatException e) {
+                rest = List.of(new UnreadPart(Kind.BYTES, "no save of PyTorch that can be read (" + e.what() + ")", all,
+                        file.size() - all, SAVE));
+            }
+        }
+        if (count == 1) {
+            return rest;
+        }
+        UnreadPart others = new UnreadPart(Kind.STATE,
+                "%s of %,d (save %,d was opened)".formatted(count == 2 ? "1 save" : "%,d saves".formatted(count - 1),
+                        count, number),
+                number == 1 ? end : 0, all - (end - start), SAVE);
+        return Stream.concat(Stream.of(others), rest.stream()).toList();
     }
 
     @Override
     public List<Setting> settings() {
-        return List.of(Setting.ofOpening(SAVE, "1, 2 and so on"));
-    }
-
-    private static long number(OpenOptions options) {
-        String number = options.setting(SAVE).orElse("1");
-        if (!number.matches("[1-9]\\d{0,8}")) {
-            throw new IllegalArgumentException(
-                    "the setting " + SAVE + " is a number from 1, not " + FormatException.quote(number));
-        }
-        return Long.parseLong(number);
+        return List.of(Setting.ofOpening(SAVE, Ordinals.VALUES));
     }
 }

@@ -25,6 +25,8 @@ final class AsciiInput extends Input {
     private final byte[] word = new byte[LONGEST_NUMBER];
     /// Whether values of the call in hand were read already.
     private boolean isInCall;
+    /// Whether the last call ended with its line feed.
+    private boolean isAtLine = true;
     private boolean isTidy = true;
 
     AsciiInput(FileBytes bytes) {
@@ -64,6 +66,7 @@ final class AsciiInput extends Input {
 
     @Override
     byte[] readBytes(int count) throws IOException {
+        checkLine(count);
         byte[] read = bytes.take(count);
         if (count > 0) {
             endCall();
@@ -71,15 +74,33 @@ final class AsciiInput extends Input {
         return read;
     }
 
+    /// Bytes begin right behind the line feed of what says how many they are. Where there is none, nobody knows which
+    /// the first one is.
+    private void checkLine(long count) throws IOException {
+        if (count > 0 && !isAtLine) {
+            throw Refusal.ofLines(bytes.peek() == '\r', position());
+        }
+    }
+
     private void endCall() throws IOException {
         isInCall = false;
         int next = bytes.peek();
-        if (next == '\n') {
+        isAtLine = next == '\n';
+        if (isAtLine) {
             bytes.next();
         } else {
             // An editor may have taken the last one off.
             isTidy &= next < 0;
         }
+    }
+
+    @Override
+    boolean isAtEnd() throws IOException {
+        for (int c = bytes.peek(); isSpace(c); c = bytes.peek()) {
+            isTidy = false;
+            bytes.next();
+        }
+        return bytes.peek() < 0;
     }
 
     @Override
@@ -159,6 +180,7 @@ final class AsciiInput extends Input {
     }
 
     private Elements skipBytes(long count) throws IOException {
+        checkLine(count);
         Elements elements = new Elements(position(), count, null);
         if (count > remaining()) {
             throw tooMany(count, remaining());

@@ -34,6 +34,11 @@ abstract sealed class Input permits BinaryInput, AsciiInput {
         return bytes.remaining();
     }
 
+    /// {@return whether no object follows} White space at the end of a text is none.
+    boolean isAtEnd() throws IOException {
+        return remaining() == 0;
+    }
+
     /// {@return whether everything up to now stands as Torch7 sets it; it reads more than it writes}
     boolean isTidy() {
         return true;

@@ -24,13 +24,9 @@ final class LuaObject extends LuaValue {
         return className;
     }
 
-    /// Takes what the object holds. Nearly always that is a table of its own, of its fields.
+    /// Takes what the object holds: a table of its fields, or what [TdsClass] says.
     @Override
     void take(@Nullable Object part, long offset) {
-        boolean isForeign = part instanceof LuaObject || (part instanceof LuaTable table && !table.isBody());
-        if (isForeign) {
-            throw Refusal.of("CLASS", "instead of fields of its own stands what may stand elsewhere too", offset);
-        }
         body = part;
         isWhole = true;
     }
@@ -67,7 +63,7 @@ final class LuaObject extends LuaValue {
     }
 
     private void setVersion(SequencedMap<String, @Nullable Object> attributes) {
-        if (!version.equals(Nodes.USUAL_VERSION)) {
+        if (!version.equals(Nodes.usualVersion(className))) {
             attributes.put(Nodes.VERSION, version);
         }
     }

@@ -21,8 +21,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// Reads one object, with all that it holds. It never recurses, and needs memory in proportion to the file without the elements of
-/// storages. Made for one object and one thread.
+/// Reads objects, each with all that it holds. It never recurses, and needs memory in proportion to the file without
+/// the elements of storages. Made for the objects of one numbering and for one thread.
 final class LuaReader {
     /// Whether a later place of an object has only its number.
     enum References {
@@ -33,6 +33,10 @@ final class LuaReader {
     private static final int MAX_DEPTH = 2 * StateIndex.MAX_DEPTH;
     /// Lua would take any number; ours are those that are printed again as they were.
     private static final Pattern VERSION = Pattern.compile("V (\\d{1,9}(\\.\\d{1,4})?)");
+    /// `torch.class` takes any name.
+    private static final Pattern CLASS_NAME = Pattern.compile("[\\p{L}\\p{N}\\p{P}\\p{S}]+");
+    /// Names without a version are as old as Torch7. Anything could stand there.
+    private static final Pattern OLD_CLASS_NAME = Pattern.compile("[A-Za-z_]\\w*(\\.\\w+)*");
     /// What the code of a function begins with, and an L, in every Lua.
     private static final byte ESCAPE = 0x1B;
     /// Says that an object was begun and its parts follow.
@@ -47,6 +51,9 @@ final class LuaReader {
     private int rootTag = -1;
     private boolean hasSignature;
     private boolean hasStrings;
+    /// The object of a class that was read last, and where it ends.
+    private @Nullable LuaObject lastObject;
+    private long lastObjectEnd;
 
     LuaReader(Input in, StorageTable storages, References references) {
         this.in = in;
@@ -54,21 +61,24 @@ final class LuaReader {
         this.references = references;
     }
 
-    /// {@return the object, as it stands in the state}
+    /// Reads the next object of the file, which may refer to those before it.
     ///
+    /// @return the object, as it stands in the state
     /// @throws FormatException if it is damaged, or encoded in another way
     @Nullable
     Object read() throws IOException {
+        rootTag = -1;
         try {
             Object root = root();
             values.forEach(LuaValue::fill);
+            values.clear();
             return LuaValue.made(root);
         } catch (FormatException e) {
             throw withClass(e);
         }
     }
 
-    /// {@return whether the object was found to be a table or an object of a class; false if it was not begun}
+    /// {@return whether the last object was found to be a table or an object of a class; false if it was not begun}
     boolean isContainer() {
         return rootTag == Tag.TABLE || rootTag == Tag.TORCH;
     }
@@ -84,6 +94,11 @@ final class LuaReader {
         return hasStrings;
     }
 
+    /// {@return the class of the object that ends where reading has arrived, if there is one}
+    Optional<String> classThatEndsHere() {
+        return Optional.ofNullable(lastObject).filter(_ -> lastObjectEnd == in.position()).map(LuaObject::className);
+    }
+
     private @Nullable Object root() throws IOException {
         long start = in.position();
         Object value = next();
@@ -95,6 +110,10 @@ final class LuaReader {
             if (top.isWhole()) {
                 open.pop();
                 value = top;
+                if (top instanceof LuaObject object) {
+                    lastObject = object;
+                    lastObjectEnd = in.position();
+                }
             } else {
                 start = in.position();
                 value = next();
@@ -104,6 +123,9 @@ final class LuaReader {
     }
 
     private FormatException withClass(FormatException e) {
+        if (lastObject != null && e.offset() == lastObjectEnd) {
+            return Refusal.after(lastObject.className(), e);
+        }
         return open.stream().filter(LuaObject.class::isInstance).findFirst()
                 .map(object -> Refusal.in(((LuaObject) object).className(), e, object == open.element())).orElse(e);
     }
@@ -149,7 +171,7 @@ final class LuaReader {
             return checkShared(known, start);
         }
         return switch (tag) {
-            case Tag.TABLE -> table(number);
+            case Tag.TABLE -> open(put(number, table(false)));
             case Tag.TORCH -> torch(number);
             default -> open(put(number, function(tag)));
         };
@@ -187,16 +209,21 @@ final class LuaReader {
         return OPENED;
     }
 
-    private Object table(int number) throws IOException {
+    private LuaTable table(boolean isBody) throws IOException {
         long start = in.position();
-        int count = in.readInt();
-        long most = in.remaining() / (2L * in.smallestObject()) + 1;
-        if (count < 0 || count > most) {
-            throw Refusal.of("TABLE", "a table of " + count + " entries, of which the file has at most " + most,
+        return new LuaTable(entries(in.readInt(), 2, start), isBody, start);
+    }
+
+    /// {@return how many entries follow}
+    ///
+    /// @param parts of how many objects an entry consists
+    private int entries(long number, int parts, long start) {
+        long most = in.remaining() / ((long) parts * in.smallestObject()) + 1;
+        if (number < 0 || number > Math.min(most, Integer.MAX_VALUE)) {
+            throw Refusal.of("TABLE", "a table of " + number + " entries, of which the file has at most " + most,
                     start);
         }
-        boolean isBody = open.peek() instanceof LuaObject;
-        return open(put(number, new LuaTable(count, isBody, start)));
+        return (int) number;
     }
 
     // ---- objects of classes ----
@@ -210,7 +237,7 @@ final class LuaReader {
         if (known.isEmpty()) {
             return header.name.equals(TorchClass.GENERATOR)
                     ? put(number, new Typed(Nodes.GENERATOR, in.readBytes(TorchClass.GENERATOR_BYTES)))
-                    : open(put(number, new LuaObject(header.name, header.version)));
+                    : object(number, header);
         }
         return switch (known.get().role()) {
             case STORAGE -> storage(number, known.get().dtype());
@@ -218,21 +245,72 @@ final class LuaReader {
         };
     }
 
+    private Object object(int number, ClassHeader header) throws IOException {
+        LuaObject object = new LuaObject(header.name, header.version);
+        open(put(number, object));
+        return switch (TdsClass.find(header.name).orElse(null)) {
+            case null -> open(fields(number, object));
+            case HASH -> open(hash());
+            case VECTOR -> open(vector());
+            case COUNTER -> {
+                object.take(in.readLong(), in.position());
+                yield OPENED;
+            }
+        };
+    }
+
+    /// What is written without a function of the class: a table of its own, whose number is that behind the number of
+    /// the object. All else was written by such a function, which is not here to read it.
+    private LuaTable fields(int number, LuaObject object) throws IOException {
+        long start = in.position();
+        int tag = in.readInt();
+        int body = tag == Tag.TABLE ? in.readInt() : number;
+        if (body <= number || known(body) != null) {
+            throw Refusal.ofOwnWay(object.className(), "does not begin with a table of its fields", start);
+        }
+        return put(body, table(true));
+    }
+
+    private LuaTable hash() throws IOException {
+        long start = in.position();
+        return new LuaTable(entries(in.readLong(), 2, start), true, start);
+    }
+
+    private LuaVector vector() throws IOException {
+        long start = in.position();
+        return new LuaVector(entries(in.readLong(), 1, start));
+    }
+
     /// Before there were versions, the name stood where the version is now.
     private ClassHeader classHeader() throws IOException {
-        String first = className();
+        long start = in.position();
+        String first = className(start);
         Matcher version = VERSION.matcher(first);
         if (!version.matches()) {
-            return new ClassHeader(first, Nodes.NO_VERSION);
+            return new ClassHeader(checked(first, false, start), Nodes.NO_VERSION);
         }
         hasSignature = true;
         String digits = version.group(1);
-        return new ClassHeader(className(),
+        start = in.position();
+        return new ClassHeader(checked(className(start), true, start),
                 version.group(2) == null ? (Number) Long.valueOf(digits) : Double.valueOf(digits));
     }
 
-    private String className() throws IOException {
-        long start = in.position();
+    /// {@return whether a text can be the name of a class}
+    ///
+    /// @param hasVersion whether there is a version before it
+    static boolean isClassName(String text, boolean hasVersion) {
+        return (hasVersion ? CLASS_NAME : OLD_CLASS_NAME).matcher(text).matches();
+    }
+
+    private static String checked(String name, boolean hasVersion, long start) {
+        if (!isClassName(name, hasVersion)) {
+            throw Refusal.of("CLASS", FormatException.quote(name) + " is no name of a class", start);
+        }
+        return name;
+    }
+
+    private String className(long start) throws IOException {
         return LuaText.decode(bytes())
                 .orElseThrow(() -> Refusal.of("CLASS", "the name of a class is no text", start));
     }
@@ -261,12 +339,18 @@ final class LuaReader {
         try {
             // What has no dimension there is not a single number, but nothing.
             Tensor tensor = rank == 0
-                    ? Tensor.of(storage, dtype, Math.subtractExact(offset, 1), Shape.of(0), 1)
+                    ? Tensor.of(storage, dtype, Math.subtractExact(offset, 1), Shape.of(0), emptyStride(storage))
                     : Tensor.of(storage, dtype, Math.subtractExact(offset, 1), Shape.of(sizes), strides);
             return put(number, tensor);
         } catch (IllegalArgumentException | ArithmeticException e) {
             throw Refusal.of("TENSOR", "a tensor that does not fit its storage: " + e.getMessage(), start);
         }
+    }
+
+    /// {@return the stride of a tensor without dimensions} It means nothing, but tells a tensor on a storage without
+    /// elements from one without a storage, which are written differently.
+    private long emptyStride(Storage storage) {
+        return storage.nbytes() == 0 && !storages.isNothing(storage) ? Nodes.STRIDE_ON_STORAGE : 1;
     }
 
     /// The storage of a tensor holds nothing in turn, so it is read at once.

@@ -95,6 +95,10 @@ final class LuaTable extends LuaValue {
     @Override
     @SuppressWarnings("unchecked")
     void fill() {
+        if (isBody && isMap()) {
+            // The object has them.
+            return;
+        }
         if (made() instanceof Map<?, ?> map) {
             fill((Map<@Nullable Object, @Nullable Object>) map);
         } else if (made() instanceof Typed typed && typed.value() instanceof List<?> pairs) {

@@ -2,9 +2,10 @@ package io.undercroft.interop.torch7;
 
 import org.jspecify.annotations.Nullable;
 
-/// A table, an object or a function, while the file is read. What it becomes in the state depends on all that it holds; but that may refer
-/// back to it. So its parts are collected first, and when all of the file has been read it is made and then filled.
-abstract sealed class LuaValue permits LuaTable, LuaObject, LuaFunction {
+/// A table, a vector, an object or a function, while the file is read. What it becomes in the state depends on all that
+/// it holds; but that may refer back to it. So its parts are collected first, and when all of the file has been read it
+/// is made and then filled.
+abstract sealed class LuaValue permits LuaTable, LuaVector, LuaObject, LuaFunction {
     /// Takes the next part.
     ///
     /// @param part another one of these, or what stands in the state for the part

@@ -23,6 +23,8 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -204,6 +206,10 @@ final class LuaWriter {
 
     private void writeEntries(List<Entry> entries) {
         code.writeInt(entries.size());
+        pushEntries(entries);
+    }
+
+    private void pushEntries(List<Entry> entries) {
         open.push(new Parts(entries.stream().<Child>mapMulti((entry, children) -> {
             String segment = StatePaths.segment(entry.key);
             children.accept(new Child(segment, entry.key));
@@ -246,9 +252,7 @@ final class LuaWriter {
             return;
         }
         if (writeClass(map, map.type(), map.attributes())) {
-            code.writeInt(Tag.TABLE);
-            code.writeInt(number(new Object()));
-            writeEntries(entries(map));
+            writeFields(map.type(), entries(map));
         }
     }
 
@@ -264,10 +268,62 @@ final class LuaWriter {
             case Nodes.GENERATOR -> writeGenerator(typed);
             default -> {
                 if (writeClass(typed, typed.type(), typed.attributes())) {
-                    push(new Child("", typed.value()));
+                    writeBody(typed);
                 }
             }
         }
+    }
+
+    /// Writes what an object of a class holds, if it is no map.
+    private void writeBody(Typed object) {
+        // What others hold is written as what a hash holds, but for the start.
+        switch (tdsClass(object.type()).orElse(TdsClass.HASH)) {
+            case HASH -> writeFields(object.type(), fields(object));
+            case VECTOR -> {
+                if (!(object.value() instanceof List<?> elements)) {
+                    throw refused("a " + object.type() + " that is no list", "leave it out");
+                }
+                writeElements(elements);
+            }
+            case COUNTER -> {
+                if (!(object.value() instanceof Long count)) {
+                    throw refused("a " + object.type() + " that is no long", "leave it out");
+                }
+                writeLongs(count);
+            }
+        }
+    }
+
+    private static Optional<TdsClass> tdsClass(String type) {
+        return TdsClass.find(type.substring(Nodes.PREFIX.length()));
+    }
+
+    private List<Entry> fields(Typed object) {
+        if (!(object.value() instanceof Typed table && table.type().equals(Nodes.TABLE))) {
+            throw refused("a " + object.type() + " that holds no table of fields",
+                    "make a map, a list or a tensor of it");
+        }
+        return pairs(table);
+    }
+
+    /// Writes the fields of an object, as a table that is nothing but this.
+    private void writeFields(String type, List<Entry> entries) {
+        switch (tdsClass(type).orElse(null)) {
+            case HASH -> writeLongs(entries.size());
+            case VECTOR, COUNTER -> throw refused("a " + type + " that is a map", "leave it out");
+            case null -> {
+                code.writeInt(Tag.TABLE);
+                code.writeInt(number(new Object()));
+                code.writeInt(entries.size());
+            }
+        }
+        pushEntries(entries);
+    }
+
+    private void writeElements(List<?> elements) {
+        writeLongs(elements.size());
+        int[] count = new int[1];
+        open.push(new Parts(elements.stream().map(each -> new Child(Integer.toString(count[0]++), each)).iterator()));
     }
 
     private void push(Child child) {
@@ -290,8 +346,14 @@ final class LuaWriter {
 
     /// {@return whether the object is a new one, and what it holds has to follow}
     private boolean writeClass(Object object, String type, Map<String, @Nullable Object> attributes) {
-        if (!type.startsWith(Nodes.PREFIX) || TorchClass.find(type.substring(Nodes.PREFIX.length())).isPresent()) {
+        String className = type.substring(Math.min(Nodes.PREFIX.length(), type.length()));
+        if (!type.startsWith(Nodes.PREFIX) || TorchClass.find(className).isPresent()) {
             throw refused("a " + type, "make a map, a list or a tensor of it");
+        }
+        boolean hasVersion = !Objects.equals(version(attributes, className), Nodes.NO_VERSION)
+                || TdsClass.find(className).isPresent();
+        if (!LuaReader.isClassName(className, hasVersion)) {
+            throw refused("a " + type + ", which is no name of a class", "give the class a name without spaces");
         }
         if (attributes.keySet().stream().anyMatch(name -> !name.equals(Nodes.VERSION))) {
             throw refused("the attributes " + attributes.keySet() + " of a " + type,
@@ -299,17 +361,23 @@ final class LuaWriter {
         }
         boolean isNew = begin(Tag.TORCH, object);
         if (isNew) {
-            writeVersion(attributes.getOrDefault(Nodes.VERSION, Nodes.USUAL_VERSION), type);
-            writeString(type.substring(Nodes.PREFIX.length()));
+            writeVersion(attributes, type);
+            writeString(className);
         }
         return isNew;
     }
 
-    private void writeVersion(@Nullable Object version, String type) {
+    private static @Nullable Object version(Map<String, @Nullable Object> attributes, String className) {
+        return attributes.getOrDefault(Nodes.VERSION, Nodes.usualVersion(className));
+    }
+
+    private void writeVersion(Map<String, @Nullable Object> attributes, String type) {
+        String className = type.substring(Nodes.PREFIX.length());
+        Object version = version(attributes, className);
         if (!(version instanceof Number number && number.doubleValue() >= 0)) {
             throw refused("a " + type + " of the version " + version, "versions are numbers");
         }
-        if (!version.equals(Nodes.NO_VERSION)) {
+        if (!version.equals(Nodes.NO_VERSION) || TdsClass.find(className).isPresent()) {
             writeString("V " + CNumbers.print(number.doubleValue(), LuaNumbers.DIGITS));
         }
     }
@@ -333,7 +401,7 @@ final class LuaWriter {
                     "leave it out");
         }
         if (begin(Tag.TORCH, generator)) {
-            writeVersion(Nodes.USUAL_VERSION, generator.type());
+            writeVersion(Map.of(), generator.type());
             writeString(TorchClass.GENERATOR);
             code.writeBytes(bytes);
         }
@@ -365,10 +433,11 @@ final class LuaWriter {
         }
     }
 
-    /// A tensor without a storage comes out of a file as one that stands alone on a storage without bytes.
+    /// A tensor without a storage is read as one that has a storage without bytes for itself.
     private void writeStorageOf(Tensor tensor) {
         Storage storage = tensor.storage();
-        if (storage.nbytes() == 0 && uses.getOrDefault(storage, 0) == 1) {
+        boolean isMarked = tensor.dim() == 1 && tensor.stride(0) == Nodes.STRIDE_ON_STORAGE;
+        if (storage.nbytes() == 0 && uses.getOrDefault(storage, 0) == 1 && !isMarked) {
             code.writeInt(Tag.NIL);
         } else {
             writeStorage(new TypedStorage(storage, tensor.dtype()));

@@ -16,8 +16,6 @@ final class Nodes {
 
     /// The attribute of a [TypedMap] or [Typed] that is an object: the version of its class.
     static final String VERSION = "version";
-    /// The version that is not said.
-    static final long USUAL_VERSION = 1;
     /// The version of objects that were written before there were versions.
     static final long NO_VERSION = 0;
 
@@ -26,5 +24,16 @@ final class Nodes {
     /// The attribute of a function that holds its upvalues.
     static final String UPVALUES = "upvalues";
 
+    /// The stride of a tensor without elements on a storage without elements, of its own. Such a tensor of another
+    /// stride has no storage in Torch7.
+    static final long STRIDE_ON_STORAGE = 0;
+
     private Nodes() {}
+
+    /// {@return the version of a class that is not said}
+    ///
+    /// @param className its name in Torch7
+    static long usualVersion(String className) {
+        return TdsClass.find(className).isPresent() ? TdsClass.VERSION : 1;
+    }
 }

@@ -2,6 +2,7 @@ package io.undercroft.interop.torch7;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.torch7.LuaReader.References;
+import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
@@ -14,9 +15,9 @@ import java.util.List;
 /// can be skipped.
 ///
 /// @param encoding the encoding
-/// @param isSound whether it is one object and nothing else, as far as it was tried
+/// @param isSound whether it consists of objects and nothing else, as far as it was tried
 /// @param reached where it was found not to be
-/// @param isTypical whether the first object is a table or an object, and stands there as Torch7 sets it
+/// @param isTypical whether the objects are tables or objects of classes, and stand there as Torch7 sets them
 /// @param hasSignature whether something was met that no other file has by chance
 record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical, boolean hasSignature) {
     private static final long BUDGET = 1 << 18;
@@ -44,26 +45,46 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical
     }
 
     private static Probe of(MappedFile file, Encoding encoding, References references) throws IOException {
+        Probe continued = of(file, encoding, references, Numbering.CONTINUED);
+        if (continued.isSound || !continued.hasSignature) {
+            return continued;
+        }
+        Probe restarted = of(file, encoding, references, Numbering.RESTARTED);
+        return restarted.isSound ? restarted : continued;
+    }
+
+    private static Probe of(MappedFile file, Encoding encoding, References references, Numbering numbering)
+            throws IOException {
         FileBytes bytes = new FileBytes(file, 0, BUDGET);
         StorageTable nowhere = new StorageTable(file, OpenOptions.defaults().onMeta(), _ -> false);
         Input input = Input.of(encoding, bytes);
-        LuaReader reader = new LuaReader(input, nowhere, references);
+        ObjectSequence objects = new ObjectSequence(input, nowhere, references, numbering);
         boolean isSound = false;
         boolean isStructured = true;
+        boolean areContainers = true;
+        long count = 0;
         long reached = 0;
         try {
-            reader.read();
-            reached = bytes.position();
-            isSound = bytes.remaining() == 0;
+            do {
+                boolean isNil = objects.next() == null;
+                reached = bytes.position();
+                areContainers &= objects.isContainer();
+                // Zeros are read as nil, and follow where numbers were taken for shorter than they are.
+                isSound = count++ == 0 || !isNil;
+            } while (isSound && !objects.isAtEnd());
         } catch (FileBytes.BudgetSpent _) {
             isSound = true;
             // One long string is no sign of anything, nor is a long column of numbers.
-            isStructured = bytes.position() > BUDGET / 4 && (encoding != Encoding.ASCII || reader.hasStrings());
+            isStructured = bytes.position() > BUDGET / 4 && (encoding != Encoding.ASCII || objects.hasStrings());
+            areContainers &= objects.isContainer();
         } catch (FormatException e) {
+            isSound = false;
             reached = e.offset();
         }
-        boolean isTypical = reader.isContainer() && isStructured && input.isTidy();
-        return new Probe(encoding, isSound, reached, isTypical, reader.hasSignature());
+        // A column of numbers is a sequence of small objects.
+        boolean isDistinct = count <= 1 || encoding != Encoding.ASCII || objects.hasStrings();
+        return new Probe(encoding, isSound, reached, areContainers && isStructured && isDistinct && input.isTidy(),
+                objects.hasSignature());
     }
 
     /// {@return whether the file is likely to be one of Torch7 at all} A lone number or string could be anything.

@@ -9,6 +9,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -20,6 +21,7 @@ final class StorageTable {
     private final FileStorages storages;
     private final LongPredicate wanted;
     private final Map<Storage, Long> offsets = new HashMap<>();
+    private final Set<Storage> nothing = new HashSet<>();
 
     /// @param file the file
     /// @param options how it is opened
@@ -51,7 +53,13 @@ final class StorageTable {
     Storage addNothing(long offset) {
         Storage storage = wanted.test(offset) ? storages.decoded(0, _ -> {}) : storages.blank(0);
         offsets.put(storage, offset);
+        nothing.add(storage);
         return storage;
+    }
+
+    /// {@return whether a storage stands for that of a tensor that has none}
+    boolean isNothing(Storage storage) {
+        return nothing.contains(storage);
     }
 
     OptionalLong placeOf(Storage storage) {

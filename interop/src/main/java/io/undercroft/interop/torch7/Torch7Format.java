@@ -1,9 +1,12 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.interop.internal.Ordinals;
 import io.undercroft.interop.torch7.LuaReader.References;
+import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
@@ -32,11 +35,16 @@ import org.jspecify.annotations.Nullable;
 /// | `torch7.order` | `little`, `big` | the byte order of binary numbers |
 /// | `torch7.longs` | `8`, `4` | the bytes of a binary `long`; 4 for files of Windows and 32-bit machines |
 /// | `torch7.references` | `on`, `off` | `off` for files written with `referenced(false)` whose numbers are to be ignored; only for opening |
+/// | `torch7.object` | `1`, `2` and so on | which object of a file that holds several, as those read by `File:readObject` one by one; only for opening |
+///
+/// A file with more than the object that is opened [says so][Contents#unread]. If bytes that are no object follow one
+/// whose class may have written them, the file is refused, unless `torch7.object` is set.
 ///
 /// A file that is too short to be told from others (a lone number, for instance), or not from its start on, is opened with
 /// [OpenOptions#format] `torch7`; and so is text without objects of classes that is not set as Torch7 sets it, each call on a line of its
 /// own.
 public final class Torch7Format implements CheckpointFormat {
+    static final String OBJECT = "torch7.object";
     private static final String REFERENCES = "torch7.references";
 
     /// For the service loader.
@@ -54,7 +62,8 @@ public final class Torch7Format implements CheckpointFormat {
                 .isConvincing();
     }
 
-    /// Reads the first object; Torch7 ignores what stands behind it.
+    /// Reads the object that the setting names, and looks at what else is there: Torch7 ignores that, unless it is told
+    /// to read on.
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         List<Encoding> encodings = Encoding.agreeing(options::setting);
@@ -64,23 +73,40 @@ public final class Torch7Format implements CheckpointFormat {
                 : Probe.likeliest(file, encodings, references).encoding();
         LongPredicate wanted = options.isPartial() ? chosen(file, options, encoding, references) : _ -> true;
         StorageTable storages = new StorageTable(file, options, wanted);
-        return contents(file, storages, encoding, references).only(options);
+        return contents(file, storages, encoding, references, options).only(options);
     }
 
     /// Which storages are wanted is known only when all tensors have their names: so all is read once before, without any elements.
     private static LongPredicate chosen(MappedFile file, OpenOptions options, Encoding encoding,
             References references) throws IOException {
         StorageTable blank = new StorageTable(file, options.onMeta(), _ -> true);
-        return blank.among(contents(file, blank, encoding, references).only(options).storages());
+        return blank.among(contents(file, blank, encoding, references, options).only(options).storages());
     }
 
     private static TreeContents contents(MappedFile file, StorageTable storages, Encoding encoding,
-            References references) throws IOException {
-        FileBytes bytes = new FileBytes(file, 0, FileBytes.UNLIMITED);
-        Object state = new LuaReader(Input.of(encoding, bytes), storages, references).read();
+            References references, OpenOptions options) throws IOException {
+        int number = Ordinals.of(options, OBJECT);
+        ObjectSequence objects = objects(file, storages, encoding, references, Numbering.CONTINUED);
+        Object state = objects.next();
+        List<UnreadPart> unread = List.of();
+        if (number > 1 || !objects.isAtEnd()) {
+            Survey survey = Survey.of(file, encoding, references);
+            survey.check(number, options.setting(OBJECT).isPresent());
+            objects = objects(file, storages, encoding, references, survey.numbering());
+            for (int i = 1; number > 1 && i <= number; i++) {
+                state = objects.next();
+            }
+            unread = survey.besides(number);
+        }
         // There are no checksums to compare.
         return TreeContents.of(state, Map.of(), List::of).withPlaces(storages::placeOf)
-                .withUnverified(1, file.size());
+                .withUnverified(1, file.size()).withUnread(unread);
+    }
+
+    private static ObjectSequence objects(MappedFile file, StorageTable storages, Encoding encoding,
+            References references, Numbering numbering) {
+        Input in = Input.of(encoding, new FileBytes(file, 0, FileBytes.UNLIMITED));
+        return new ObjectSequence(in, storages, references, numbering);
     }
 
     private static References references(Encoding.Settings settings) {
@@ -107,7 +133,8 @@ public final class Torch7Format implements CheckpointFormat {
                 Setting.ofWriting("torch7.order", "little, big"),
                 Setting.ofOpening("torch7.longs", "8, 4"),
                 Setting.ofWriting("torch7.longs", "8, 4"),
-                Setting.ofOpening(REFERENCES, "on, off"));
+                Setting.ofOpening(REFERENCES, "on, off"),
+                Setting.ofOpening(OBJECT, Ordinals.VALUES));
     }
 
     @Override

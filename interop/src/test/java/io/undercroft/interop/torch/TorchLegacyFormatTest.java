@@ -10,6 +10,8 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -177,6 +179,58 @@ class TorchLegacyFormatTest {
                 .withMessageContaining("the file has 3 saves");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Fixtures.open(path, OPTIONS.setting("torch-legacy.save", "0"), _ -> {}));
+    }
+
+    private static byte[] saved(String name) throws IOException {
+        return Files.readAllBytes(Fixtures.PYTORCH.resolve(name + ".legacy.pt"));
+    }
+
+    private Path together(byte[]... parts) throws IOException {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (byte[] part : parts) {
+            all.writeBytes(part);
+        }
+        return Files.write(folder.resolve("together.legacy.pt"), all.toByteArray());
+    }
+
+    @Test
+    void otherSavesAreReported() throws IOException {
+        byte[] first = saved("single_f32");
+        Path path = together(first, saved("tied"), first);
+        long size = Files.size(path);
+        try (Checkpoint c = Checkpoint.open(path);
+                Checkpoint second = Checkpoint.open(path, OPTIONS.setting("torch-legacy.save", "2"))) {
+            assertThat(c.unread()).containsExactly(new UnreadPart(Kind.STATE, "2 saves of 3 (save 1 was opened)",
+                    first.length, size - first.length, "torch-legacy.save"));
+            assertThat(second.unread()).containsExactly(new UnreadPart(Kind.STATE, "2 saves of 3 (save 2 was opened)",
+                    0, 2L * first.length, "torch-legacy.save"));
+        }
+        try (Checkpoint alone = Checkpoint.open(Fixtures.PYTORCH.resolve("tied.legacy.pt"))) {
+            assertThat(alone.unread()).isEmpty();
+        }
+    }
+
+    @Test
+    void whatIsNoSaveIsReportedAndThatWhichCannotBeRead() throws IOException {
+        byte[] first = saved("single_f32");
+        Path path = together(first, "some text".getBytes(ISO_8859_1));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.tree()).isNotNull();
+            assertThat(c.unread()).singleElement().satisfies(part -> {
+                assertThat(part.kind()).isEqualTo(Kind.BYTES);
+                assertThat(part.offset()).isEqualTo(first.length);
+                assertThat(part.nbytes()).isEqualTo(9);
+                assertThat(part.setting()).isEqualTo("torch-legacy.save");
+            });
+        }
+        Path unsafe = together(first, first, saved("UNSAFE_print"), first);
+        try (Checkpoint c = Checkpoint.open(unsafe)) {
+            assertThat(c.unread()).extracting(UnreadPart::kind).containsExactly(Kind.STATE, Kind.BYTES);
+            assertThat(c.unread().getLast().what()).contains("print");
+        }
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> Checkpoint.open(unsafe, OPTIONS.setting("torch-legacy.save", "3")))
+                .withMessageContaining("print");
     }
 
     @Test

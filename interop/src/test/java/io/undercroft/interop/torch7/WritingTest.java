@@ -208,16 +208,38 @@ class WritingTest {
     }
 
     @Test
-    void objectsThatAreNoTablesAndFilesWrittenWithoutReferencesAreRead() throws IOException {
-        FileBuilder builder = new FileBuilder().table(1, 2).string("a").torch(2, "my.Class").string("body").string("b")
-                .torch(2, "torch.IntStorage").longs(1).ints(5);
+    void filesWrittenWithoutReferencesAreRead() throws IOException {
+        FileBuilder builder = new FileBuilder().table(1, 2).string("a").torch(2, "my.Class").table(3, 1).string("x")
+                .number(1).string("b").torch(2, "torch.IntStorage").longs(1).ints(5);
         OpenOptions off = OpenOptions.defaults().setting("torch7.references", "off");
         Files7.open(builder.in(folder), off, contents -> {
             Map<?, ?> state = (Map<?, ?>) contents.state();
-            assertThat(((Typed) state.get("a")).type()).isEqualTo("torch7:my.Class");
-            assertThat(((Typed) state.get("a")).value()).isEqualTo("body");
+            assertThat(((TypedMap) state.get("a")).type()).isEqualTo("torch7:my.Class");
             assertThat(((TypedStorage) state.get("b")).toList()).containsExactly(5L);
         });
+    }
+
+    @Test
+    void anEmptyTensorKeepsItsStorageOrHasNone() throws IOException {
+        FileBuilder builder = new FileBuilder().table(1, 3).string("with").torch(2, "torch.FloatTensor").ints(0)
+                .longs(1)
+                .torch(3, "torch.FloatStorage").longs(0)
+                .string("without").torch(4, "torch.FloatTensor").ints(0).longs(1).ints(Tag.NIL)
+                .string("on elements").torch(5, "torch.FloatTensor").ints(0).longs(1)
+                .torch(6, "torch.FloatStorage").longs(1).ints(0);
+        Path croft = folder.resolve("empty.croft");
+        Path pt = folder.resolve("empty.pt");
+        try (Checkpoint c = Checkpoint.open(builder.in(folder))) {
+            assertThat(c.tensor("with").shape().toArray()).containsExactly(0);
+            assertThat(Files7.written(c.tree())).isEqualTo(builder.bytes());
+            Checkpoint.save(croft, c.tree());
+            Checkpoint.export(pt, c.tree());
+        }
+        for (Path copy : List.of(croft, pt)) {
+            try (Checkpoint c = Checkpoint.open(copy)) {
+                assertThat(Files7.written(c.tree())).as(copy.toString()).isEqualTo(builder.bytes());
+            }
+        }
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.TensorSpec;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -101,6 +102,12 @@ public interface Contents {
     /// {@return why a newer committed state was passed over, if one was}
     default Optional<FormatException> passedOver() {
         return Optional.empty();
+    }
+
+    /// {@return the parts of the file that the state does not contain, in the order of the file} Formats that refuse
+    /// files with such parts have none. May be called by several threads.
+    default List<UnreadPart> unread() {
+        return List.of();
     }
 
     /// {@return the damage that was met so far, by checks that the options asked for}

@@ -3,6 +3,7 @@ package io.undercroft.serializer.spi;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
@@ -29,6 +30,7 @@ public final class TreeContents implements Contents {
     private final Function<Storage, OptionalLong> places;
     private final long unverifiedExtents;
     private final long unverifiedBytes;
+    private final List<UnreadPart> unread;
 
     /// How a format checks a file against its checksums.
     @FunctionalInterface
@@ -42,7 +44,7 @@ public final class TreeContents implements Contents {
 
     private TreeContents(@Nullable Object state, Map<String, String> metadata, SequencedMap<String, Tensor> tensors,
             List<Storage> storages, Check check, Function<Storage, OptionalLong> places, long unverifiedExtents,
-            long unverifiedBytes) {
+            long unverifiedBytes, List<UnreadPart> unread) {
         this.state = state;
         this.metadata = metadata;
         this.tensors = tensors;
@@ -51,6 +53,7 @@ public final class TreeContents implements Contents {
         this.places = places;
         this.unverifiedExtents = unverifiedExtents;
         this.unverifiedBytes = unverifiedBytes;
+        this.unread = List.copyOf(unread);
     }
 
     /// Contents of a state tree.
@@ -63,7 +66,7 @@ public final class TreeContents implements Contents {
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check) {
         StateIndex index = index(state);
         return new TreeContents(state, metadata, index.tensors(), index.storages(), check,
-                _ -> OptionalLong.empty(), 0, 0);
+                _ -> OptionalLong.empty(), 0, 0, List.of());
     }
 
     /// Leaves those tensors out that were not chosen, and the storages that only they stand on.
@@ -82,7 +85,7 @@ public final class TreeContents implements Contents {
         });
         List<Storage> left = chosen.values().stream().map(Tensor::storage).distinct().toList();
         return new TreeContents(state, metadata, Collections.unmodifiableSequencedMap(chosen), left, check, places,
-                unverifiedExtents, unverifiedBytes);
+                unverifiedExtents, unverifiedBytes, unread);
     }
 
     /// Tells where storages stand in the file.
@@ -90,7 +93,8 @@ public final class TreeContents implements Contents {
     /// @param offsets what [#placeOf] answers; may be asked by several threads
     /// @return the same contents, with places
     public TreeContents withPlaces(Function<Storage, OptionalLong> offsets) {
-        return new TreeContents(state, metadata, tensors, storages, check, offsets, unverifiedExtents, unverifiedBytes);
+        return new TreeContents(state, metadata, tensors, storages, check, offsets, unverifiedExtents, unverifiedBytes,
+                unread);
     }
 
     /// Tells how much of the file has no checksum, so that verifying it says so.
@@ -99,7 +103,16 @@ public final class TreeContents implements Contents {
     /// @param nbytes how many bytes these have
     /// @return the same contents, with that
     public TreeContents withUnverified(long extents, long nbytes) {
-        return new TreeContents(state, metadata, tensors, storages, check, places, extents, nbytes);
+        return new TreeContents(state, metadata, tensors, storages, check, places, extents, nbytes, unread);
+    }
+
+    /// Sets which parts of the file the state does not contain.
+    ///
+    /// @param parts what [#unread] returns
+    /// @return the same contents, with that
+    public TreeContents withUnread(List<UnreadPart> parts) {
+        return new TreeContents(state, metadata, tensors, storages, check, places, unverifiedExtents, unverifiedBytes,
+                parts);
     }
 
     private static StateIndex index(@Nullable Object state) {
@@ -139,6 +152,11 @@ public final class TreeContents implements Contents {
     @Override
     public Verification verify() throws IOException {
         return new Verification(check.run(), unverifiedExtents, unverifiedBytes);
+    }
+
+    @Override
+    public List<UnreadPart> unread() {
+        return unread;
     }
 
     @Override

@@ -8,12 +8,14 @@ import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.Collection;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -69,7 +71,27 @@ public final class JsonReport {
         json.writeFieldName("state");
         new StateJson(inspection, json).write(inspection.checkpoint().tree());
         writeMetadata();
+        writeUnread();
         json.writeEndObject();
+    }
+
+    private void writeUnread() throws IOException {
+        if (inspection.checkpoint().unread().isEmpty()) {
+            return;
+        }
+        json.writeArrayFieldStart("unread");
+        for (UnreadPart part : inspection.checkpoint().unread()) {
+            json.writeStartObject();
+            json.writeStringField("kind", part.kind().name().toLowerCase(Locale.ROOT));
+            json.writeStringField("what", part.what());
+            json.writeNumberField("offset", part.offset());
+            json.writeNumberField("nbytes", part.nbytes());
+            if (part.setting() != null) {
+                json.writeStringField("setting", part.setting());
+            }
+            json.writeEndObject();
+        }
+        json.writeEndArray();
     }
 
     private void writeStorages() throws IOException {

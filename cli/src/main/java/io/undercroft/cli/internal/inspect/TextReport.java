@@ -8,6 +8,7 @@ import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -71,6 +72,8 @@ public final class TextReport {
         if (!inspection.absentDevices().isEmpty()) {
             out.line("devices   saved from " + String.join(", ", inspection.absentDevices()));
         }
+        checkpoint.unread().forEach(
+                part -> out.line("besides   " + Text.printable(UnreadParts.describe(part))));
         checkpoint.metadata().forEach(
                 (key, value) -> out.line("metadata  %s = %s".formatted(Text.printable(key), StateOutline.of(value))));
     }

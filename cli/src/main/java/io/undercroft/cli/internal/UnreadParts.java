@@ -1,0 +1,18 @@
+package io.undercroft.cli.internal;
+
+import io.undercroft.serializer.UnreadPart;
+
+/// What is said of parts of a file that its state does not contain.
+public final class UnreadParts {
+    private UnreadParts() {}
+
+    /// {@return one line about a part, which may have text of the file in it}
+    ///
+    /// @param part the part
+    public static String describe(UnreadPart part) {
+        String way = part.setting() == null || part.kind() != UnreadPart.Kind.STATE
+                ? ""
+                : "; --set %s=N opens another one".formatted(part.setting());
+        return "%s, %s at byte 0x%X%s".formatted(part.what(), Text.bytes(part.nbytes()), part.offset(), way);
+    }
+}

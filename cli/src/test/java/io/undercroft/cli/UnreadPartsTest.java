@@ -1,0 +1,108 @@
+package io.undercroft.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// What the commands say of a file of which a part is not in the state.
+class UnreadPartsTest {
+    @TempDir
+    private Path folder;
+
+    private Path torch7;
+    private Path legacy;
+
+    @BeforeEach
+    void putTogether() throws IOException {
+        torch7 = together("two.t7", Invocation.FIXTURES.resolve("torch7/tensor-int-2x3.bin.t7"),
+                Invocation.FIXTURES.resolve("torch7/tensor-double-2x3.bin.t7"));
+        legacy = together("two.pt", Invocation.torch("single_f32.legacy.pt"), Invocation.torch("tied.legacy.pt"));
+    }
+
+    private Path together(String name, Path... parts) throws IOException {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (Path part : parts) {
+            all.writeBytes(Files.readAllBytes(part));
+        }
+        return Files.write(folder.resolve(name), all.toByteArray());
+    }
+
+    private Path withRest(Path file) throws IOException {
+        Path rest = Files.write(folder.resolve("rest"), "rest\u001b[1m".getBytes(StandardCharsets.ISO_8859_1));
+        return together("rest-" + file.getFileName(), file, rest);
+    }
+
+    @Test
+    void inspectShowsThem() throws IOException {
+        assertThat(Invocation.of("inspect", torch7).out()).contains("besides   1 object of 2 (object 1 was opened), ",
+                " B at byte 0x", "--set torch7.object=N");
+        Invocation invocation = Invocation.of("inspect", "--json", legacy);
+        assertThat(invocation.code()).isZero();
+        JsonNode part = invocation.json().at("/unread/0");
+        assertThat(part.get("kind").asText()).isEqualTo("state");
+        assertThat(part.get("what").asText()).isEqualTo("1 save of 2 (save 1 was opened)");
+        assertThat(part.get("setting").asText()).isEqualTo("torch-legacy.save");
+        assertThat(part.get("offset").asLong() + part.get("nbytes").asLong()).isEqualTo(Files.size(legacy));
+        assertThat(Invocation.of("inspect", "--json", Invocation.TRAINING).json().has("unread")).isFalse();
+        assertThat(Invocation.of("inspect", "--set", "torch7.object=2", torch7).out()).contains("float64");
+    }
+
+    @Test
+    void nothingIsSavedOfOneOfSeveralStatesIfItWasNotChosen() throws IOException {
+        Path out = folder.resolve("out.croft");
+        Invocation.of("convert", Invocation.torch("tied.pt"), folder.resolve("there.croft"));
+        List<Invocation> refused = new ArrayList<>();
+        for (Path file : List.of(torch7, legacy, withRest(torch7), withRest(Invocation.torch("tied.legacy.pt")))) {
+            refused.add(Invocation.of("convert", file, out));
+            refused.add(Invocation.of("convert", file, folder.resolve("out.safetensors")));
+            refused.add(Invocation.of("adopt", file, out));
+            refused.add(Invocation.of("append", folder.resolve("there.croft"), file));
+            refused.add(Invocation.of("publish", file, "undercroft-unread-parts-test"));
+        }
+        assertThat(refused).allSatisfy(invocation -> {
+            assertThat(invocation.code()).isEqualTo(2);
+            assertThat(invocation.err())
+                    .contains("holds more than what would be saved", "Choose what to save with --set")
+                    .doesNotContain("\u001b");
+            assertThat(invocation.out()).isEmpty();
+        });
+        assertThat(out).doesNotExist();
+    }
+
+    @Test
+    void whatWasChosenIsSavedAndTheRestIsSaid() {
+        Path out = folder.resolve("out.croft");
+        for (Path file : List.of(torch7, legacy)) {
+            String setting = file == torch7 ? "torch7.object" : "torch-legacy.save";
+            for (String number : List.of("1", "2")) {
+                Invocation invocation = Invocation.of("convert", "--set", setting + "=" + number, file, out);
+                assertThat(invocation.code()).isZero();
+                assertThat(invocation.err()).contains("not in the state: 1 ", " of 2 (", " " + number + " was opened)");
+            }
+        }
+    }
+
+    @Test
+    void verifyReadsOtherStatesAndFailsForBytesThatAreNothing() throws IOException {
+        for (Path file : List.of(torch7, legacy)) {
+            Invocation invocation = Invocation.of("verify", file);
+            assertThat(invocation.code()).isZero();
+            assertThat(invocation.err()).contains("not in the state: 1 ");
+            Invocation rest = Invocation.of("verify", withRest(file));
+            assertThat(rest.code()).isEqualTo(2);
+            assertThat(rest.err()).contains("not in the state: 1 ", "8 B belong to nothing that the format has")
+                    .doesNotContain("\u001b");
+            assertThat(rest.out()).isEmpty();
+        }
+    }
+}
