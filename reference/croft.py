@@ -313,13 +313,18 @@ def main():
         for file in open_set(args.file) if is_set else [File(args.file, root=args.root)]:
             show(file, args.command)
     except CroftError as e:
-        sys.exit(f"{args.file}: {e}")
+        sys.exit(shown(f"{args.file}: {e}"))
+
+
+def shown(text):
+    """Text that neither breaks the line nor commands a terminal."""
+    return ascii(str(text))[1:-1]
 
 
 def show(file, command):
     if command == "verify":
         file.verify()
-        print(f"{file.path}: sound, {file.newest.sequence} snapshots, {len(file.index.names)} names")
+        print(f"{shown(file.path)}: sound, {file.newest.sequence} snapshots, {len(file.index.names)} names")
     elif command == "list":
         for c in file.chain():
             print(f"{c.sequence} at {c.offset}: {c.length} bytes of index, {c.committed} committed, time {c.time}, root {c.root.hex()} {ascii(c.message)}")
@@ -327,7 +332,7 @@ def show(file, command):
         print(f"id {uuid.UUID(bytes=file.header['uuid'])}, chunks of {file.chunk}, snapshot {file.commit.sequence}, metadata {ascii(file.index.metadata)}")
         for name, number in file.index.names.items():
             view, storage = file.tensor(name), int(file.index.tables["TENS"]["storage"][number])
-            print(f"{ascii(name)}: {file.dtype(name)} {list(view.shape)} {list(view.strides)} of storage {storage}, XXH3 {xxh3(view.tobytes()).hex()}")
+            print(f"{ascii(name)}: {shown(file.dtype(name))} {list(view.shape)} {list(view.strides)} of storage {storage}, XXH3 {xxh3(view.tobytes()).hex()}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Output;
+<<<<<<< HEAD
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.UnreadParts;
+=======
+>>>>>>> 137fbc2 (wip)
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
@@ -80,7 +84,7 @@ final class Run {
 
     /// Prints one line that is a result.
     void say(String line) {
-        out.line(Text.printable(line));
+        out.line(line);
     }
 
     /// Prints one line about what is wrong.
@@ -91,7 +95,7 @@ final class Run {
 
     /// Prints one line beside the results.
     void note(String message) {
-        err.println("croft: " + Text.printable(message));
+        err.println("croft: " + FormatException.printable(message));
     }
 
     /// Says that what is shown or copied is not what was saved last, if that is so.
@@ -130,7 +134,10 @@ final class Run {
     private int explain(Throwable failure, @Nullable String message, int code) {
         complain(inWordsOfTheCommand(String.valueOf(message)));
         if (DEBUG) {
-            failure.printStackTrace(err);
+            StringWriter trace = new StringWriter();
+            failure.printStackTrace(new PrintWriter(trace));
+            trace.toString().lines().map(line -> line.replace("\t", "    ")).map(FormatException::printable)
+                    .forEach(err::println);
         }
         return code;
     }

@@ -75,7 +75,7 @@ final class SetCommands {
         Path directory = Objects.requireNonNull(set.toRealPath().getParent());
         try (ShardSet opened = ShardSet.open(set, arguments.openingOnMeta())) {
             for (Checkpoint shard : opened.shards()) {
-                table.row(Text.printable(directory.relativize(shard.path()).toString()),
+                table.row(directory.relativize(shard.path()).toString(),
                         Long.toString(shard.snapshot().orElseThrow().sequence()),
                         Text.bytes(Files.size(shard.path())), Integer.toString(shard.names().size()),
                         Integer.toString(shard.storages().size()));

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /// Says that the contents of a file are not what its format asks for: what is wrong, where, and what to do about it.
 ///
-/// The message is one line, `FILE: WHAT (at byte 0x1A2B) [CODE]. REMEDY`, and safe to print: text taken from the file
-/// goes through [#quote].
+/// The message is one line, `FILE: WHAT (at byte 0x1A2B) [CODE]. REMEDY`, and safe to print: [#printable] is applied to each part of it.
+/// Text taken from the file is quoted with [#quote].
 public final class FormatException extends RuntimeException {
     /// The offset of a fault that has no place in the file.
     public static final long NO_OFFSET = -1;
@@ -45,11 +45,11 @@ public final class FormatException extends RuntimeException {
 
     private FormatException(String code, String what, long offset, String remedy, @Nullable String file,
             @Nullable Throwable cause) {
-        super(message(code, what, offset, remedy, file), cause);
+        super(message(code, printable(what), offset, printable(remedy), file), cause);
         this.code = Objects.requireNonNull(code, "code");
-        this.what = Objects.requireNonNull(what, "what");
+        this.what = printable(what);
         this.offset = offset;
-        this.remedy = Objects.requireNonNull(remedy, "remedy");
+        this.remedy = printable(remedy);
         this.file = file;
     }
 
@@ -58,7 +58,7 @@ public final class FormatException extends RuntimeException {
         return code;
     }
 
-    /// {@return what is wrong}
+    /// {@return what is wrong, safe to print}
     public String what() {
         return what;
     }
@@ -68,7 +68,7 @@ public final class FormatException extends RuntimeException {
         return offset;
     }
 
-    /// {@return what to do about it}
+    /// {@return what to do about it, safe to print}
     public String remedy() {
         return remedy;
     }
@@ -106,12 +106,20 @@ public final class FormatException extends RuntimeException {
     }
 
     private static void appendPrintable(StringBuilder out, int point) {
-        switch (Character.getType(point)) {
+        if (isPrintable(point)) {
+            out.appendCodePoint(point);
+        } else {
+            out.append("\\u{").append(Integer.toHexString(point)).append('}');
+        }
+    }
+
+    private static boolean isPrintable(int point) {
+        return switch (Character.getType(point)) {
             case Character.CONTROL, Character.FORMAT, Character.SURROGATE, Character.PRIVATE_USE,
                     Character.UNASSIGNED, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR ->
-                out.append(String.format("\\u{%x}", point));
-            default -> out.appendCodePoint(point);
-        }
+                false;
+            default -> true;
+        };
     }
 
     private static String message(String code, String what, long offset, String remedy, @Nullable String file) {
@@ -121,11 +129,14 @@ public final class FormatException extends RuntimeException {
                 + " [" + code + "]. " + remedy;
     }
 
-    /// {@return text without quotes, but with what would break the line or the terminal written as numbers} For the names of
-    /// files and paths in a state.
+    /// {@return text in which what could break a line, command a terminal or reorder what is shown is written as a number in braces}
+    /// All text from files goes through this before it is shown. What is printable already stays as it is.
     ///
-    /// @param text the text
+    /// @param text any text
     public static String printable(String text) {
+        if (text.codePoints().allMatch(FormatException::isPrintable)) {
+            return text;
+        }
         StringBuilder out = new StringBuilder();
         text.codePoints().forEach(point -> appendPrintable(out, point));
         return out.toString();

@@ -10,6 +10,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -29,6 +30,22 @@ enum ForeignLaw {
         void check(Written written) throws IOException {
             try (Checkpoint opened = written.open()) {
                 written.dialect().check(written.state(), opened);
+            }
+        }
+    },
+    TENSORS_KEEP_THEIR_NAMES("tensors by name are found by the names that they have in the state, however its maps nest") {
+        @Override
+        void check(Written written) throws IOException {
+            if (!Set.of("safetensors", "npz", "gguf").contains(written.dialect().format())) {
+                return;
+            }
+            try (Checkpoint opened = written.open(OpenOptions::onMeta)) {
+                // What is set on maps as attributes is not written.
+                assertThat(opened.compare(TensorSpec.ofState(written.state())).unexpected()).isEmpty();
+                for (String name : opened.names()) {
+                    assertThat(opened.contains(name)).as(name).isTrue();
+                    assertThat(StateIndex.escape(StateIndex.rawName(name))).isEqualTo(name);
+                }
             }
         }
     },

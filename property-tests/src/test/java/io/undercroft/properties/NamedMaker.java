@@ -6,14 +6,16 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /// Makes states of nothing but tensors by name, flat or in maps in maps, for formats that hold nothing else.
 final class NamedMaker {
     private static final int MAX_TENSORS = 10;
-    private static final List<String> NAMES = List.of("weight", "bias", "a.b.c", "a/b", "a~1b", "~", "0", "é",
+    private static final List<String> NAMES = List.of("weight", "bias", "a.b.c", "a/b", "a~1b", "~", "a", "b/weight", "b~1weight", "0", "é",
             "\uD83D\uDE00",
             "line\nbreak", "\u202E", " ", "$", "\"quoted\\", "x".repeat(70), "", "__metadata__", "..",
             "../up", "\u0000", "\uD800",
@@ -71,7 +73,25 @@ final class NamedMaker {
                 map.putIfAbsent(key(count), tensors.tensor());
             }
         }
+        removeDoubles("", root, new HashSet<>());
         return root;
+    }
+
+    /// Two tensors whose keys give one name are refused, by a test of its own.
+    private static void removeDoubles(String path, Map<Object, Object> map, Set<String> names) {
+        map.entrySet().removeIf(entry -> {
+            String name = path + entry.getKey();
+            if (entry.getValue() instanceof Map<?, ?> inner) {
+                removeDoubles(name.isEmpty() ? "" : name + "/", mutable(inner), names);
+                return false;
+            }
+            return !names.add(name);
+        });
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<Object, Object> mutable(Map<?, ?> map) {
+        return (Map<Object, Object>) map;
     }
 
     private Object key(int count) {

@@ -18,20 +18,16 @@ import java.util.Set;
 final class NamedSameness {
     private NamedSameness() {}
 
-    /// {@return the tensors of a state by name: the keys of a flat map, else the paths}
+    /// {@return the tensors of a state by the names that a file of tensors by name has: the keys on the way, joined by slashes}
     static Map<String, Tensor> named(Map<?, ?> state) {
         Map<String, Tensor> tensors = new LinkedHashMap<>();
-        if (state.values().stream().noneMatch(Map.class::isInstance)) {
-            state.forEach((key, value) -> tensors.put(String.valueOf(key), (Tensor) value));
-        } else {
-            walk("", state, tensors);
-        }
+        walk("", state, tensors);
         return tensors;
     }
 
     private static void walk(String path, Map<?, ?> map, Map<String, Tensor> tensors) {
         map.forEach((key, value) -> {
-            String name = path + String.valueOf(key).replace("~", "~0").replace("/", "~1");
+            String name = path + String.valueOf(key);
             if (value instanceof Map<?, ?> inner) {
                 walk(name.isEmpty() ? "" : name + "/", inner, tensors);
             } else {

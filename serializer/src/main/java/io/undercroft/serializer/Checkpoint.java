@@ -13,25 +13,29 @@ import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.internal.graph.Raising;
 import io.undercroft.serializer.internal.loading.EagerLoad;
+import io.undercroft.serializer.internal.loading.Glob;
 import io.undercroft.serializer.internal.loading.InPlaceLoad;
-import io.undercroft.serializer.internal.loading.NearNames;
+import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.Exporter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting.Use;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.SequencedCollection;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -70,6 +74,7 @@ public final class Checkpoint implements AutoCloseable {
     private volatile @Nullable Raised raised;
     private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
+    private final NameLookup lookup;
 
     /// The state with the objects of the program. (A record, since the state itself may be null.)
     private record Raised(@Nullable Object state) {}
@@ -79,6 +84,7 @@ public final class Checkpoint implements AutoCloseable {
         this.file = file;
         this.contents = contents;
         this.options = options;
+        this.lookup = new NameLookup(contents::contains, contents::anyName);
     }
 
     /// Opens a file copy-on-write. Its format is found by its contents, not by its name.
@@ -100,7 +106,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
     /// @throws IllegalArgumentException if the options name a format that is not known, or a [setting][CheckpointFormat#settings] that no known
     ///     format has for opening, or one with a value that it cannot have
-    /// @throws NoSuchElementException if the options name a snapshot that it has not
+    /// @throws NoSuchElementException if the options name a snapshot that it has not, or a pattern that no name of a tensor matches
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
         return open(MappedFile.open(path, options.mapping()), file -> Formats.of(file, options.format().orElse(null)),
                 options);
@@ -109,7 +115,7 @@ public final class Checkpoint implements AutoCloseable {
     /// Opens a file of a set, with mappings out of a budget that it shares with the others.
     static Checkpoint open(Path path, Shard shard, OpenOptions options, MapBudget budget) throws IOException {
         return opened(MappedFile.open(path, options.mapping(), budget), file -> new Checkpoint(
-                new CroftFormat().name(), file, CroftFormat.openShard(file, shard, options), options));
+                new CroftFormat().name(), file, CroftFormat.openShard(file, shard, options), options), _ -> {});
     }
 
     /// Tells the format of a file.
@@ -125,7 +131,7 @@ public final class Checkpoint implements AutoCloseable {
             CheckpointFormat format = sniffing.formatOf(file);
             Contents contents = Formats.open(format, file, options);
             return new Checkpoint(format.name(), file, contents, options);
-        });
+        }, checkpoint -> checkPatterns(mapped.path(), List.of(checkpoint)));
     }
 
     @FunctionalInterface
@@ -133,9 +139,9 @@ public final class Checkpoint implements AutoCloseable {
         Checkpoint open(MappedFile file) throws IOException;
     }
 
-    private static Checkpoint opened(MappedFile file, Opening opening) throws IOException {
+    private static Checkpoint opened(MappedFile file, Opening opening, Consumer<Checkpoint> check) throws IOException {
         try {
-            return opening.open(file).prepared();
+            return opening.open(file).prepared(check);
         } catch (FormatException e) {
             file.close();
             throw e.withFile(file.path().toString());
@@ -146,10 +152,11 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     /// Does what is to be done before anybody gets the checkpoint.
-    private Checkpoint prepared() throws IOException {
+    private Checkpoint prepared(Consumer<Checkpoint> check) throws IOException {
         try {
             checkMapping();
             checkSnapshot();
+            check.accept(this);
             options.expected().ifPresent(this::requireExactly);
             if (options.isInMemory()) {
                 EagerLoad.run(contents.storages());
@@ -167,6 +174,37 @@ public final class Checkpoint implements AutoCloseable {
                     "what is read into memory is not mapped shared: writes would not reach the file; "
                             + "open it without OpenOptions.inMemory, or copy-on-write");
         }
+    }
+
+    /// Refuses patterns that choose nothing in any of some files, all opened with the same options.
+    ///
+    /// @param path the file, or the set of files, for the message
+    static void checkPatterns(Path path, List<Checkpoint> files) {
+        List<Glob> unmatched = files.isEmpty() ? List.of() : new ArrayList<>(files.getFirst().options.patterns());
+        for (Checkpoint file : files) {
+            if (!unmatched.isEmpty()) {
+                file.contents.anyName(name -> {
+                    unmatched.removeIf(glob -> glob.test(name));
+                    return unmatched.isEmpty();
+                });
+            }
+        }
+        if (!unmatched.isEmpty()) {
+            String pattern = unmatched.getFirst().toString();
+            throw new NoSuchElementException(path + " has no tensor whose name matches "
+                    + FormatException.quote(pattern) + files.stream().map(file -> file.similar(pattern))
+                            .filter(hint -> !hint.isEmpty()).findFirst().orElse(""));
+        }
+    }
+
+    /// All names of the file, not only those that were chosen.
+    private String similar(String pattern) {
+        Set<String> all = StateIndex.of(tree()).tensors().keySet();
+        NameLookup among = new NameLookup(all::contains, test -> all.stream().anyMatch(test));
+        String near = among.hint(pattern, all);
+        return near.isEmpty() && !all.isEmpty()
+                ? "; its names are for instance " + FormatException.quote(among.shortest(all.iterator().next()))
+                : near;
     }
 
     private void requireExactly(Map<String, TensorSpec> expected) {
@@ -422,28 +460,33 @@ public final class Checkpoint implements AutoCloseable {
         return contents.names();
     }
 
-    /// {@return whether there is a tensor of that name} Reads no element.
+    /// {@return whether there is a tensor of that name, as [#tensor] finds it} Reads no element.
     ///
     /// @param name a tensor's name
     public boolean contains(String name) {
-        return contents.contains(name);
+        return lookup.find(name).isPresent();
     }
 
     /// {@return the tensor of that name; always the same object} If the [policy][ChecksumPolicy] says so, its storage is
     /// checked now.
     ///
-    /// @param name one of [#names]
-    /// @throws NoSuchElementException if there is none
+    /// A tensor is found by its name, one of [#names], or else by the keys that lead to it as they are, joined by `/`, if these lead to
+    /// no other tensor: `params~1Dense_0~1kernel` and `params/Dense_0/kernel` are the same tensor of a flat map with the key
+    /// `params/Dense_0/kernel`. So a name finds the tensor in any file with the same keys, however its maps nest.
+    ///
+    /// @param name its name
+    /// @throws NoSuchElementException if there is none, or if several are meant; the message names them, or some that are near
     /// @throws FormatException if what describes it is damaged, or its elements are
     public Tensor tensor(String name) {
-        return contents.tensor(name).orElseThrow(() -> missing(name));
+        return contents.tensor(name).or(() -> lookup.find(name).flatMap(contents::tensor))
+                .orElseThrow(() -> missing(name));
     }
 
     private NoSuchElementException missing(String name) {
         SequencedCollection<String> names = names();
         return new NoSuchElementException(path() + " has no tensor " + FormatException.quote(name) + " among "
                 + (options.isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
-                + NearNames.question(name, names));
+                + lookup.hint(name, names));
     }
 
     /// {@return the storages in the order in which the state first uses them}
@@ -518,7 +561,7 @@ public final class Checkpoint implements AutoCloseable {
     /// Rows that are no one run of bytes (of a transposed tensor, for instance) are read with what lies between them, and
     /// records that are compressed as a whole. What was touched already is copied as it is in memory.
     ///
-    /// @param name one of [#names]
+    /// @param name a tensor's name, as for [#tensor]
     /// @param from the first row
     /// @param to the first row behind
     /// @return the rows, in row-major order; they stay when this is closed
@@ -532,19 +575,22 @@ public final class Checkpoint implements AutoCloseable {
                     + FormatException.quote(name)
                     + ": rows are counted from 0, and the first one behind is not before them");
         }
-        return contents.rows(name, from, to).orElseThrow(() -> missing(name));
+        return contents.rows(name, from, to)
+                .or(() -> lookup.find(name).flatMap(found -> contents.rows(found, from, to)))
+                .orElseThrow(() -> missing(name));
     }
 
     /// {@return how the tensors fit those that are expected} Reads no element.
     ///
-    /// @param expected what the tensors should be, by their names; see [TensorSpec#ofState]
+    /// @param expected what the tensors should be, by their names, or by those in another file with the same keys; see
+    ///     [TensorSpec#ofState]
     /// @throws FormatException if what describes the state or a tensor is damaged
     public MatchReport compare(Map<String, TensorSpec> expected) {
-        return StateMatch.compare(contents, expected, TensorSpec::equals);
+        return StateMatch.compare(contents, expected, TensorSpec::equals).report();
     }
 
     /// Copies the tensors of this checkpoint into those of a state, in place, as PyTorch's `load_state_dict` does. Both need to have
-    /// the same names and shapes; elements of another dtype are converted, as [Tensor#copyFrom] does.
+    /// the same names, or the same keys as [#tensor] compares them, and the same shapes; elements of another dtype are converted, as [Tensor#copyFrom] does.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @return how they fitted: exactly

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -36,14 +37,16 @@ public final class OpenOptions {
     /// What is loaded, and into what.
     ///
     /// @param names which tensors, or null for all
+    /// @param patterns what was given for that, each of which has to match some name
     /// @param expected what there should be, or null for anything
     /// @param isInMemory whether bytes are read at once
     /// @param memory where to, or null for our own
     /// @param classes of what objects of the program may be
     /// @param reading how the file is to be understood
-    private record Selection(@Nullable Predicate<String> names, @Nullable Map<String, TensorSpec> expected,
+    private record Selection(@Nullable Predicate<String> names, List<Glob> patterns,
+            @Nullable Map<String, TensorSpec> expected,
             boolean isInMemory, @Nullable Allocator memory, StateClasses classes, Reading reading) {
-        static final Selection ALL = new Selection(null, null, false, null, StateClasses.of(),
+        static final Selection ALL = new Selection(null, List.of(), null, false, null, StateClasses.of(),
                 new Reading(null, Map.of()));
     }
 
@@ -175,8 +178,9 @@ public final class OpenOptions {
     ///
     /// @return the changed options
     public OpenOptions inMemory() {
-        return with(new Selection(selection.names, selection.expected, true, null, selection.classes,
-                selection.reading));
+        return with(
+                new Selection(selection.names, selection.patterns, selection.expected, true, null, selection.classes,
+                        selection.reading));
     }
 
     /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of the caller's choice.
@@ -189,8 +193,9 @@ public final class OpenOptions {
             throw new IllegalArgumentException("bytes are read into memory of the CPU; storages are moved to "
                     + memory.device() + " with OpenOptions.devices, or with SharingCopy when they are open");
         }
-        return with(new Selection(selection.names, selection.expected, true, memory, selection.classes,
-                selection.reading));
+        return with(
+                new Selection(selection.names, selection.patterns, selection.expected, true, memory, selection.classes,
+                        selection.reading));
     }
 
     /// Loads some tensors only, those whose names match a pattern. To [Checkpoint#names] and the like the others are not there.
@@ -206,15 +211,16 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions only(String... patterns) {
         List<Glob> globs = Stream.of(patterns).map(Glob::parse).toList();
-        return only(name -> globs.stream().anyMatch(glob -> glob.test(name)));
+        return with(new Selection(name -> globs.stream().anyMatch(glob -> glob.test(name)), globs, selection.expected,
+                selection.isInMemory, selection.memory, selection.classes, selection.reading));
     }
 
     /// Loads some tensors only, as [#only(String...)].
     ///
-    /// @param names called with the names of tensors, by several threads; has to answer the same each time
+    /// @param names called with the names of tensors as [Checkpoint#names] has them, by several threads; has to answer the same each time
     /// @return the changed options
     public OpenOptions only(Predicate<String> names) {
-        return with(new Selection(Objects.requireNonNull(names, "names"), selection.expected,
+        return with(new Selection(Objects.requireNonNull(names, "names"), List.of(), selection.expected,
                 selection.isInMemory, selection.memory, selection.classes,
                 selection.reading));
     }
@@ -226,7 +232,8 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions strict(Map<String, TensorSpec> expected) {
         Map<String, TensorSpec> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(expected));
-        return with(new Selection(selection.names, ordered, selection.isInMemory, selection.memory, selection.classes,
+        return with(new Selection(selection.names, selection.patterns, ordered, selection.isInMemory, selection.memory,
+                selection.classes,
                 selection.reading));
     }
 
@@ -235,7 +242,8 @@ public final class OpenOptions {
     /// @param known records, enums and other classes
     /// @return the changed options
     public OpenOptions classes(StateClasses known) {
-        return with(new Selection(selection.names, selection.expected, selection.isInMemory, selection.memory,
+        return with(new Selection(selection.names, selection.patterns, selection.expected, selection.isInMemory,
+                selection.memory,
                 Objects.requireNonNull(known, "known"), selection.reading));
     }
 
@@ -268,7 +276,8 @@ public final class OpenOptions {
     }
 
     private OpenOptions with(Reading reading) {
-        return with(new Selection(selection.names, selection.expected, selection.isInMemory, selection.memory,
+        return with(new Selection(selection.names, selection.patterns, selection.expected, selection.isInMemory,
+                selection.memory,
                 selection.classes, reading));
     }
 
@@ -309,9 +318,14 @@ public final class OpenOptions {
         return selection.names != null;
     }
 
+    /// {@return the patterns of which each has to match some name}
+    List<Glob> patterns() {
+        return selection.patterns;
+    }
+
     /// {@return whether a tensor is loaded}
     ///
-    /// @param name its name
+    /// @param name its name, as [Checkpoint#names] has it
     public boolean isChosen(String name) {
         return selection.names == null || selection.names.test(name);
     }

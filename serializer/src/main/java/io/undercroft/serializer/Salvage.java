@@ -49,14 +49,14 @@ public interface Salvage extends AutoCloseable {
 
     /// {@return the sound tensor of that name; always the same object}
     ///
-    /// @param name one of [#names]
+    /// @param name one of [#names], or a raw name as for [Checkpoint#tensor]
     /// @throws NoSuchElementException if there is none
     /// @throws FormatException by rule V14 if it is damaged
     Tensor tensor(String name);
 
     /// {@return the damaged tensor of that name, with the bytes that are there: some of its elements are wrong}
     ///
-    /// @param name one of [#damagedNames]
+    /// @param name one of [#damagedNames], or a raw name as for [Checkpoint#tensor]
     /// @throws NoSuchElementException if there is none, or it is sound
     /// @throws FormatException if what describes it is so damaged that it cannot be made
     Tensor damagedTensor(String name);

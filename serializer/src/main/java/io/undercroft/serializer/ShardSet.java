@@ -72,6 +72,7 @@ public final class ShardSet implements AutoCloseable {
     ///     that is meant; with any other if the manifest or a shard is damaged, hostile or unsupported
     /// @throws IOException if the manifest is missing, or a file cannot be read
     /// @throws IllegalArgumentException if the options name a snapshot: the set says which ones are meant
+    /// @throws java.util.NoSuchElementException if the options have a pattern that no name of a tensor in any shard matches
     public static ShardSet open(Path manifest, OpenOptions options) throws IOException {
         if (options.snapshot().isPresent()) {
             throw new IllegalArgumentException(
@@ -85,6 +86,7 @@ public final class ShardSet implements AutoCloseable {
             for (Shard shard : set.shards()) {
                 shards.add(Checkpoint.open(locate(shard, directory), shard, options, budget));
             }
+            Checkpoint.checkPatterns(manifest, shards);
             return new ShardSet(manifest, set.uuid(), shards);
         } catch (Throwable e) {
             shards.forEach(Checkpoint::close);

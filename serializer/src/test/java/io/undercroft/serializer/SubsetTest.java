@@ -1,8 +1,10 @@
 package io.undercroft.serializer;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -96,12 +98,39 @@ class SubsetTest {
     }
 
     @Test
-    void aPatternThatNothingMatchesChoosesNothing() throws IOException {
+    void aPredicateMayChooseNothing() throws IOException {
         try (Checkpoint c = Checkpoint.open(file,
-                OpenOptions.defaults().only("nothing").verification(ChecksumPolicy.EAGER).inMemory())) {
+                OpenOptions.defaults().only(_ -> false).verification(ChecksumPolicy.EAGER).inMemory())) {
             assertThat(c.names()).isEmpty();
             assertThat(c.storages()).isEmpty();
             assertThat(c.state()).isInstanceOf(Map.class);
+        }
+    }
+
+    @Test
+    void aPatternThatNoNameMatchesIsRefusedWithNamesThatAreNear() {
+        assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> open("model/**", "optimiser/moment"))
+                .withMessage(file + " has no tensor whose name matches 'optimiser/moment'; "
+                        + "did you mean 'optimizer/moment'?");
+        assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> open("params/**"))
+                .withMessage(file + " has no tensor whose name matches 'params/**'; "
+                        + "its names are for instance 'model/wte.weight'");
+    }
+
+    @Test
+    void ofAPatternOnlyTheNamesAreRead() throws IOException {
+        // The tree is damaged, and nobody needs it.
+        Path path = folder.resolve("damaged.croft");
+        Map<String, Object> state = new LinkedHashMap<>(Map.of("a/b", Tensor.of(1f)));
+        state.put("text", "in the tree only".repeat(100_000));
+        Checkpoint.save(path, state);
+        byte[] bytes = Files.readAllBytes(path);
+        int at = new String(bytes, ISO_8859_1).lastIndexOf("in the tree only");
+        bytes[at] ^= 1;
+        Files.write(path, bytes);
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().only("a/**"))) {
+            assertThat(c.tensor("a/b").getFloat(0)).isEqualTo(1);
+            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state);
         }
     }
 

@@ -26,7 +26,7 @@ public final class NameTree {
         if (map == null) {
             root.put(name, tensor);
         } else {
-            map.put(unescape(keys[keys.length - 1]), tensor);
+            map.put(StateIndex.rawName(keys[keys.length - 1]), tensor);
         }
     }
 
@@ -35,16 +35,12 @@ public final class NameTree {
     private @Nullable Map<String, Object> descend(String[] keys) {
         Map<String, Object> map = root;
         for (int i = 0; i < keys.length - 1; i++) {
-            Object next = map.computeIfAbsent(unescape(keys[i]), _ -> new LinkedHashMap<String, Object>());
+            Object next = map.computeIfAbsent(StateIndex.rawName(keys[i]), _ -> new LinkedHashMap<String, Object>());
             if (!(next instanceof Map<?, ?>)) {
                 return null;
             }
             map = (Map<String, Object>) next;
         }
         return map;
-    }
-
-    private static String unescape(String key) {
-        return key.replace("~1", "/").replace("~0", "~");
     }
 }

@@ -1,5 +1,6 @@
 package io.undercroft.cli.internal;
 
+import io.undercroft.format.FormatException;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -58,11 +59,12 @@ public final class Output extends Writer {
         return new Bytes(Channels.newChannel(stream));
     }
 
-    /// Writes one line.
+    /// Writes one line. Text from files may be part of it: what could break the line or command a terminal is
+    /// [escaped][FormatException#printable].
     ///
-    /// @param line what stands on it, without its end
+    /// @param line its text, without its end
     public void line(String line) {
-        write(line);
+        write(FormatException.printable(line));
         write("\n");
     }
 

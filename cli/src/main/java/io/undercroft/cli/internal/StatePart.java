@@ -5,19 +5,25 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/// Parts of a state, named by their paths as [StateIndex] names tensors: keys and positions, escaped and joined by `/`.
+/// Parts of a state, named by their paths as [StateIndex] names tensors: keys and positions, escaped and joined by `/`; or by keys and
+/// positions as they are, joined by `/`, where only one part has that path.
 public final class StatePart {
     private static final int MOST_NAMED = 8;
 
@@ -26,25 +32,90 @@ public final class StatePart {
     /// {@return the part of a state that has a path: a container, a tensor, or any other value}
     ///
     /// @param state the root of the tree
-    /// @param path where the part stands, for instance `model` or `optimizer/state/0`
-    /// @throws NoSuchElementException if there is nothing; the message names what there is
+    /// @param path where the part is, for instance `model` or `optimizer/state/0`
+    /// @throws NoSuchElementException if there is nothing, or if several parts are meant; the message names what there is
     public static @Nullable Object at(@Nullable Object state, String path) {
         Object part = state;
         String parent = "";
         for (String segment : path.split("/", -1)) {
             SequencedMap<String, @Nullable Object> children = children(part);
             if (!children.containsKey(segment)) {
-                // Of two tensors that come to the same name the second has another one than its path.
-                Tensor tensor = StateIndex.of(state).tensors().get(path);
-                if (tensor == null) {
-                    throw missing(path, parent, segment, children.sequencedKeySet());
+                List<Found> others = withOtherPaths(state, path);
+                if (others.size() == 1) {
+                    return others.getFirst().value;
                 }
-                return tensor;
+                throw others.isEmpty()
+                        ? missing(path, parent, segment, children.sequencedKeySet())
+                        : ambiguous(path, others);
             }
             part = children.get(segment);
             parent = join(parent, segment);
         }
         return part;
+    }
+
+    private static List<Found> withOtherPaths(@Nullable Object state, String path) {
+        // Of two tensors that come to the same name the second has another one than its path.
+        Tensor tensor = StateIndex.of(state).tensors().get(path);
+        if (tensor != null) {
+            return List.of(new Found(path, tensor));
+        }
+        List<Found> found = new RawSearch(path).in(state);
+        return found.isEmpty() ? new RawSearch(StateIndex.rawName(path)).in(state) : found;
+    }
+
+    private record Found(String path, @Nullable Object value) {}
+
+    /// Looks for parts by keys as they are. A slash may be in a key or between two.
+    private static final class RawSearch {
+        private static final int ENOUGH = 4;
+
+        private final String path;
+        private final List<Found> found = new ArrayList<>();
+        /// The positions in the path from which nothing was found in a container.
+        private final Map<Object, BitSet> without = new IdentityHashMap<>();
+
+        RawSearch(String path) {
+            this.path = path;
+        }
+
+        List<Found> in(@Nullable Object state) {
+            if (path.length() <= StateIndex.MAX_NAME) {
+                search(state, "", 0, 0);
+            }
+            return found;
+        }
+
+        /// A state that holds itself has no end.
+        private void search(@Nullable Object container, String there, int from, int depth) {
+            if (container == null || depth > StateIndex.MAX_DEPTH
+                    || without.computeIfAbsent(container, _ -> new BitSet()).get(from)) {
+                return;
+            }
+            int before = found.size();
+            for (Map.Entry<String, @Nullable Object> child : children(container).entrySet()) {
+                String key = StateIndex.rawName(child.getKey());
+                int end = from + key.length();
+                if (found.size() < ENOUGH && path.startsWith(key, from)) {
+                    if (end == path.length()) {
+                        found.add(new Found(join(there, child.getKey()), child.getValue()));
+                    } else if (path.charAt(end) == '/') {
+                        search(child.getValue(), join(there, child.getKey()), end + 1, depth + 1);
+                    }
+                }
+            }
+            if (found.size() == before) {
+                Objects.requireNonNull(without.get(container)).set(from);
+            }
+        }
+    }
+
+    private static NoSuchElementException ambiguous(String path, List<Found> found) {
+        return new NoSuchElementException("the path " + FormatException.quote(path) + " may mean "
+                + found.stream().limit(RawSearch.ENOUGH - 1)
+                        .map(part -> "'" + FormatException.printable(part.path) + "'")
+                        .collect(Collectors.joining(" or "))
+                + (found.size() == RawSearch.ENOUGH ? " or others" : "") + "; name one of them as it is");
     }
 
     /// {@return the path of a part with nothing in it but tensors by name, if there is one, and other things beside it}
@@ -115,7 +186,7 @@ public final class StatePart {
     private static Optional<String> segment(@Nullable Object key) {
         return switch (key) {
             case null -> Optional.of("null");
-            case String text -> Optional.of(text.replace("~", "~0").replace("/", "~1"));
+            case String text -> Optional.of(StateIndex.escape(text));
             case Double _,Float _ -> Optional.empty();
             case Number integer -> Optional.of(integer.toString());
             case Boolean truth -> Optional.of(truth.toString());
@@ -127,7 +198,8 @@ public final class StatePart {
             Collection<String> there) {
         String where = parent.isEmpty() ? "the state" : FormatException.quote(parent);
         String nearest = there.stream().sorted(Comparator.comparingInt(name -> -common(name, segment)))
-                .limit(MOST_NAMED).map(FormatException::quote).collect(Collectors.joining(", "));
+                .limit(MOST_NAMED).map(StateIndex::rawName).map(FormatException::quote)
+                .collect(Collectors.joining(", "));
         String more = there.size() > MOST_NAMED ? " and " + (there.size() - MOST_NAMED) + " more" : "";
         return new NoSuchElementException("there is no part " + FormatException.quote(path) + "; " + where
                 + (there.isEmpty() ? " has no parts" : " has " + nearest + more));

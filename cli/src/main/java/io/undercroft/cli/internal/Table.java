@@ -1,5 +1,6 @@
 package io.undercroft.cli.internal;
 
+import io.undercroft.format.FormatException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -47,14 +48,14 @@ public final class Table {
         return new Column(title, Side.RIGHT);
     }
 
-    /// Adds a row.
+    /// Adds a row. Text from files is [escaped][FormatException#printable].
     ///
     /// @param cells one for each column
     public void row(String... cells) {
         if (cells.length != columns.size()) {
             throw new IllegalArgumentException(cells.length + " cells for " + columns.size() + " columns");
         }
-        rows.add(cells.clone());
+        rows.add(Arrays.stream(cells).map(FormatException::printable).toArray(String[]::new));
     }
 
     /// Writes titles and rows.

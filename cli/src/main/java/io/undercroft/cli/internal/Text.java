@@ -68,13 +68,6 @@ public final class Text {
         return names.size() <= SHOWN_NAMES ? shown : shown + " and " + (names.size() - SHOWN_NAMES) + " more";
     }
 
-    /// {@return text from a file such that it neither breaks the line nor commands the terminal}
-    ///
-    /// @param text any text
-    public static String printable(String text) {
-        return text.codePoints().allMatch(Text::isPrintable) ? text : escaped(text);
-    }
-
     /// {@return text cut to a width, with an ellipsis where something is missing}
     ///
     /// @param text any text
@@ -82,26 +75,5 @@ public final class Text {
     public static String shortened(String text, int width) {
         int length = text.codePointCount(0, text.length());
         return length <= width ? text : text.substring(0, text.offsetByCodePoints(0, width - 1)) + "…";
-    }
-
-    private static String escaped(String text) {
-        StringBuilder escaped = new StringBuilder();
-        text.codePoints().forEach(point -> {
-            if (isPrintable(point)) {
-                escaped.appendCodePoint(point);
-            } else {
-                escaped.append(String.format("\\u{%x}", point));
-            }
-        });
-        return escaped.toString();
-    }
-
-    private static boolean isPrintable(int point) {
-        return switch (Character.getType(point)) {
-            case Character.CONTROL, Character.FORMAT, Character.SURROGATE, Character.LINE_SEPARATOR,
-                    Character.PARAGRAPH_SEPARATOR ->
-                false;
-            default -> true;
-        };
     }
 }

@@ -2,6 +2,7 @@ package io.undercroft.cli.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.format.FormatException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -47,8 +48,9 @@ class TextTest {
 
     @Test
     void controlAndInvisibleCharactersAreEscaped() {
-        assertThat(Text.printable("é漢 ok")).isEqualTo("é漢 ok");
-        assertThat(Text.printable("a\u001b[0m\n\u202e\ud800")).isEqualTo("a\\u{1b}[0m\\u{a}\\u{202e}\\u{d800}");
+        assertThat(FormatException.printable("é漢 ok")).isEqualTo("é漢 ok");
+        assertThat(FormatException.printable("a\u001b[0m\n\u202e\ud800"))
+                .isEqualTo("a\\u{1b}[0m\\u{a}\\u{202e}\\u{d800}");
     }
 
     @Test

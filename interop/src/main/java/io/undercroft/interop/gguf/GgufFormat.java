@@ -10,6 +10,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Storage;
@@ -51,7 +52,7 @@ public final class GgufFormat implements CheckpointFormat {
         FileStorages storages = new FileStorages(file, options);
         TypedMap state = new TypedMap(name());
         header.tensors().forEach((name, info) -> {
-            Storage storage = options.isChosen(NamedTensors.escape(name))
+            Storage storage = options.isChosen(StateIndex.escape(name))
                     ? storage(file, header, info, storages)
                     : storages.blank(info.nbytes());
             state.put(name, Tensor.of(storage, info.type().dtype(), 0, info.shape(), info.shape().contiguousStride()));

@@ -1,5 +1,8 @@
 package io.undercroft.interop.internal;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -7,6 +10,7 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -16,8 +20,9 @@ import org.jspecify.annotations.Nullable;
 
 /// The tensors of a state by name, for formats that hold nothing but such tensors.
 ///
-/// The keys of a flat map are the names. Where maps stand in maps, a name is the path, as [StateIndex] makes them. A parameter of PyTorch
-/// is the tensor in it, an `OrderedDict` a map; what is set on them as attributes is left out.
+/// The keys of a flat map are the names. Where maps are in maps, a name is the raw name ([StateIndex#rawName]): the keys on the way as they
+/// are, joined by `/`, as other programs expect them. When such a file is opened the names are the keys of a flat map. Two tensors that would have
+/// the same name are refused. A parameter of PyTorch is the tensor in it, an `OrderedDict` a map; what is set on them as attributes is left out.
 public final class NamedTensors {
     private static final String PARAMETER = "torch.nn.parameter.";
     /// How often maps may stand in a second place. Few do, but a small state can double one map again and again.
@@ -26,6 +31,8 @@ public final class NamedTensors {
 
     private final String format;
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
+    /// Where in the state each is.
+    private final Map<String, String> paths = new HashMap<>();
     private final Set<Map<?, ?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private int again;
 
@@ -46,11 +53,7 @@ public final class NamedTensors {
         if (root == null) {
             throw names.refused("", state);
         }
-        if (root.values().stream().anyMatch(Map.class::isInstance)) {
-            names.walk("", root, 1);
-        } else {
-            root.forEach((key, value) -> names.add(key(key, ""), escape(key(key, "")), value));
-        }
+        names.walk("", "", root, 1);
         return names.tensors;
     }
 
@@ -102,21 +105,7 @@ public final class NamedTensors {
         }
     }
 
-    /// {@return a key of a flat map as [StateIndex] names it}
-    ///
-    /// @param key the key
-    public static String escape(String key) {
-        return key.replace("~", "~0").replace("/", "~1");
-    }
-
-    /// {@return the key of a flat map that [StateIndex] names so}
-    ///
-    /// @param name the name
-    public static String unescape(String name) {
-        return name.indexOf('~') < 0 ? name : name.replace("~1", "/").replace("~0", "~");
-    }
-
-    private void walk(String path, Map<?, ?> map, int depth) {
+    private void walk(String name, String path, Map<?, ?> map, int depth) {
         if (depth > StateIndex.MAX_DEPTH) {
             throw new IllegalArgumentException(path + ": maps nest more than " + StateIndex.MAX_DEPTH + " deep");
         }
@@ -125,14 +114,19 @@ public final class NamedTensors {
                     + " maps stand in several places, which would give every tensor in them as many names");
         }
         map.forEach((key, value) -> {
-            String place = (path.isEmpty() ? "" : path + "/") + escape(key(key, path));
+            String text = key(key, path);
+            String place = join(path, StateIndex.escape(text));
             Map<?, ?> inner = asMap(value);
             if (inner != null) {
-                walk(place, inner, depth + 1);
+                walk(join(name, text), place, inner, depth + 1);
             } else {
-                add(place, place, value);
+                add(join(name, text), place, value);
             }
         });
+    }
+
+    private static String join(String path, String segment) {
+        return path.isEmpty() ? segment : path + "/" + segment;
     }
 
     private static @Nullable Map<?, ?> asMap(@Nullable Object value) {
@@ -158,8 +152,22 @@ public final class NamedTensors {
         Tensor tensor = withoutGrad(found);
         checkBytes(path, tensor);
         Utf8.bytes(path, name);
-        if (tensors.putIfAbsent(name, tensor) != null) {
-            throw new IllegalArgumentException(path + ": there are two tensors of this name");
+        checkLength(path, name);
+        String other = paths.putIfAbsent(name, path);
+        if (other != null) {
+            throw new IllegalArgumentException(path + ": its name in a file of the format " + format + " would be "
+                    + FormatException.quote(name) + ", which is that of " + FormatException.quote(other)
+                    + "; use other keys");
+        }
+        tensors.put(name, tensor);
+    }
+
+    /// When the file is opened the name is one key, in which slashes are escaped.
+    private static void checkLength(String path, String name) {
+        if (3L * name.length() > StateIndex.MAX_NAME
+                && StateIndex.escape(name).getBytes(UTF_8).length > StateIndex.MAX_NAME) {
+            throw new IllegalArgumentException(FormatException.quote(path) + ": the name of the tensor is longer than "
+                    + StateIndex.MAX_NAME + " bytes when it is opened again; use shorter keys");
         }
     }
 

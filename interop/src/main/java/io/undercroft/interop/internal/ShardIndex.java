@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.state.StateIndex;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
@@ -101,8 +102,8 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
             return options;
         }
         Set<String> stored = aliases.entrySet().stream()
-                .filter(alias -> options.isChosen(NamedTensors.escape(alias.getKey())))
-                .map(alias -> NamedTensors.escape(alias.getValue())).collect(Collectors.toSet());
+                .filter(alias -> options.isChosen(StateIndex.escape(alias.getKey())))
+                .map(alias -> StateIndex.escape(alias.getValue())).collect(Collectors.toSet());
         return options.only(name -> options.isChosen(name) || stored.contains(name));
     }
 

@@ -13,6 +13,7 @@ import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -71,7 +72,7 @@ public final class NpzFormat implements CheckpointFormat {
             }
             String name = record.name().substring(0, record.name().length() - SUFFIX.length());
             NpyHeader header = header(zip, record);
-            tensors.put(name, header.on(options.isChosen(NamedTensors.escape(name))
+            tensors.put(name, header.on(options.isChosen(StateIndex.escape(name))
                     ? storage(file, zip, record, storages, header)
                     : storages.blank(header.nbytes())));
         }

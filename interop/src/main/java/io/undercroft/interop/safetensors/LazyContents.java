@@ -1,10 +1,10 @@
 package io.undercroft.interop.safetensors;
 
-import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SequencedCollection;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// The tensors of one file. The whole state is put together when it is first asked for; a tensor by its name needs no other one, so that
@@ -59,13 +60,19 @@ final class LazyContents implements Contents {
         return tree().names();
     }
 
+    /// The header has all names.
+    @Override
+    public boolean anyName(Predicate<String> test) {
+        return opened.names().map(StateIndex::escape).filter(options::isChosen).anyMatch(test);
+    }
+
     @Override
     public Optional<Tensor> tensor(String name) {
         if (!options.isChosen(name)) {
             return Optional.empty();
         }
-        String key = NamedTensors.unescape(name);
-        boolean there = opened.contains(key) && NamedTensors.escape(key).equals(name);
+        String key = StateIndex.rawName(name);
+        boolean there = opened.contains(key) && StateIndex.escape(key).equals(name);
         return there ? Optional.of(opened.tensor(key)) : Optional.empty();
     }
 

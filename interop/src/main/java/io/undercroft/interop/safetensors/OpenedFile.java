@@ -1,11 +1,11 @@
 package io.undercroft.interop.safetensors;
 
-import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.Slabs;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -91,9 +91,13 @@ final class OpenedFile {
     /// {@return all tensors by name, with their further names behind them}
     SequencedMap<String, Tensor> tensors() {
         SequencedMap<String, Tensor> tensors = LinkedHashMap.newLinkedHashMap(entries.size());
-        Stream.concat(entries.keySet().stream(), sharing.aliases().keySet().stream())
-                .forEach(name -> tensors.put(name, tensor(name)));
+        names().forEach(name -> tensors.put(name, tensor(name)));
         return tensors;
+    }
+
+    /// {@return the names of all tensors, with their further names behind them}
+    Stream<String> names() {
+        return Stream.concat(entries.keySet().stream(), sharing.aliases().keySet().stream());
     }
 
     /// {@return whether there is a tensor of that name}
@@ -131,7 +135,7 @@ final class OpenedFile {
     private static @Nullable Set<String> chosen(Header header, Sharing sharing, OpenOptions options) {
         return options.isPartial()
                 ? Stream.concat(header.entries().keySet().stream(), sharing.aliases().keySet().stream())
-                        .filter(name -> options.isChosen(NamedTensors.escape(name))).map(sharing::baseOf)
+                        .filter(name -> options.isChosen(StateIndex.escape(name))).map(sharing::baseOf)
                         .collect(Collectors.toSet())
                 : null;
     }

@@ -154,7 +154,7 @@ class TorchTarFormatTest {
             assertThat(c.names()).containsExactly("on_view");
             assertThat(c.tensor("on_view").storage().isMeta()).isFalse();
         }
-        try (Checkpoint c = Checkpoint.open(FIXTURE, OpenOptions.defaults().only("none"))) {
+        try (Checkpoint c = Checkpoint.open(FIXTURE, OpenOptions.defaults().only(_ -> false))) {
             assertThat(((Tensor) ((Map<?, ?>) c.state()).get("base")).storage().isMeta()).isTrue();
         }
     }

@@ -29,6 +29,7 @@ import java.util.SequencedCollection;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -95,6 +96,23 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     public SequencedCollection<String> names() {
         SequencedCollection<String> names = tree().names.tensors().sequencedKeySet();
         return options.isPartial() ? names.stream().filter(options::isChosen).toList() : names;
+    }
+
+    /// Read from the table, without the tree.
+    @Override
+    public boolean anyName(Predicate<String> test) {
+        return reading(() -> IntStream.range(0, snapshot.nameCount()).anyMatch(number -> passes(number, test)));
+    }
+
+    private boolean passes(int number, Predicate<String> test) {
+        String name;
+        try {
+            name = snapshot.name(number);
+        } catch (FormatException _) {
+            // Whoever asks for that tensor is told.
+            return false;
+        }
+        return options.isChosen(name) && test.test(name);
     }
 
     @Override

@@ -11,6 +11,7 @@ import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Salvage;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -21,9 +22,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SequencedSet;
+import java.util.stream.Stream;
 
 /// Sorts the tensors of a damaged file: each storage is read once when it is opened.
 public final class CroftSalvage implements Salvage {
@@ -36,6 +39,8 @@ public final class CroftSalvage implements Salvage {
     private final SequencedMap<String, Integer> sound = new LinkedHashMap<>();
     private final SequencedMap<String, Hurt> damaged = new LinkedHashMap<>();
     private final List<Damage> damages = new ArrayList<>();
+    private final NameLookup lookup = new NameLookup(name -> sound.containsKey(name) || damaged.containsKey(name),
+            test -> allNames().anyMatch(test));
 
     /// A tensor that is damaged, by the number of its name. (Finding it by its name may meet other damage.)
     private record Hurt(int name, FormatException fault) {}
@@ -177,29 +182,28 @@ public final class CroftSalvage implements Salvage {
         return Collections.unmodifiableList(damages);
     }
 
+    private Stream<String> allNames() {
+        return Stream.concat(sound.sequencedKeySet().stream(), damaged.sequencedKeySet().stream());
+    }
+
     @Override
     public Tensor tensor(String name) {
-        Hurt hurt = damaged.get(name);
+        String found = lookup.find(name).orElseThrow(() -> new NoSuchElementException(
+                file.path() + " has no tensor " + FormatException.quote(name) + " among its "
+                        + sound.size() + " sound and " + damaged.size() + " damaged ones"
+                        + lookup.hint(name, allNames().toList())));
+        Hurt hurt = damaged.get(found);
         if (hurt != null) {
             throw hurt.fault.withFile(file.path().toString());
         }
-        Integer tensor = sound.get(name);
-        if (tensor == null) {
-            throw new NoSuchElementException(
-                    file.path() + " has no tensor " + FormatException.quote(name) + " among its "
-                            + sound.size() + " sound and " + damaged.size() + " damaged ones");
-        }
-        return Reads.guarded(file, () -> contents.tensor(tensor));
+        return Reads.guarded(file, () -> contents.tensor(Objects.requireNonNull(sound.get(found))));
     }
 
     @Override
     public Tensor damagedTensor(String name) {
-        Hurt hurt = damaged.get(name);
-        if (hurt == null) {
-            throw new NoSuchElementException(
-                    file.path() + " has no damaged tensor " + FormatException.quote(name) + "; damaged are "
-                            + damaged.size());
-        }
+        Hurt hurt = lookup.find(name).map(damaged::get).orElseThrow(() -> new NoSuchElementException(
+                file.path() + " has no damaged tensor " + FormatException.quote(name) + "; damaged are "
+                        + damaged.size()));
         return Reads.guarded(file, () -> contents.tensor(snapshot.tensorOfName(hurt.name)));
     }
 

@@ -124,7 +124,13 @@ public final class Formats {
     /// @throws IllegalStateException if the format has a fault
     public static Draft draft(CheckpointFormat format, @Nullable Object state, ExportOptions options,
             String fileName) {
-        return made(format.draft(state, options, fileName), format, "draft");
+        try {
+            return made(format.draft(state, options, fileName), format, "draft");
+        } catch (IllegalArgumentException e) {
+            // The path in it may be of keys that came from a file.
+            String message = FormatException.printable(String.valueOf(e.getMessage()));
+            throw message.equals(e.getMessage()) ? e : new IllegalArgumentException(message, e);
+        }
     }
 
     /// What comes from anybody may be null, whatever its type says.

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SequencedCollection;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// What an open file holds. [TreeContents] makes one of a state tree; a format that can find tensors faster than by reading
@@ -35,6 +36,14 @@ public interface Contents {
 
     /// {@return the names of all tensors in the order in which the state holds them; a tensor may have several}
     SequencedCollection<String> names();
+
+    /// {@return whether a name of a tensor passes a test} The names are in any order; no further ones are read after the first that
+    /// passes. A format that has the names without the state answers from these.
+    ///
+    /// @param test asked for one name after the other
+    default boolean anyName(Predicate<String> test) {
+        return names().stream().anyMatch(test);
+    }
 
     /// Finds a tensor.
     ///

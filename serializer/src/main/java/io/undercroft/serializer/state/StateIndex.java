@@ -35,6 +35,10 @@ import org.jspecify.annotations.Nullable;
 /// values and null are keys as they print; any other key is named by its kind, for instance `float` or `tuple`. Should two values come to the same name (the keys `1` and `"1"` in one map), the later one gets `#2`
 /// appended. The value of a [Typed] has the path of the [Typed] itself; its attributes lie below.
 ///
+/// The *raw name* is the same path with its keys as they are, for instance `params/Dense_0/kernel` for a flat map with that key,
+/// whose name is `params~1Dense_0~1kernel`. Other programs know the tensors of a file by their raw names. Two names may have one
+/// raw name.
+///
 /// Every container is walked once: a list that is referenced twice names its tensors from its first place. Only a [Typed]
 /// that holds a tensor, a parameter for instance, names it at every place. So the work is bounded by the size of the state
 /// in memory, whatever shares what, and cycles end.
@@ -64,6 +68,20 @@ public final class StateIndex {
         StateIndex index = new StateIndex();
         index.walk(state);
         return index;
+    }
+
+    /// {@return a key as a segment of a name: `~` as `~0`, `/` as `~1`}
+    ///
+    /// @param key any text
+    public static String escape(String key) {
+        return key.indexOf('~') < 0 && key.indexOf('/') < 0 ? key : key.replace("~", "~0").replace("/", "~1");
+    }
+
+    /// {@return the raw name: the keys and indices on the way as they are, joined by `/`} Of a single segment it is the key.
+    ///
+    /// @param name a name, or a segment of one
+    public static String rawName(String name) {
+        return name.indexOf('~') < 0 ? name : name.replace("~1", "/").replace("~0", "~");
     }
 
     /// {@return every tensor by name, in the order of the state; a tensor that stands in two places has two names}
@@ -204,7 +222,7 @@ public final class StateIndex {
     private void addTensor(String path, Tensor tensor) {
         String name = path;
         while (tensors.containsKey(name)) {
-            name = path + "#" + suffixes.merge(path, 2, (last, _) -> last + 1);
+            name = appended(path, "#" + suffixes.merge(path, 2, (last, _) -> last + 1));
         }
         tensors.put(name, tensor);
         firstNames.putIfAbsent(tensor, name);
@@ -234,18 +252,22 @@ public final class StateIndex {
 
     /// The root adds no segment, so a name has no slash in front; JSON Pointer would have one.
     private static String join(String path, String segment) {
-        String escaped = segment.replace("~", "~0").replace("/", "~1");
-        if (isTooLong(path, escaped)) {
-            throw new IllegalArgumentException("a path in the state is longer than " + MAX_NAME + " bytes: "
-                    + FormatException.quote(path + "/" + escaped) + "; use shorter keys");
-        }
-        return path.isEmpty() ? escaped : path + "/" + escaped;
+        String escaped = escape(segment);
+        return appended(path, path.isEmpty() ? escaped : "/" + escaped);
     }
 
-    private static boolean isTooLong(String path, String escaped) {
-        long characters = path.length() + 1L + escaped.length();
+    private static String appended(String path, String end) {
+        if (isTooLong(path, end)) {
+            throw new IllegalArgumentException("a path in the state is longer than " + MAX_NAME + " bytes: "
+                    + FormatException.quote(path + end) + "; use shorter keys");
+        }
+        return path + end;
+    }
+
+    private static boolean isTooLong(String path, String end) {
+        long characters = (long) path.length() + end.length();
         // Three bytes are the most that a character of Java takes, so short paths need no counting.
         return 3 * characters > MAX_NAME
-                && path.getBytes(UTF_8).length + 1L + escaped.getBytes(UTF_8).length > MAX_NAME;
+                && path.getBytes(UTF_8).length + (long) end.getBytes(UTF_8).length > MAX_NAME;
     }
 }

@@ -120,9 +120,26 @@ class StateIndexTest {
 
     @Test
     void pathsAreLimited() {
-        String key = "k".repeat(StateIndex.MAX_NAME - 1);
+        String key = "k".repeat(StateIndex.MAX_NAME);
         assertThat(StateIndex.of(Map.of(key, a)).tensors()).containsOnlyKeys(key);
-        assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(Map.of(key, List.of(a))))
+        assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(Map.of(key + "k", a)))
+                .withMessageContaining("4096");
+        String outer = "\u65E5".repeat(StateIndex.MAX_NAME / 3 - 1);
+        assertThat(StateIndex.of(Map.of(outer, List.of(a))).tensors()).containsOnlyKeys(outer + "/0");
+        assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(Map.of(outer + "kkk", List.of(a))));
+        String escaped = "/".repeat(StateIndex.MAX_NAME / 2);
+        assertThat(StateIndex.of(Map.of(escaped, a)).tensors()).hasSize(1);
+        assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(Map.of(escaped + "k", a)));
+    }
+
+    @Test
+    void aNumberThatTellsNamesApartCountsToo() {
+        Map<Object, Object> state = new LinkedHashMap<>();
+        String key = "k".repeat(StateIndex.MAX_NAME - "/1#2".length());
+        state.put("1", a);
+        state.put(1L, b);
+        assertThat(StateIndex.of(Map.of(key, state)).tensors()).containsOnlyKeys(key + "/1", key + "/1#2");
+        assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(Map.of(key + "k", state)))
                 .withMessageContaining("4096");
     }
 

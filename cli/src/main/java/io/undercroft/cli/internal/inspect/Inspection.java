@@ -7,8 +7,10 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,7 @@ final class Inspection {
     private final StateIndex index;
     private final IdentityHashMap<Storage, Integer> ids = new IdentityHashMap<>();
     private final IdentityHashMap<Storage, List<String>> users = new IdentityHashMap<>();
+    private @Nullable Map<String, Integer> rawNames;
 
     /// Walks the state. No digests are computed without something that computes them.
     Inspection(Checkpoint checkpoint, @Nullable Sha256 digests, Collection<String> absentDevices) {
@@ -51,6 +54,25 @@ final class Inspection {
 
     SequencedMap<String, Tensor> tensors() {
         return index.tensors();
+    }
+
+    /// What a user types for a tensor: its keys as they are, unless these lead to another tensor too.
+    String typed(String name) {
+        String rawName = StateIndex.rawName(name);
+        boolean isClear = rawName.equals(name)
+                || (!index.tensors().containsKey(rawName) && rawNames().getOrDefault(rawName, 0) == 1);
+        return isClear ? rawName : name;
+    }
+
+    /// How many names have a raw name that differs from them.
+    private Map<String, Integer> rawNames() {
+        if (rawNames == null) {
+            Map<String, Integer> counts = new HashMap<>();
+            index.tensors().keySet().stream().filter(name -> name.indexOf('~') >= 0)
+                    .forEach(name -> counts.merge(StateIndex.rawName(name), 1, Integer::sum));
+            rawNames = counts;
+        }
+        return rawNames;
     }
 
     List<Storage> storages() {

@@ -1,8 +1,11 @@
 package io.undercroft.cli.internal.inspect;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.StreamWriteConstraints;
+import com.fasterxml.jackson.core.io.CharacterEscapes;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import io.undercroft.cli.internal.Output;
@@ -25,10 +28,29 @@ public final class JsonReport {
     /// Up to three levels of JSON for one of the state, two for one of a key.
     private static final int DEEPEST = 3 * StateIndex.MAX_DEPTH + 2 * StateKeys.MAX_PARTS + 8;
     /// ASCII only: it survives every terminal and locale, and Python's strings may hold half characters that UTF-8 has no bytes for.
-    private static final JsonFactory JSON = JsonFactory.builder()
+    private static final JsonFactory JSON = new JsonFactoryBuilder()
             .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
+            .characterEscapes(new WithDelete())
             .streamWriteConstraints(StreamWriteConstraints.builder().maxNestingDepth(DEEPEST).build())
             .build();
+
+    /// JSON leaves the last control character of ASCII as it is.
+    private static final class WithDelete extends CharacterEscapes {
+        private static final long serialVersionUID = 1L;
+        private static final int DELETE = 0x7f;
+
+        @Override
+        public int[] getEscapeCodesForAscii() {
+            int[] escapes = standardAsciiEscapesForJSON();
+            escapes[DELETE] = ESCAPE_STANDARD;
+            return escapes;
+        }
+
+        @Override
+        public @Nullable SerializableString getEscapeSequence(int character) {
+            return null;
+        }
+    }
 
     private final Inspection inspection;
     private final JsonGenerator json;

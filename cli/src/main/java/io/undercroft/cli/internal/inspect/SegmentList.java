@@ -27,7 +27,7 @@ public final class SegmentList {
         Table table = new Table(left("shared memory"), right("bytes"), left("its name goes"),
                 left("held by processes"));
         for (SharedSegment segment : segments) {
-            table.row(Text.printable(segment.name()), Text.bytes(segment.nbytes()), words(segment.lifespan()),
+            table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifespan()),
                     holders(segment));
         }
         table.print(out);

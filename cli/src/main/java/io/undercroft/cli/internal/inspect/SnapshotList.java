@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.time.Instant;
@@ -44,7 +45,7 @@ public final class SnapshotList {
     }
 
     private static String message(SnapshotInfo snapshot) {
-        return Text.shortened(Text.printable(snapshot.message()), SHOWN_MESSAGE);
+        return Text.shortened(FormatException.printable(snapshot.message()), SHOWN_MESSAGE);
     }
 
     /// To the second, in UTC.

@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal.inspect;
 
 import io.undercroft.cli.internal.Text;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Storage;
@@ -24,7 +25,7 @@ public final class StateOutline {
     public static String of(@Nullable Object value) {
         return switch (value) {
             case null -> "none";
-            case String text -> Text.shortened(Text.printable("\"" + text + "\""), LONGEST_TEXT);
+            case String text -> Text.shortened(FormatException.printable("\"" + text + "\""), LONGEST_TEXT);
             case byte[] bytes -> Text.count(bytes.length, "byte");
             case Tensor tensor -> "tensor " + tensor.dtype().name() + " " + tensor.shape();
             case Storage storage -> "storage of " + Text.bytes(storage.nbytes());
@@ -33,7 +34,7 @@ public final class StateOutline {
             case Map<?, ?> map -> "map of " + map.size() + entries(map);
             case Collection<?> elements -> "list of " + elements.size();
             case Typed typed -> shortType(typed.type()) + " of " + of(typed.value());
-            default -> Text.shortened(Text.printable(value.toString()), LONGEST_TEXT);
+            default -> Text.shortened(FormatException.printable(value.toString()), LONGEST_TEXT);
         };
     }
 
@@ -45,7 +46,7 @@ public final class StateOutline {
     }
 
     private static String entry(Map.Entry<?, ?> entry) {
-        return Text.shortened(Text.printable(String.valueOf(entry.getKey())), LONGEST_TEXT) + " "
+        return Text.shortened(FormatException.printable(String.valueOf(entry.getKey())), LONGEST_TEXT) + " "
                 + of(entry.getValue());
     }
 
@@ -54,6 +55,6 @@ public final class StateOutline {
     }
 
     private static String shortType(String type) {
-        return Text.shortened(Text.printable(type.substring(type.lastIndexOf('.') + 1)), LONGEST_TEXT);
+        return Text.shortened(FormatException.printable(type.substring(type.lastIndexOf('.') + 1)), LONGEST_TEXT);
     }
 }

@@ -8,7 +8,11 @@ import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+<<<<<<< HEAD
 import io.undercroft.cli.internal.UnreadParts;
+=======
+import io.undercroft.format.FormatException;
+>>>>>>> 137fbc2 (wip)
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -64,7 +68,7 @@ public final class TextReport {
         Checkpoint checkpoint = inspection.checkpoint();
         List<Storage> storages = inspection.storages();
         long nbytes = storages.stream().mapToLong(Storage::nbytes).sum();
-        out.line(Text.printable(checkpoint.path().toString()));
+        out.line(checkpoint.path().toString());
         out.line("format    %s, %s".formatted(checkpoint.format(), Sizes.of(checkpoint)));
         checkpoint.snapshot().ifPresent(snapshot -> out.line("snapshot  " + SnapshotList.line(snapshot)));
         out.line("tensors   %,d".formatted(inspection.tensors().size()));
@@ -75,7 +79,7 @@ public final class TextReport {
         checkpoint.unread().forEach(
                 part -> out.line("besides   " + Text.printable(UnreadParts.describe(part))));
         checkpoint.metadata().forEach(
-                (key, value) -> out.line("metadata  %s = %s".formatted(Text.printable(key), StateOutline.of(value))));
+                (key, value) -> out.line("metadata  %s = %s".formatted(key, StateOutline.of(value))));
     }
 
     private void printState() {
@@ -86,7 +90,7 @@ public final class TextReport {
                     .filter(entry -> !(entry.getValue() instanceof Tensor)).toList();
             entries.stream().limit(SHOWN)
                     .forEach(entry -> out.line("          %s: %s".formatted(
-                            Text.shortened(Text.printable(String.valueOf(entry.getKey())), SHOWN_KEY),
+                            Text.shortened(FormatException.printable(String.valueOf(entry.getKey())), SHOWN_KEY),
                             StateOutline.of(entry.getValue()))));
             printMore(entries.size(), "entries");
         }
@@ -96,7 +100,7 @@ public final class TextReport {
         Table table = new Table(left("name"), left("dtype"), left("shape"), right("storage"), right("offset"),
                 left("notes"), left("shares storage with"),
                 left("sha-256"));
-        inspection.tensors().forEach((name, tensor) -> table.row(Text.printable(name), tensor.dtype().name(),
+        inspection.tensors().forEach((name, tensor) -> table.row(shown(name), tensor.dtype().name(),
                 tensor.shape().toString(), number(tensor.storage()),
                 Long.toString(tensor.storageOffset()), notes(tensor), companions(name, tensor), digest(tensor)));
         table.print(out);
@@ -123,7 +127,7 @@ public final class TextReport {
         if (users.size() < 2) {
             return "";
         }
-        String other = Text.printable(users.get(users.getFirst().equals(name) ? 1 : 0));
+        String other = shown(users.get(users.getFirst().equals(name) ? 1 : 0));
         return users.size() == 2 ? other : other + " and " + (users.size() - 2) + " more";
     }
 
@@ -148,12 +152,17 @@ public final class TextReport {
         printMore(shared.size(), "storages");
     }
 
+    /// What a user types for a tensor: its keys as they are, unless these lead to another tensor too.
+    private String shown(String name) {
+        return inspection.typed(name);
+    }
+
     private String number(Storage storage) {
         return String.valueOf(inspection.idOf(storage));
     }
 
-    private static String names(List<String> users) {
-        String shown = String.join(", ", users.stream().limit(SHOWN).map(Text::printable).toList());
+    private String names(List<String> users) {
+        String shown = String.join(", ", users.stream().limit(SHOWN).map(this::shown).toList());
         return users.size() <= SHOWN ? shown : shown + " and " + (users.size() - SHOWN) + " more";
     }
 

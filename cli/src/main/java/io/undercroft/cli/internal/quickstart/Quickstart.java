@@ -3,6 +3,7 @@ package io.undercroft.cli.internal.quickstart;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.format.FormatException;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
@@ -59,7 +60,7 @@ public final class Quickstart {
         } catch (Exception e) {
             out.flush();
             if (!workspace.isClosed()) {
-                err.println(Text.printable(
+                err.println(FormatException.printable(
                         "croft: quickstart failed at step " + number + " (" + step.title() + "): " + e.getMessage()));
             }
             return null;

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.serializer.state.StateIndex;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
@@ -7,13 +8,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// A pattern for names of tensors: segments between slashes, in which `*` stands for any characters, `?` for one and `\` keeps
-/// the next from meaning anything; the segment `**` stands for any number of segments.
+/// the next from meaning anything; the segment `**` stands for any number of segments. It matches a name as it is, and as a raw name
+/// ([StateIndex#rawName]), in which a slash in a key is one between segments.
 ///
 /// The time to match is at most that of the lengths of both multiplied, whatever stars there are.
 public final class Glob implements Predicate<String> {
+    private final String pattern;
     private final Sequence<String> segments;
 
-    private Glob(Sequence<String> segments) {
+    private Glob(String pattern, Sequence<String> segments) {
+        this.pattern = pattern;
         this.segments = segments;
     }
 
@@ -58,7 +62,7 @@ public final class Glob implements Predicate<String> {
         for (String segment : segments(pattern)) {
             tests.add(segment.equals("**") ? null : segment(segment));
         }
-        return new Glob(new Sequence<>(tests));
+        return new Glob(pattern, new Sequence<>(tests));
     }
 
     private static Predicate<String> segment(String pattern) {
@@ -85,7 +89,14 @@ public final class Glob implements Predicate<String> {
 
     @Override
     public boolean test(String name) {
-        return segments.matches(segments(name));
+        return segments.matches(segments(name))
+                || (name.indexOf('~') >= 0 && segments.matches(segments(StateIndex.rawName(name))));
+    }
+
+    /// {@return the pattern as it was given}
+    @Override
+    public String toString() {
+        return pattern;
     }
 
     private static List<String> segments(String text) {

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -46,9 +47,10 @@ public final class InPlaceLoad {
     private MatchReport run(Map<String, Tensor> targets) {
         Map<String, TensorSpec> expected = new HashMap<>();
         targets.forEach((name, tensor) -> expected.put(name, TensorSpec.of(tensor)));
-        MatchReport report = StateMatch.compare(contents, expected, this::canBeCopied);
+        StateMatch match = StateMatch.compare(contents, expected, this::canBeCopied);
+        MatchReport report = match.report();
         require(report, options.isStrict() ? report.isExact() : report.isLoadable());
-        List<TensorCopy> copies = copies(targets);
+        List<TensorCopy> copies = copies(targets, match.names());
         CopyPlan plan = CopyPlan.of(copies);
         List<String> conflicting = plan.conflicts();
         MatchReport complete = new MatchReport(report.missing(), report.unexpected(), report.mismatched(), conflicting);
@@ -81,9 +83,9 @@ public final class InPlaceLoad {
     }
 
     /// The bytes of each tensor are fetched, and checked if the policy wants that, before any is copied.
-    private List<TensorCopy> copies(Map<String, Tensor> targets) {
+    private List<TensorCopy> copies(Map<String, Tensor> targets, Map<String, String> names) {
         List<TensorCopy> copies = new ArrayList<>();
-        targets.forEach((name, target) -> contents.tensor(name)
+        targets.forEach((name, target) -> Optional.ofNullable(names.get(name)).flatMap(contents::tensor)
                 .ifPresent(source -> copies.add(new TensorCopy(name, source, target))));
         copies.forEach(TensorCopy::check);
         checkNoSourceChanges(copies);

@@ -1,11 +1,14 @@
 package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.StateIndex;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.StreamSupport;
 
 /// Which names somebody may have meant who asked for one that is not there.
 public final class NearNames {
@@ -25,17 +28,35 @@ public final class NearNames {
     /// @param wanted what was asked for
     /// @param names what there is
     public static String question(String wanted, Collection<String> names) {
+        return question(wanted, names, UnaryOperator.identity());
+    }
+
+    /// {@return a question to be appended to a message, or nothing if no name is near}
+    ///
+    /// @param wanted what was asked for
+    /// @param names what there is
+    /// @param typing what is typed for a name
+    public static String question(String wanted, Iterable<String> names, UnaryOperator<String> typing) {
         if (wanted.length() > LONGEST_NAME) {
             return "";
         }
-        List<Candidate> near = names.stream().limit(MOST_NAMES).filter(name -> name.length() <= LONGEST_NAME)
-                .map(name -> new Candidate(name, distance(wanted, name)))
+        List<Candidate> near = StreamSupport.stream(names.spliterator(), false).limit(MOST_NAMES)
+                .filter(name -> name.length() <= LONGEST_NAME)
+                .map(name -> new Candidate(name,
+                        Math.min(distance(wanted, name), distance(wanted, StateIndex.rawName(name)))))
                 .filter(candidate -> candidate.distance <= (wanted.length() + 1) / TYPO_RATE)
                 .sorted(Comparator.comparingInt(Candidate::distance)).limit(MOST_NAMED).toList();
         return near.isEmpty()
                 ? ""
-                : near.stream().map(candidate -> FormatException.quote(candidate.name))
+                : near.stream().map(candidate -> whole(typing.apply(candidate.name)))
                         .collect(Collectors.joining(" or ", "; did you mean ", "?"));
+    }
+
+    /// {@return a name in quotes, whole, so that it can be copied}
+    ///
+    /// @param name a name
+    static String whole(String name) {
+        return "'" + FormatException.printable(name) + "'";
     }
 
     /// A name that lacks the path before it, or has too much of one, is as near as can be.

@@ -6,34 +6,54 @@ import io.undercroft.serializer.MatchReport.Mismatch;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.spi.Contents;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiPredicate;
 
-/// Compares the tensors of a checkpoint with those that are expected, by what describes them.
-public final class StateMatch {
-    private StateMatch() {}
-
+/// How the tensors of a checkpoint fit those that are expected, by what describes them.
+///
+/// @param report what fits and what does not
+/// @param names for each expected name that was found, the name in the checkpoint: the same one, or else the only one with the same keys,
+///     as in a file of a format that knows no maps in maps
+public record StateMatch(MatchReport report, Map<String, String> names) {
     /// {@return how they fit}
     ///
     /// @param contents the checkpoint
     /// @param expected what there should be
     /// @param fits told what is found and what is expected
     /// @throws FormatException if what describes the state or a tensor is damaged
-    public static MatchReport compare(Contents contents, Map<String, TensorSpec> expected,
+    public static StateMatch compare(Contents contents, Map<String, TensorSpec> expected,
             BiPredicate<TensorSpec, TensorSpec> fits) {
+        Map<String, String> names = names(contents, expected.keySet());
         List<String> missing = new ArrayList<>();
         List<Mismatch> mismatched = new ArrayList<>();
         expected.forEach((name, spec) -> {
-            Optional<TensorSpec> found = contents.spec(name);
+            Optional<TensorSpec> found = Optional.ofNullable(names.get(name)).flatMap(contents::spec);
             if (found.isEmpty()) {
                 missing.add(name);
             } else if (!fits.test(found.get(), spec)) {
                 mismatched.add(new Mismatch(name, spec, found.get()));
             }
         });
-        List<String> unexpected = contents.names().stream().filter(name -> !expected.containsKey(name)).toList();
-        return new MatchReport(missing, unexpected, mismatched, List.of());
+        Set<String> used = new HashSet<>(names.values());
+        List<String> unexpected = contents.names().stream().filter(name -> !used.contains(name)).toList();
+        return new StateMatch(new MatchReport(missing, unexpected, mismatched, List.of()), names);
+    }
+
+    /// A name that is expected itself is never taken for another one, and none is taken twice.
+    private static Map<String, String> names(Contents contents, Set<String> expected) {
+        NameLookup lookup = new NameLookup(contents::contains, contents::anyName);
+        Map<String, String> names = new HashMap<>();
+        Set<String> taken = new HashSet<>();
+        for (String name : expected) {
+            Optional.of(lookup.withSameKeys(name)).filter(found -> found.size() == 1).map(List::getFirst)
+                    .filter(found -> found.equals(name) || !expected.contains(found))
+                    .filter(taken::add).ifPresent(found -> names.put(name, found));
+        }
+        return names;
     }
 }

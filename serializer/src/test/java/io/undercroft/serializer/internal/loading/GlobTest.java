@@ -13,7 +13,9 @@ class GlobTest {
     @CsvSource(quoteCharacter = '"', value = {"model/*.weight, model/fc.weight", "model/*.weight, model/.weight",
             "*, wte", "*, \"\"", "**, \"\"", "**, a/b/c", "**/c, c", "**/c, a/b/c", "a/**, a/b/c", "a/**, a",
             "a/**/c, a/c", "a/**/c, a/b/b/c", "**/b/**/d, a/b/x/b/y/d", "h.?.w, h.7.w", "a*b*c, a-b-b-c",
-            "\\*, *", "a\\?, a?", "\\\\, \\", "\\, \\", "a~1b/*, a~1b/c", "*a, aaaa", "?, \ud83d\ude00", "a**b, a--b"})
+            "\\*, *", "a\\?, a?", "\\\\, \\", "\\, \\", "a~1b/*, a~1b/c", "*a, aaaa", "?, \ud83d\ude00", "a**b, a--b",
+            "params/**, params~1Dense_0~1kernel", "params/*/kernel, params~1Dense_0~1kernel", "a~b/*, a~0b/c",
+            "*, a~1b"})
     void matches(String pattern, String name) {
         assertThat(Glob.parse(pattern)).accepts(name);
     }

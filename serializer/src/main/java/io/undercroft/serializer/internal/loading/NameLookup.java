@@ -1,0 +1,118 @@
+package io.undercroft.serializer.internal.loading;
+
+import io.undercroft.serializer.state.StateIndex;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// Finds the tensors that somebody means who gives a name as it is, a raw name ([StateIndex#rawName]), or the name that the tensor
+/// has in another file with the same keys. Safe for any thread.
+///
+/// A name as it is comes first and needs no other name. Only when there is none of that name are all names read, once, and only those
+/// kept that differ from their raw names.
+public final class NameLookup {
+    private static final int MOST_SHOWN = 3;
+
+    private final Predicate<String> contains;
+    private final Names names;
+    private volatile @Nullable Map<String, List<String>> byRawName;
+
+    /// All names, in any order.
+    @FunctionalInterface
+    public interface Names {
+        /// {@return whether a name passes a test} No further names are read then.
+        ///
+        /// @param test asked for one name after the other
+        boolean any(Predicate<String> test);
+    }
+
+    /// Finds names.
+    ///
+    /// @param contains whether there is a name
+    /// @param names all of them
+    public NameLookup(Predicate<String> contains, Names names) {
+        this.contains = contains;
+        this.names = names;
+    }
+
+    /// {@return the names that may be meant: one if that is clear, none if there is no such tensor}
+    ///
+    /// @param typed what somebody typed: a name, or a raw name
+    public List<String> candidates(String typed) {
+        if (contains.test(typed)) {
+            return List.of(typed);
+        }
+        return Stream.concat(ofRawName(typed).stream(), withSameKeys(typed).stream()).distinct().toList();
+    }
+
+    /// {@return the names whose keys are those of a name in another file, however maps nest there and here}
+    ///
+    /// @param name the name in the other file
+    public List<String> withSameKeys(String name) {
+        if (contains.test(name)) {
+            return List.of(name);
+        }
+        String rawName = StateIndex.rawName(name);
+        return contains.test(rawName)
+                ? Stream.concat(Stream.of(rawName), ofRawName(rawName).stream()).toList()
+                : ofRawName(rawName);
+    }
+
+    /// {@return the name that is meant, if that is clear}
+    ///
+    /// @param typed what somebody typed
+    public Optional<String> find(String typed) {
+        List<String> candidates = candidates(typed);
+        return candidates.size() == 1 ? Optional.of(candidates.getFirst()) : Optional.empty();
+    }
+
+    /// {@return the shortest text that [#find] takes for a name: the raw name where that is clear}
+    ///
+    /// @param name one of the names
+    public String shortest(String name) {
+        String rawName = StateIndex.rawName(name);
+        return find(rawName).filter(name::equals).isPresent() ? rawName : name;
+    }
+
+    /// {@return what to add to a message that there is no tensor of a name: which ones may have been meant}
+    ///
+    /// @param typed what somebody typed, for which [#find] found nothing
+    /// @param all the names among which near ones are looked for
+    public String hint(String typed, Iterable<String> all) {
+        List<String> candidates = candidates(typed);
+        return candidates.isEmpty()
+                ? NearNames.question(typed, all, this::shortest)
+                : ", but " + candidates.size() + " that have these keys: "
+                        + candidates.stream().limit(MOST_SHOWN).map(NearNames::whole)
+                                .collect(Collectors.joining(", "))
+                        + (candidates.size() > MOST_SHOWN ? ", …" : "") + "; name one of them as it is";
+    }
+
+    /// Names without escapes are their own raw names.
+    private List<String> ofRawName(String rawName) {
+        boolean mayDiffer = rawName.indexOf('/') >= 0 || rawName.indexOf('~') >= 0;
+        return mayDiffer ? byRawName().getOrDefault(rawName, List.of()) : List.of();
+    }
+
+    private Map<String, List<String>> byRawName() {
+        Map<String, List<String>> there = byRawName;
+        if (there != null) {
+            return there;
+        }
+        Map<String, List<String>> found = new HashMap<>();
+        names.any(name -> {
+            if (name.indexOf('~') >= 0) {
+                found.computeIfAbsent(StateIndex.rawName(name), _ -> new ArrayList<>(1)).add(name);
+            }
+            return false;
+        });
+        byRawName = found;
+        return found;
+    }
+}
