@@ -56,11 +56,11 @@ final class ReadingCommands {
     private int inspect(Arguments arguments) {
         Path file = arguments.path(0);
         return run.of(file, () -> {
-            try (Checkpoint checkpoint = Checkpoint.open(file, arguments.opening())) {
-                Sha256 digests = null;
-                if (arguments.has("--hash")) {
+            boolean hashes = arguments.has("--hash");
+            try (Checkpoint checkpoint = Checkpoint.open(file, arguments.opening());
+                    Sha256 digests = hashes ? new Sha256() : null) {
+                if (hashes) {
                     Soundness.require(checkpoint);
-                    digests = new Sha256();
                 }
                 run.notePassedOver(checkpoint);
                 run.noteUnusedRoot(checkpoint, arguments);

@@ -18,6 +18,8 @@ final class Holding implements Runnable {
     private final AtomicInteger references = new AtomicInteger(1);
     private final @Nullable Storage base;
     private @Nullable Supplier<Allocation> source;
+    /// How often the source may still be used for a loan, which does not keep what it makes.
+    private int loansLeft;
     private volatile @Nullable Allocation allocation;
     private Cleaner.@Nullable Cleanable cleanable;
 
@@ -35,6 +37,27 @@ final class Holding implements Runnable {
     /// Holds bytes that are made at the first need.
     static Holding deferred(Supplier<Allocation> source) {
         return new Holding(null, source, null);
+    }
+
+    /// Holds bytes that are made at the first need, and for each of a number of loans before it.
+    static Holding decoded(Supplier<Allocation> source, int loans) {
+        Holding holding = deferred(source);
+        holding.loansLeft = loans;
+        return holding;
+    }
+
+    /// {@return whether a loan would make bytes of its own}
+    synchronized boolean isLent() {
+        return allocation == null && source != null && loansLeft > 0;
+    }
+
+    /// {@return what makes the bytes of a loan; null if the bytes are there, or are to be made and kept}
+    synchronized @Nullable Supplier<Allocation> lend() {
+        if (!isLent()) {
+            return null;
+        }
+        loansLeft--;
+        return source;
     }
 
     /// Holds a reference to the storage that a slice is a part of.

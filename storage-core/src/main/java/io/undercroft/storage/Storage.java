@@ -47,6 +47,8 @@ public final class Storage implements Iterable<Integer> {
     public static final long ALIGNMENT = 64;
 
     private static final AtomicLong IDS = new AtomicLong();
+    /// How many loans a storage makes bytes for. Work that needs them more often is faster and not larger by much if they stay.
+    private static final int LOANS = 4;
 
     private final long id = IDS.incrementAndGet();
     private final Device device;
@@ -189,6 +191,21 @@ public final class Storage implements Iterable<Integer> {
     /// @return the storage
     public static Storage deferred(long nbytes, Supplier<Allocation> source, Object owner) {
         Storage storage = deferred(nbytes, source);
+        storage.owner = Objects.requireNonNull(owner, "owner");
+        return storage;
+    }
+
+    /// A storage whose bytes are decoded at the first call that needs them, as those of [#deferred], and which [#borrow] can
+    /// decode without keeping them.
+    ///
+    /// @param nbytes its size in bytes
+    /// @param source decodes into an allocation of exactly that size; called by any thread, several times, also at once. It must
+    ///     not touch this storage
+    /// @param owner what releases it when it is closed, for instance the path of a file, for messages
+    /// @return the storage
+    public static Storage decoded(long nbytes, Supplier<Allocation> source, Object owner) {
+        Objects.requireNonNull(source, "source");
+        Storage storage = new Storage(nbytes, Device.CPU, null, Holding.decoded(source, LOANS), 0);
         storage.owner = Objects.requireNonNull(owner, "owner");
         return storage;
     }
@@ -338,6 +355,44 @@ public final class Storage implements Iterable<Integer> {
     public MemorySegment segment() {
         MemorySegment there = bytes;
         return there != null ? there : materialize();
+    }
+
+    /// {@return whether [#borrow] would decode the bytes for the loan alone, since they were not needed before} Decodes nothing.
+    public boolean isDecodedOnDemand() {
+        Storage root = root();
+        return root.referenceCount() > 0 && root.holding.isLent();
+    }
+
+    /// Borrows the bytes for one piece of work that reads them from end to end. Bytes of a compressed, swapped or unaligned
+    /// storage that are not there yet are decoded for the loan alone and freed when it is closed, so that work on all storages of
+    /// a file needs memory for one at a time. Every other storage lends the bytes that it has, or makes and keeps them. A storage
+    /// that is borrowed many times keeps them too.
+    ///
+    /// @return the loan, which has to be closed
+    /// @throws IllegalStateException if the storage was freed
+    public Loan borrow() {
+        checkAlive();
+        Storage root = root();
+        Supplier<Allocation> source = root.holding.lend();
+        if (source == null) {
+            return new Loan(this, this, () -> {});
+        }
+        Storage made = over(source.get().checkSize(root.nbytes));
+        if (root == this) {
+            return new Loan(this, made, made::free);
+        }
+        Storage slice = made.slice(start, nbytes);
+        return new Loan(this, slice, () -> {
+            slice.free();
+            made.free();
+        });
+    }
+
+    /// Releases a reference if there is one.
+    private void free() {
+        if (referenceCount() > 0) {
+            release();
+        }
     }
 
     /// {@return the byte at an index}

@@ -1,5 +1,6 @@
 package io.undercroft.cli.internal;
 
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -20,8 +21,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /// SHA-256 of storages and of tensors' elements in row-major order, as lower-case hexadecimal digits. Each is computed once and
-/// remembered, tensors that stand on the same bytes together. Not for use by several threads.
-public final class Sha256 {
+/// remembered, tensors that stand on the same bytes together. A storage that has to be decoded is in memory while its digests are
+/// computed, and no longer than until another one's are. Not for use by several threads.
+public final class Sha256 implements AutoCloseable {
     /// What a tensor that is not contiguous is copied by, in bytes, so that memory stays bounded.
     private static final long COPY_LIMIT = 16L << 20;
     /// What is hashed at a time, in bytes: a [MemorySegment] of more than 2 GiB has no buffer view.
@@ -31,6 +33,8 @@ public final class Sha256 {
 
     private final Map<Range, String> ranges = new HashMap<>();
     private final IdentityHashMap<Tensor, String> copied = new IdentityHashMap<>();
+    private @Nullable Storage borrowed;
+    private @Nullable Loan loan;
 
     /// A run of bytes of a storage; storages count by identity, as their `equals` says.
     private record Range(Storage storage, long from, long length) {}
@@ -51,10 +55,34 @@ public final class Sha256 {
             return null;
         }
         if (!isOneRun(tensor)) {
-            return copied.computeIfAbsent(tensor, Sha256::ofElements);
+            return copied.computeIfAbsent(tensor, _ -> ofElements(borrow(tensor.storage()).on(tensor)));
         }
-        MemorySegment bytes = tensor.bytes();
-        return of(tensor.storage(), bytes.address() - tensor.storage().segment().address(), bytes.byteSize());
+        long itemsize = tensor.dtype().itemsize();
+        return tensor.numel() == 0
+                ? of(tensor.storage(), 0, 0)
+                : of(tensor.storage(), tensor.storageOffset() * itemsize, tensor.numel() * itemsize);
+    }
+
+    /// The last storage stays borrowed: tensors on one storage often come one after the other.
+    private Loan borrow(Storage storage) {
+        Loan there = loan;
+        if (there == null || borrowed != storage) {
+            close();
+            there = storage.borrow();
+            loan = there;
+            borrowed = storage;
+        }
+        return there;
+    }
+
+    /// Frees the memory of what was decoded.
+    @Override
+    public void close() {
+        if (loan != null) {
+            loan.close();
+            loan = null;
+            borrowed = null;
+        }
     }
 
     /// {@return the digest of a whole file}
@@ -72,7 +100,9 @@ public final class Sha256 {
     private String of(Storage storage, long from, long length) {
         return ranges.computeIfAbsent(new Range(storage, from, length), range -> {
             MessageDigest digest = digest();
-            update(digest, storage.segment().asSlice(from, length));
+            if (length > 0) {
+                update(digest, borrow(storage).storage().segment().asSlice(from, length));
+            }
             return hex(digest);
         });
     }

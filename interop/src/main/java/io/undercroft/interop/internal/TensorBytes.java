@@ -2,6 +2,7 @@ package io.undercroft.interop.internal;
 
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
@@ -26,10 +27,13 @@ public final class TensorBytes {
         if (tensor.numel() == 0) {
             return;
         }
-        if (!tensor.dtype().isByteSized() || (asStored && isHere)) {
-            writeWhole(tensor.cpu().contiguous(), output);
-        } else {
-            writeSlabs(asStored ? tensor : tensor.cpu(), output);
+        try (Loan loan = tensor.storage().borrow()) {
+            Tensor there = loan.on(tensor);
+            if (!tensor.dtype().isByteSized() || (asStored && isHere)) {
+                writeWhole(there.cpu().contiguous(), output);
+            } else {
+                writeSlabs(asStored ? there : there.cpu(), output);
+            }
         }
     }
 

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -234,12 +235,14 @@ final class TorchArchive implements Draft {
                     + " bytes, and was resized while it was being saved; save it before or after");
         }
         CRC32 crc = new CRC32();
-        for (long at = 0; at < size; at += CHUNK) {
-            // Summed from the copy: native code would not survive it if a mapped file was cut meanwhile.
-            MemorySegment piece = chunk.asSlice(0, Math.min(CHUNK, size - at));
-            fetch(content, at, piece);
-            crc.update(piece.asByteBuffer());
-            output.write(piece);
+        try (Loan loan = content.borrow()) {
+            for (long at = 0; at < size; at += CHUNK) {
+                // Summed from the copy: native code would not survive it if a mapped file was cut meanwhile.
+                MemorySegment piece = chunk.asSlice(0, Math.min(CHUNK, size - at));
+                fetch(loan.storage(), at, piece);
+                crc.update(piece.asByteBuffer());
+                output.write(piece);
+            }
         }
         return (int) crc.getValue();
     }

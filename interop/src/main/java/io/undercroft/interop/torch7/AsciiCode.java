@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Loan;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -62,16 +64,18 @@ final class AsciiCode extends Code {
 
         @Override
         public void writeTo(Output output) throws IOException {
-            if (elements.dtype().itemsize() == 1) {
-                output.write(elements.bytes());
-            } else {
-                writeNumbers(output);
+            try (Loan loan = elements.storage().borrow()) {
+                if (elements.dtype().itemsize() == 1) {
+                    output.write(elements.bytes(loan));
+                } else {
+                    writeNumbers(loan.storage(), output);
+                }
             }
             output.write(MemorySegment.ofArray(LINE_FEED));
         }
 
-        private void writeNumbers(Output output) throws IOException {
-            TypedStorage numbers = new TypedStorage(elements.storage(), elements.dtype());
+        private void writeNumbers(Storage storage, Output output) throws IOException {
+            TypedStorage numbers = new TypedStorage(storage, elements.dtype());
             StringBuilder text = new StringBuilder();
             for (long done = 0; done < elements.size(); done += StoredElements.CHUNK) {
                 long end = Math.min(elements.size(), done + StoredElements.CHUNK);

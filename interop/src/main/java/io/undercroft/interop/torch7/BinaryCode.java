@@ -2,6 +2,7 @@ package io.undercroft.interop.torch7;
 
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
@@ -73,7 +74,9 @@ final class BinaryCode extends Code {
 
         @Override
         public void writeTo(Output output) throws IOException {
-            output.write(elements.bytes());
+            try (Loan loan = elements.storage().borrow()) {
+                output.write(elements.bytes(loan));
+            }
         }
     }
 
@@ -86,7 +89,12 @@ final class BinaryCode extends Code {
 
         @Override
         public void writeTo(Output output) throws IOException {
-            MemorySegment bytes = elements.bytes();
+            try (Loan loan = elements.storage().borrow()) {
+                write(elements.bytes(loan), output);
+            }
+        }
+
+        private void write(MemorySegment bytes, Output output) throws IOException {
             int itemsize = elements.dtype().itemsize();
             MemorySegment chunk = MemorySegment.ofArray(new byte[StoredElements.CHUNK * itemsize]);
             for (long done = 0; done < bytes.byteSize(); done += chunk.byteSize()) {
@@ -107,9 +115,14 @@ final class BinaryCode extends Code {
 
         @Override
         public void writeTo(Output output) throws IOException {
+            try (Loan loan = elements.storage().borrow()) {
+                write(elements.bytes(loan), output);
+            }
+        }
+
+        private void write(MemorySegment bytes, Output output) throws IOException {
             ValueLayout.OfLong wide = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
             ValueLayout.OfInt narrow = ValueLayout.JAVA_INT_UNALIGNED.withOrder(order);
-            MemorySegment bytes = elements.bytes();
             MemorySegment chunk = MemorySegment.ofArray(new byte[StoredElements.CHUNK * Integer.BYTES]);
             for (long done = 0; done < elements.size(); done += StoredElements.CHUNK) {
                 int count = (int) Math.min(StoredElements.CHUNK, elements.size() - done);

@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch7;
 
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.lang.foreign.MemorySegment;
@@ -23,8 +24,10 @@ record StoredElements(Storage storage, DType dtype, long size) {
     }
 
     /// {@return the bytes by now}
-    MemorySegment bytes() {
-        MemorySegment all = storage.segment();
+    ///
+    /// @param loan of the storage
+    MemorySegment bytes(Loan loan) {
+        MemorySegment all = loan.storage().segment();
         if (all.byteSize() < nbytes()) {
             throw new IllegalStateException(
                     storage.describe() + " had " + nbytes() + " bytes, and was resized while it "

@@ -67,7 +67,10 @@ public final class FileStorages {
         if (device.isMeta()) {
             return blank(nbytes);
         }
-        Storage storage = Storage.deferred(nbytes, () -> bytes(offset, nbytes, alignment), file.path());
+        boolean isMapped = offset % alignment == 0 || nbytes == 0;
+        Storage storage = isMapped || options.isInMemory()
+                ? Storage.deferred(nbytes, () -> bytes(offset, nbytes), file.path())
+                : Storage.decoded(nbytes, () -> decode(nbytes, into -> file.read(offset, into)), file.path());
         places.put(storage, offset);
         return storage;
     }
@@ -75,9 +78,9 @@ public final class FileStorages {
     /// {@return a storage whose bytes are decoded when it is first touched}
     ///
     /// @param nbytes its size in bytes; has been checked against what the file can hold
-    /// @param decoder how; called once, by any thread
+    /// @param decoder how; called by any thread, and again for each [loan][Storage#borrow] of the storage
     public Storage decoded(long nbytes, Decoder decoder) {
-        return device().isMeta() ? blank(nbytes) : Storage.deferred(nbytes, () -> decode(nbytes, decoder), file.path());
+        return device().isMeta() ? blank(nbytes) : Storage.decoded(nbytes, () -> decode(nbytes, decoder), file.path());
     }
 
     /// {@return where the bytes of a storage start in the file, if they stand there as they are in memory}
@@ -98,13 +101,8 @@ public final class FileStorages {
         return device;
     }
 
-    private Allocation bytes(long offset, long nbytes, int alignment) {
-        if (options.isInMemory()) {
-            return memory.read(List.of(file.piece(offset, nbytes)));
-        }
-        return offset % alignment == 0 || nbytes == 0
-                ? file.window(offset, nbytes)
-                : decode(nbytes, into -> file.read(offset, into));
+    private Allocation bytes(long offset, long nbytes) {
+        return options.isInMemory() ? memory.read(List.of(file.piece(offset, nbytes))) : file.window(offset, nbytes);
     }
 
     private Allocation decode(long nbytes, Decoder decoder) {

@@ -37,7 +37,7 @@ final class Cutter {
     }
 
     /// {@return the next batch, or null if there is none} All of its chunks have the same alignment. Either they all find
-    /// room in a block, or it is one that does not.
+    /// room in a block, or it is one that does not. It touches at most one storage that is decoded.
     synchronized @Nullable Batch next() {
         List<Chunk> chunks = new ArrayList<>();
         long end = 0;
@@ -46,7 +46,8 @@ final class Cutter {
                     ? Layout.placeExtent(end, chunk.storage().nbytes()) + chunk.length()
                     : end;
             if (!chunks.isEmpty()
-                    && (endWithIt > blockBytes || chunk.alignment() != chunks.getFirst().alignment())) {
+                    && (endWithIt > blockBytes || chunk.alignment() != chunks.getFirst().alignment()
+                            || (chunk.isFirst() && chunk.storage().bytes().areDecoded()))) {
                 break;
             }
             chunks.add(chunk);

@@ -29,6 +29,14 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
 
         /// {@return what they are called in messages}
         String describe();
+
+        /// {@return whether they are decoded for the save alone, and are in memory only from the first [#slice] to [#release]}
+        default boolean areDecoded() {
+            return false;
+        }
+
+        /// Says that nothing more of them is read. Calling it again has no effect.
+        default void release() {}
     }
 
     /// {@return a storage whose bytes are read where it has them}
@@ -37,8 +45,10 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
     /// @param storage the storage
     /// @param reached the runs of its bytes that are worth saving
     static PlannedStorage of(int number, Storage storage, List<Span> reached) {
-        return new PlannedStorage(number, storage.nbytes(), storage.device(), reached,
-                new StorageBytes(storage, storage.nbytes()));
+        Bytes bytes = storage.isDecodedOnDemand()
+                ? new DecodedBytes(storage)
+                : new StorageBytes(storage, storage.nbytes());
+        return new PlannedStorage(number, storage.nbytes(), storage.device(), reached, bytes);
     }
 
     /// {@return whether other threads than this one may read all of some storages}

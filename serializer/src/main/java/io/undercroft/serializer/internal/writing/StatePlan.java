@@ -59,7 +59,7 @@ final class StatePlan {
 
     /// Refuses a storage that has no bytes any more, and says where in the state it is.
     private static void checkReadable(Storage storage, StateIndex names) {
-        if (storage.isMeta()) {
+        if (storage.isMeta() || storage.isDecodedOnDemand()) {
             return;
         }
         try {

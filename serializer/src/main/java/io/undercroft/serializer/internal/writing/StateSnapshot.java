@@ -146,11 +146,33 @@ final class StateSnapshot {
             run.addPieces(memory.asSlice(position, run.length()), pieces);
             position += room(run);
         }
+        copyDecoded(pieces);
         if (PlannedStorage.areOpenToAll(copied.stream().map(Run::from).toList())) {
             Workers.share(pieces, Piece::copy);
         } else {
             pieces.forEach(Piece::copy);
         }
+    }
+
+    /// Copies what has to be decoded, one storage after the other.
+    private void copyDecoded(List<Piece> pieces) {
+        PlannedStorage last = null;
+        try {
+            for (Piece piece : pieces) {
+                if (piece.from.bytes().areDecoded()) {
+                    if (last != null && last != piece.from) {
+                        last.bytes().release();
+                    }
+                    last = piece.from;
+                    piece.copy();
+                }
+            }
+        } finally {
+            if (last != null) {
+                last.bytes().release();
+            }
+        }
+        pieces.removeIf(piece -> piece.from.bytes().areDecoded());
     }
 
     private static long room(Run run) {

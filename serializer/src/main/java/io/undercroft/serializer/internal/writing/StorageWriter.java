@@ -28,6 +28,10 @@ import org.jspecify.annotations.Nullable;
 ///    What is shared leaves no gap in the block, so that what remains is one run of bytes.
 /// 3. *Write.* That run, in one write. All threads at once, unless the file is one that has to be written in order.
 final class StorageWriter {
+    /// If all storages that are decoded for a save have more bytes, one thread saves one after the other, so that they are not in
+    /// memory together.
+    private static final long MOST_DECODED = 128L << 20;
+
     private final Destination destination;
     private final Candidates candidates;
     private final SaveOptions options;
@@ -76,7 +80,11 @@ final class StorageWriter {
         Progress progress = new Progress(options.progress(),
                 inFileOrder.stream().mapToLong(PlannedStorage::nbytes).reduce(0, Math::addExact));
         inFileOrder.sort(Comparator.comparing(storage -> Layout.alignment(storage.nbytes())));
-        writeBlocks(inFileOrder, progress);
+        try {
+            writeBlocks(inFileOrder, progress);
+        } finally {
+            inFileOrder.forEach(storage -> storage.bytes().release());
+        }
         return extents;
     }
 
@@ -86,7 +94,7 @@ final class StorageWriter {
             return;
         }
         long blockBytes = Math.min(Blocks.BLOCK, room);
-        int lanes = PlannedStorage.areOpenToAll(storages)
+        int lanes = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
                 ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes))
                 : 1;
         Cutter cutter = new Cutter(storages, 1L << destination.chunkLog2(),
@@ -95,6 +103,11 @@ final class StorageWriter {
             crew.work(lanes, number -> write(cutter,
                     new Lane(blocks.get(number), destination.chunkLog2(), candidates, options), progress));
         }
+    }
+
+    private static long decodedBytes(List<PlannedStorage> storages) {
+        return storages.stream().filter(storage -> storage.bytes().areDecoded()).mapToLong(PlannedStorage::nbytes)
+                .reduce(0, Math::addExact);
     }
 
     /// The room that storages take at most, or as much as all blocks have.
@@ -115,6 +128,7 @@ final class StorageWriter {
             List<Finding> findings = lane.look(batch);
             crew.awaitTurn(batch.number());
             Run run = place(batch, findings, lane);
+            batch.chunks().stream().filter(Chunk::isLast).forEach(chunk -> chunk.storage().bytes().release());
             if (destination.sink().takesAnyOrder()) {
                 crew.endTurn();
                 write(run);

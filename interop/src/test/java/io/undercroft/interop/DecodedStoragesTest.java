@@ -1,0 +1,108 @@
+package io.undercroft.interop;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ExportOptions;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// Storages that have to be decoded, since they are compressed, of another byte order or not aligned: whatever writes all of them
+/// decodes one after the other and keeps none.
+class DecodedStoragesTest {
+    private static final int COUNT = 6;
+    private static final int NBYTES = 1 << 16;
+
+    private final AtomicLong live = new AtomicLong();
+    private final AtomicLong most = new AtomicLong();
+    @TempDir
+    private Path directory;
+
+    private Map<String, Tensor> counted() {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < COUNT; i++) {
+            byte value = (byte) (i + 1);
+            Storage storage = Storage.decoded(NBYTES, () -> {
+                most.accumulateAndGet(live.addAndGet(NBYTES), Math::max);
+                return new Allocation(MemorySegment.ofArray(new byte[NBYTES]).fill(value), Allocation.Sharing.PRIVATE,
+                        null, () -> live.addAndGet(-NBYTES));
+            }, "a test");
+            state.put("t" + i, Tensor.of(storage, DType.INT16, 0, Shape.of(NBYTES / 2), 1));
+        }
+        return state;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.pt", "a.npz", "a.safetensors", "a.gguf", "a.t7"})
+    void everyWriterDecodesOneAfterTheOther(String name) throws IOException {
+        Path file = directory.resolve(name);
+        Checkpoint.export(file, counted());
+        checkExported(file);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"torch7.encoding, ascii, a.t7", "torch7.order, big, a.t7", "npz.compression, deflate, a.npz"})
+    void soDoesEveryWayOfWriting(String setting, String value, String name) throws IOException {
+        Path file = directory.resolve(name);
+        Checkpoint.export(file, counted(), ExportOptions.defaults().setting(setting, value));
+        checkExported(file);
+    }
+
+    private void checkExported(Path file) throws IOException {
+        assertThat(most).hasValue(NBYTES);
+        assertThat(live).hasValue(0);
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            for (int i = 0; i < COUNT; i++) {
+                assertThat(checkpoint.tensor("t" + i).getLong(NBYTES / 2 - 1)).isEqualTo((i + 1) * 0x101L);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"npz.compression, deflate, a.npz", "torch7.encoding, ascii, a.t7", "torch7.order, big, a.t7"})
+    void aFileWhoseStoragesWereSavedElsewhereHasNoneInMemory(String setting, String value, String name)
+            throws IOException {
+        Path file = directory.resolve(name);
+        Checkpoint.export(file, counted(), ExportOptions.defaults().setting(setting, value));
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            assertThat(checkpoint.storages()).hasSize(COUNT).allMatch(Storage::isDecodedOnDemand);
+            checkpoint.verify();
+            Checkpoint.save(directory.resolve("b.croft"), checkpoint.tree());
+            Checkpoint.export(directory.resolve("b.pt"), checkpoint.tree());
+            Checkpoint.export(directory.resolve("b.safetensors"), checkpoint.tree());
+            assertThat(checkpoint.storages()).allMatch(Storage::isDecodedOnDemand);
+            Storage first = checkpoint.tensor("t0").storage();
+            assertThat(checkpoint.tensor("t0").getLong(0)).isEqualTo(0x101L);
+            assertThat(first.isMaterialized()).isTrue();
+        }
+    }
+
+    @Test
+    void aStorageThatManyTensorsAreOnIsNotDecodedForEach() throws IOException {
+        AtomicLong decoded = new AtomicLong();
+        Storage storage = Storage.decoded(256, () -> {
+            decoded.incrementAndGet();
+            return Allocation.collected(MemorySegment.ofArray(new byte[256]));
+        }, "a test");
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < 100; i++) {
+            state.put("t" + i, Tensor.of(storage, DType.UINT8, i, Shape.of(2), 1));
+        }
+        Checkpoint.export(directory.resolve("a.npz"), state);
+        assertThat(decoded.get()).isLessThan(10);
+    }
+}

@@ -1,0 +1,45 @@
+package io.undercroft.storage;
+
+/// The bytes of a storage for one piece of work that reads them from end to end, such as hashing or saving; see [Storage#borrow].
+/// Belongs to one thread.
+public final class Loan implements AutoCloseable {
+    private final Storage lent;
+    private final Storage storage;
+    private final Runnable end;
+
+    /// @param lent the storage that was borrowed
+    /// @param storage the one that has the bytes
+    /// @param end gives the bytes back
+    Loan(Storage lent, Storage storage, Runnable end) {
+        this.lent = lent;
+        this.storage = storage;
+        this.end = end;
+    }
+
+    /// {@return a storage of the borrowed bytes, valid until the loan is closed} It is the borrowed one itself, unless that has no
+    /// bytes yet and keeps none.
+    public Storage storage() {
+        return storage;
+    }
+
+    /// {@return a tensor of the same geometry and type on the borrowed bytes, valid until the loan is closed}
+    ///
+    /// @param tensor a tensor on the storage that was borrowed
+    /// @throws IllegalArgumentException if it is on another storage
+    public Tensor on(Tensor tensor) {
+        if (tensor.storage() != lent) {
+            throw new IllegalArgumentException("the tensor is on " + tensor.storage().describe() + " and not on "
+                    + lent.describe());
+        }
+        return storage == lent
+                ? tensor
+                : Tensor.of(storage, tensor.dtype(), tensor.storageOffset(), tensor.shape(), tensor.stride())
+                        .withFlags(tensor.flags());
+    }
+
+    /// Frees the bytes if they were made for this loan. Calling it again has no effect.
+    @Override
+    public void close() {
+        end.run();
+    }
+}
