@@ -85,7 +85,8 @@ final class Arguments {
     }
 
     static ArgSpec at() {
-        return number(AT, "Take snapshot N instead of the newest; croft snapshots lists them.");
+        return number(AT,
+                "Take snapshot N instead of the newest; croft snapshots lists them, and each keeps its number.");
     }
 
     static ArgSpec root() {

@@ -106,9 +106,9 @@ final class CopyingCommands {
 
     private int copySnapshot(Arguments arguments, SnapshotCopy body) {
         return copy(arguments, (source, target) -> {
-            long sequence;
+            long number;
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.openingOnMeta())) {
-                sequence = Soundness.requireSnapshot(checkpoint).sequence();
+                number = Soundness.requireSnapshot(checkpoint).commit();
                 run.notePassedOver(checkpoint);
                 if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
                     return Foundations.refuse(source, target, run);
@@ -116,7 +116,7 @@ final class CopyingCommands {
             }
             return run.writing(target, () -> {
                 body.run(source, target, arguments.opening());
-                run.say("%s (snapshot %d, %s) -> %s (%s)".formatted(source, sequence, Text.bytes(Files.size(source)),
+                run.say("%s (snapshot %d, %s) -> %s (%s)".formatted(source, number, Text.bytes(Files.size(source)),
                         target, Text.bytes(Files.size(target))));
                 return Run.OK;
             });
@@ -142,7 +142,7 @@ final class CopyingCommands {
 
     private int tell(Path source, Path target, Salvage salvage) throws IOException {
         int sound = salvage.names().size();
-        run.say("%s (snapshot %d, %s) -> %s (%s): %d of %s".formatted(source, salvage.snapshot().sequence(),
+        run.say("%s (snapshot %d, %s) -> %s (%s): %d of %s".formatted(source, salvage.snapshot().commit(),
                 Text.bytes(Files.size(source)), target, Text.bytes(Files.size(target)), sound,
                 Text.count(sound + salvage.damagedNames().size(), "tensor")));
         salvage.passedOver().ifPresent(why -> run.notePassedOver(source, salvage.snapshot(), why));

@@ -1,11 +1,7 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Output;
-<<<<<<< HEAD
-import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.UnreadParts;
-=======
->>>>>>> 137fbc2 (wip)
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SnapshotInfo;
@@ -106,7 +102,7 @@ final class Run {
 
     /// Says which snapshot was opened, and why it is not the newest.
     void notePassedOver(Path file, SnapshotInfo opened, FormatException why) {
-        note("%s: a newer snapshot cannot be opened, so this is %d: %s".formatted(file, opened.sequence(), why.what()));
+        note("%s: a newer snapshot cannot be opened, so this is %d: %s".formatted(file, opened.commit(), why.what()));
     }
 
     /// Says which parts of the file the state does not contain.

@@ -80,7 +80,7 @@ final class SavingCommands {
 
     private static long newest(Path file) throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().onMeta())) {
-            return checkpoint.snapshot().orElseThrow().sequence();
+            return checkpoint.snapshot().orElseThrow().commit();
         }
     }
 

@@ -76,7 +76,7 @@ final class SetCommands {
         try (ShardSet opened = ShardSet.open(set, arguments.openingOnMeta())) {
             for (Checkpoint shard : opened.shards()) {
                 table.row(directory.relativize(shard.path()).toString(),
-                        Long.toString(shard.snapshot().orElseThrow().sequence()),
+                        Long.toString(shard.snapshot().orElseThrow().commit()),
                         Text.bytes(Files.size(shard.path())), Integer.toString(shard.names().size()),
                         Integer.toString(shard.storages().size()));
             }

@@ -54,7 +54,8 @@ class HostileTextTest {
         Map<Object, Object> state = new LinkedHashMap<>();
         state.put(HOSTILE, Tensor.of(1f, 2f));
         state.put(HOSTILE + "/same", state.get(HOSTILE));
-        state.put(HOSTILE + "bits", Tensor.of(storage, dtype, 0, io.undercroft.storage.Shape.of(2, 2), new long[]{1, 2}));
+        state.put(HOSTILE + "bits",
+                Tensor.of(storage, dtype, 0, io.undercroft.storage.Shape.of(2, 2), new long[]{1, 2}));
         state.put("storage", new TypedStorage(storage, dtype));
         state.put("dtype", dtype);
         state.put("typed", typed);
@@ -123,7 +124,8 @@ class HostileTextTest {
     @Test
     void savingCommands() throws IOException {
         for (Path file : List.of(croft, flat, other)) {
-            for (String suffix : List.of(".croft", ".safetensors", ".npz", ".npy", ".gguf", ".pt", ".t7", "." + HOSTILE)) {
+            for (String suffix : List.of(".croft", ".safetensors", ".npz", ".npy", ".gguf", ".pt", ".t7",
+                    "." + HOSTILE)) {
                 run("convert", file, target(suffix));
                 run("convert", file, target(suffix), "--part", HOSTILE);
                 run("convert", file, target(suffix), "--part", HOSTILE + "/none");

@@ -317,11 +317,14 @@ public final class Snapshot {
         return commit.sequence() == 1 ? Optional.empty() : Optional.of(openParent(commit, parent(commit)));
     }
 
-    /// {@return the snapshot of a commit that [#parent] gave}
+    /// Opens a snapshot that [#chain] has found.
     ///
-    /// @param next the commit after it
-    /// @param parent the commit
-    Snapshot openParent(CommitRecord next, CommitRecord parent) throws IOException {
+    /// @param next the commit after it in the chain
+    /// @param parent its commit
+    /// @return the snapshot
+    /// @throws FormatException if it is damaged or breaks a rule
+    /// @throws IOException if reading fails
+    public Snapshot openParent(CommitRecord next, CommitRecord parent) throws IOException {
         return new Snapshot(source, limits, header, parent, next.previousRecord(), null);
     }
 

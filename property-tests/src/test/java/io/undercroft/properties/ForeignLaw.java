@@ -33,7 +33,8 @@ enum ForeignLaw {
             }
         }
     },
-    TENSORS_KEEP_THEIR_NAMES("tensors by name are found by the names that they have in the state, however its maps nest") {
+    TENSORS_KEEP_THEIR_NAMES(
+            "tensors by name are found by the names that they have in the state, however its maps nest") {
         @Override
         void check(Written written) throws IOException {
             if (!Set.of("safetensors", "npz", "gguf").contains(written.dialect().format())) {

@@ -15,7 +15,8 @@ import java.util.Set;
 /// Makes states of nothing but tensors by name, flat or in maps in maps, for formats that hold nothing else.
 final class NamedMaker {
     private static final int MAX_TENSORS = 10;
-    private static final List<String> NAMES = List.of("weight", "bias", "a.b.c", "a/b", "a~1b", "~", "a", "b/weight", "b~1weight", "0", "é",
+    private static final List<String> NAMES = List.of("weight", "bias", "a.b.c", "a/b", "a~1b", "~", "a", "b/weight",
+            "b~1weight", "0", "é",
             "\uD83D\uDE00",
             "line\nbreak", "\u202E", " ", "$", "\"quoted\\", "x".repeat(70), "", "__metadata__", "..",
             "../up", "\u0000", "\uD800",

@@ -70,9 +70,8 @@ public final class BackgroundSaver implements AutoCloseable {
     }
 
     /// Saves a state as the next snapshot of a file, or the first of a new one, as [CheckpointFile#commitAsync] does.
-    PendingSave commit(Path path, @Nullable Object state, SaveOptions options, CroftWriter.Stamping stamping)
-            throws IOException {
-        return PendingSave.start(writer.takeForCommit(path, state, options, stamping, staging));
+    PendingSave commit(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        return PendingSave.start(writer.takeForCommit(path, state, options, staging));
     }
 
     /// Gives the memory back; what a pending save reads, when that has ended. Saves go on.

@@ -8,10 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -40,9 +38,6 @@ import org.jspecify.annotations.Nullable;
 /// as long as it lasts; a second writer is refused meanwhile with [LockedException], in whatever process. Readers are never
 /// kept waiting, and go on seeing what they opened.
 public final class CheckpointFile implements AutoCloseable {
-    /// The entry in a snapshot's metadata that says which commit it is.
-    private static final String COMMIT = "commit";
-
     private final Path path;
     private final SaveOptions saving;
     private final OpenOptions opening;
@@ -93,7 +88,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws IllegalStateException if this is closed
     public synchronized DedupReport commit(@Nullable Object state, String message) throws IOException {
         checkOpen();
-        return new CroftWriter(Disk.system()).commit(path, state, saying(message), this::numbered);
+        return new CroftWriter(Disk.system()).commit(path, state, saying(message));
     }
 
     /// Saves a state as the next snapshot in the background, with the time of now. When this returns a snapshot of the state has
@@ -112,20 +107,11 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws IllegalStateException if this is closed
     public synchronized PendingSave commitAsync(@Nullable Object state, String message) throws IOException {
         checkOpen();
-        return background.commit(path, state, saying(message), this::numbered);
+        return background.commit(path, state, saying(message));
     }
 
     private SaveOptions saying(String message) {
         return saving.message(message).time(Instant.now());
-    }
-
-    /// The file is locked, so that nobody else takes the same number.
-    private SaveOptions numbered(SaveOptions options) throws IOException {
-        try (Checkpoint newest = glimpse()) {
-            Map<String, String> metadata = new LinkedHashMap<>(options.metadata());
-            metadata.put(COMMIT, Long.toString(newest == null ? 1 : number(newest) + 1));
-            return options.metadata(metadata);
-        }
     }
 
     /// {@return all snapshots, the newest first; none if there is no file yet}
@@ -168,14 +154,15 @@ public final class CheckpointFile implements AutoCloseable {
 
     /// {@return a snapshot} As long as the file is not compacted and nobody closes it, it is the same object at every call.
     ///
-    /// @param sequence its number, see [#snapshots]
-    /// @throws java.util.NoSuchElementException if there is none of that number
+    /// @param commit its number, see [SnapshotInfo#commit]: the first commit to the file is 1, and each keeps its number however many others
+    ///     are dropped
+    /// @throws java.util.NoSuchElementException if there is none of that number, or it was dropped
     /// @throws IOException if reading fails, or there is no file yet
     /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
     /// @throws IllegalStateException if this is closed
-    public synchronized Checkpoint at(long sequence) throws IOException {
+    public synchronized Checkpoint at(long commit) throws IOException {
         checkOpen();
-        return kept(Checkpoint.open(path, opening.snapshot(sequence)));
+        return kept(Checkpoint.open(path, opening.snapshot(commit)));
     }
 
     /// One checkpoint for each snapshot is enough.
@@ -192,8 +179,8 @@ public final class CheckpointFile implements AutoCloseable {
 
     /// Drops the snapshots that a rule does not keep, by writing the file anew without them, as soon as that is worth the
     /// writing: when what it frees is at least half of the file. So called after each commit, this lets the file be no larger
-    /// than about twice what stays, and no byte is copied more often, on average, than it was written. Snapshots that stay are numbered
-    /// anew from 1.
+    /// than about twice what stays, and no byte is copied more often, on average, than it was written. Snapshots that stay keep
+    /// their numbers.
     ///
     /// @param rule which snapshots stay
     /// @return how many bytes shorter the file is; 0 if nothing was done
@@ -211,7 +198,7 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     /// Drops the snapshots that a rule does not keep, by writing the file anew without them, whatever it costs. Those that stay
-    /// are numbered anew from 1.
+    /// keep their numbers.
     ///
     /// @param rule which snapshots stay
     /// @return how many bytes shorter the file is; 0 if nothing was done
@@ -225,31 +212,12 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     private Set<SnapshotInfo> dropped(Retention rule) throws IOException {
-        try {
-            return rule.dropped(snapshots(), this::number);
-        } catch (NoSuchElementException _) {
-            // Another process has compacted the file since, so there is little to do.
-            return Set.of();
-        }
-    }
-
-    private long number(SnapshotInfo snapshot) throws IOException {
-        try (Checkpoint checkpoint = Checkpoint.open(path, opening.onMeta().snapshot(snapshot.sequence()))) {
-            return number(checkpoint);
-        }
+        return rule.dropped(snapshots());
     }
 
     /// By what they are and not by their numbers: should another process have compacted the file meanwhile, these mean others.
     private long drop(Set<SnapshotInfo> dropped) throws IOException {
         return CroftFile.compact(path, snapshot -> !dropped.contains(snapshot));
-    }
-
-    /// A snapshot that something else made does not say which commit it is; then it counts as its place in the file.
-    private static long number(Checkpoint snapshot) {
-        String number = snapshot.metadata().getOrDefault(COMMIT, "");
-        return number.matches("[0-9]{1,18}")
-                ? Long.parseLong(number)
-                : snapshot.snapshot().map(SnapshotInfo::sequence).orElse(0L);
     }
 
     private void checkOpen() {

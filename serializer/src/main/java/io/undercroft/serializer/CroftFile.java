@@ -74,7 +74,7 @@ public final class CroftFile {
         return CroftWriter.stream(channel, state, options);
     }
 
-    /// Replaces a file by one that has only some of its snapshots, numbered anew from 1, and no bytes that none of these
+    /// Replaces a file by one that has only some of its snapshots, which keep their numbers, and no bytes that none of these
     /// needs. The new file has another id, so files that had this one as a base do not find it any more. Durable and
     /// atomic; who has the old file open goes on seeing it.
     ///

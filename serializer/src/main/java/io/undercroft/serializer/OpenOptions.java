@@ -116,14 +116,14 @@ public final class OpenOptions {
 
     /// Opens an earlier snapshot instead of the newest one. There is nothing to fall back to then if it is damaged.
     ///
-    /// @param sequence its number, see [Checkpoint#snapshots]
+    /// @param commit its number, see [SnapshotInfo#commit] and [Checkpoint#snapshots]
     /// @return the changed options
     /// @throws IllegalArgumentException if no snapshot can have that number
-    public OpenOptions snapshot(long sequence) {
-        if (sequence < 1) {
-            throw new IllegalArgumentException("snapshots are numbered from 1; there is no " + sequence);
+    public OpenOptions snapshot(long commit) {
+        if (commit < 1) {
+            throw new IllegalArgumentException("snapshots are numbered from 1; there is no " + commit);
         }
-        return new OpenOptions(mapping, devices, OptionalLong.of(sequence), root, bases, verification, selection);
+        return new OpenOptions(mapping, devices, OptionalLong.of(commit), root, bases, verification, selection);
     }
 
     /// Opens the newest snapshot, as is the default.

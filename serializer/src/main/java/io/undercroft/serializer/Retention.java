@@ -1,6 +1,5 @@
 package io.undercroft.serializer;
 
-import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -11,7 +10,7 @@ import java.util.Set;
 /// Retention.last(3).andEvery(10)      // the newest three, and commits 10, 20, 30, …
 /// ```
 ///
-/// Commits count from 1 in the order in which [CheckpointFile#commit] made them, and keep their number however many are dropped.
+/// Commits count from 1 in the order in which they were made, and keep their [number][SnapshotInfo#commit] however many are dropped.
 public final class Retention {
     private static final long NONE = Long.MAX_VALUE;
 
@@ -45,21 +44,13 @@ public final class Retention {
         return new Retention(last, commits);
     }
 
-    /// Tells which commit made a snapshot.
-    @FunctionalInterface
-    interface Numbers {
-        long of(SnapshotInfo snapshot) throws IOException;
-    }
-
-    /// {@return the snapshots that do not stay}
+    /// {@return the snapshots that do not stay} One whose number is unknown stays if any older ones do.
     ///
     /// @param snapshots all of the file, the newest first
-    /// @param numbers asked only of those that the number decides about, since it has to open them
-    /// @throws IOException what that throws
-    Set<SnapshotInfo> dropped(List<SnapshotInfo> snapshots, Numbers numbers) throws IOException {
+    Set<SnapshotInfo> dropped(List<SnapshotInfo> snapshots) {
         Set<SnapshotInfo> dropped = new HashSet<>();
         for (SnapshotInfo old : snapshots.subList(Math.min(last, snapshots.size()), snapshots.size())) {
-            if (every == NONE || numbers.of(old) % every != 0) {
+            if (every == NONE || old.commit() % every != 0) {
                 dropped.add(old);
             }
         }

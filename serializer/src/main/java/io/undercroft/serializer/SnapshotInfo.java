@@ -7,21 +7,27 @@ import java.util.Optional;
 
 /// One committed state of a file.
 ///
-/// @param sequence its number, from 1; what [OpenOptions#snapshot(long)] takes
+/// @param commit its number, from 1; what [OpenOptions#snapshot(long)] and [CheckpointFile#at] take. Each commit has the number of the one
+///     before plus 1, and keeps it however many others are dropped. [#UNKNOWN] if the snapshot is damaged where its number is
+/// @param sequence its place in the file, from 1; another one when snapshots before it were dropped
 /// @param time when it was saved, in milliseconds; nothing if the writer did not say
 /// @param message what whoever saved it says about it; may be empty. Text from the file: quote it before showing it
 /// @param rootDigest the digest of all that it holds: two snapshots with the same one are the same
 /// @param committedLength how many bytes the file had when it was committed
-public record SnapshotInfo(long sequence, Optional<Instant> time, String message, Digest128 rootDigest,
+public record SnapshotInfo(long commit, long sequence, Optional<Instant> time, String message, Digest128 rootDigest,
         long committedLength) {
+    /// The number of a commit that is damaged where the number is.
+    public static final long UNKNOWN = 0;
+
     /// {@return what a commit record says}
     ///
     /// @param commit the record
-    public static SnapshotInfo of(CommitRecord commit) {
+    /// @param number the number of the commit
+    public static SnapshotInfo of(CommitRecord commit, long number) {
         Optional<Instant> time = commit.timeMillis() == 0
                 ? Optional.empty()
                 : Optional.of(Instant.ofEpochMilli(commit.timeMillis()));
-        return new SnapshotInfo(commit.sequence(), time, commit.message(), commit.rootDigest(),
+        return new SnapshotInfo(number, commit.sequence(), time, commit.message(), commit.rootDigest(),
                 commit.committedLength());
     }
 }

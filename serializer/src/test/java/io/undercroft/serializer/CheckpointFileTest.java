@@ -124,7 +124,13 @@ class CheckpointFileTest {
             file.compact(rule);
             assertThat(messages(file)).containsExactly("step 10", "step 9", "step 8", "step 4");
             assertThat(file.snapshots()).extracting(SnapshotInfo::sequence).containsExactly(4L, 3L, 2L, 1L);
-            assertThat(file.at(1).tensor("trained").getLong(5)).isEqualTo(1004);
+            assertThat(file.snapshots()).extracting(SnapshotInfo::commit).containsExactly(10L, 9L, 8L, 4L);
+            assertThat(file.at(4).tensor("trained").getLong(5)).isEqualTo(1004);
+            assertThat(file.at(9).snapshot().orElseThrow().commit()).isEqualTo(9);
+            for (long dropped : new long[]{1, 2, 3, 5, 7, 11}) {
+                assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> file.at(dropped))
+                        .withMessageContaining("no snapshot " + dropped);
+            }
             assertThat(file.newest().orElseThrow().verify().damages()).isEmpty();
             assertThat(file.compact(rule)).isZero();
         }
@@ -153,7 +159,7 @@ class CheckpointFileTest {
             Checkpoint first = file.at(1);
             file.compact(Retention.last(1));
             assertThat(first.tensor("trained").getLong(0)).isEqualTo(1001);
-            assertThat(file.at(1).tensor("trained").getLong(0)).isEqualTo(1003);
+            assertThat(file.at(3).tensor("trained").getLong(0)).isEqualTo(1003);
         }
     }
 
@@ -221,7 +227,8 @@ class CheckpointFileTest {
         SaveOptions saving = SaveOptions.defaults().metadata(Map.of("run", "a7"));
         try (CheckpointFile file = CheckpointFile.open(path, saving, OpenOptions.defaults().onMeta())) {
             commit(file, 1, 2);
-            assertThat(file.at(2).metadata()).containsEntry("run", "a7").containsEntry("commit", "2");
+            assertThat(file.at(2).metadata()).isEqualTo(Map.of("run", "a7"));
+            assertThat(file.at(2).snapshot().orElseThrow().commit()).isEqualTo(2);
             assertThat(file.at(2).tensor("trained").storage().isMeta()).isTrue();
         }
     }
@@ -270,7 +277,7 @@ class CheckpointFileTest {
             file.commitAsync(new OvertakenState(() -> commit(other, 3, 3)), "in the background").join();
             assertThat(messages(file)).containsExactly("in the background", "step 3", "at once", "step 1");
             for (int sequence = 1; sequence <= 4; sequence++) {
-                assertThat(file.at(sequence).metadata()).containsEntry("commit", Integer.toString(sequence));
+                assertThat(file.at(sequence).snapshot().orElseThrow().commit()).isEqualTo(sequence);
             }
         }
     }
@@ -320,7 +327,7 @@ class CheckpointFileTest {
         }
         try (CheckpointFile file = CheckpointFile.open(path)) {
             for (int sequence = 1; sequence <= writers * each; sequence++) {
-                assertThat(file.at(sequence).metadata()).containsEntry("commit", Integer.toString(sequence));
+                assertThat(file.at(sequence).snapshot().orElseThrow().commit()).isEqualTo(sequence);
             }
             assertThat(file.snapshots()).hasSize(writers * each);
         }

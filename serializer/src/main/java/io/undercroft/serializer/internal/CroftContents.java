@@ -89,7 +89,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public Map<String, String> metadata() {
-        return reading(snapshot::metadata);
+        return reading(() -> CommitNumbers.given(snapshot));
     }
 
     @Override
@@ -161,12 +161,12 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public List<SnapshotInfo> snapshots() throws IOException {
-        return newest.chain().stream().map(SnapshotInfo::of).toList();
+        return CommitNumbers.list(newest);
     }
 
     @Override
     public Optional<SnapshotInfo> snapshot() {
-        return Optional.of(SnapshotInfo.of(snapshot.commit()));
+        return Optional.of(reading(() -> CommitNumbers.info(snapshot)));
     }
 
     @Override

@@ -53,7 +53,9 @@ public final class CroftFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         Snapshot newest = Snapshot.open(new FileSource(file), Limits.DEFAULT);
-        Snapshot wanted = options.snapshot().isPresent() ? newest.openAt(options.snapshot().getAsLong()) : newest;
+        Snapshot wanted = options.snapshot().isPresent()
+                ? CommitNumbers.find(newest, options.snapshot().getAsLong())
+                : newest;
         return CroftContents.open(file, newest, wanted, options);
     }
 }

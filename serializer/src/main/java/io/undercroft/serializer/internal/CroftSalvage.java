@@ -48,7 +48,7 @@ public final class CroftSalvage implements Salvage {
     private CroftSalvage(MappedFile file, SnapshotSearch.Found found, OpenOptions options) throws IOException {
         this.file = file;
         this.snapshot = options.snapshot().isPresent()
-                ? found.snapshot().openAt(options.snapshot().getAsLong())
+                ? CommitNumbers.find(found.snapshot(), options.snapshot().getAsLong())
                 : found.snapshot();
         this.isSearched = found.isSearched();
         this.contents = CroftContents.open(file, found.snapshot(), snapshot, options);

@@ -7,6 +7,7 @@ import io.undercroft.format.Snapshot;
 import io.undercroft.format.Span;
 import io.undercroft.format.StorageCheck;
 import io.undercroft.format.StorageRecord;
+import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -36,8 +37,13 @@ final class DamageNames {
     private String where(Damage damage) {
         String snapshot = damage.sequence() == Damage.WHOLE_FILE || damage.sequence() == newest.commit().sequence()
                 ? ""
-                : " of snapshot " + damage.sequence();
+                : " of snapshot " + number(damage.sequence());
         return (damage.storage() == Damage.NO_STORAGE ? "the file" : tensors(damage)) + snapshot;
+    }
+
+    private long number(long sequence) {
+        return snapshots.computeIfAbsent(sequence, this::open).map(opened -> CommitNumbers.of(opened.snapshot))
+                .filter(number -> number != SnapshotInfo.UNKNOWN).orElse(sequence);
     }
 
     private String tensors(Damage damage) {

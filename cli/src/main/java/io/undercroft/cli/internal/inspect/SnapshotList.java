@@ -31,7 +31,7 @@ public final class SnapshotList {
         Table table = new Table(right("snapshot"), left("time"), left("message"), right("file was"),
                 left("root digest"));
         for (SnapshotInfo snapshot : snapshots) {
-            table.row(Long.toString(snapshot.sequence()), time(snapshot), message(snapshot),
+            table.row(number(snapshot), time(snapshot), message(snapshot),
                     Text.bytes(snapshot.committedLength()),
                     snapshot.rootDigest().toString().substring(0, SHOWN_DIGITS));
         }
@@ -40,8 +40,12 @@ public final class SnapshotList {
 
     /// {@return number, time and message of a snapshot, as far as they are known}
     static String line(SnapshotInfo snapshot) {
-        return Stream.of(Long.toString(snapshot.sequence()), time(snapshot), message(snapshot))
+        return Stream.of(number(snapshot), time(snapshot), message(snapshot))
                 .filter(part -> !part.isEmpty()).collect(Collectors.joining(", "));
+    }
+
+    private static String number(SnapshotInfo snapshot) {
+        return snapshot.commit() == SnapshotInfo.UNKNOWN ? "?" : Long.toString(snapshot.commit());
     }
 
     private static String message(SnapshotInfo snapshot) {
@@ -64,7 +68,7 @@ public final class SnapshotList {
         json.writeArrayFieldStart("snapshots");
         for (SnapshotInfo snapshot : snapshots) {
             json.writeStartObject();
-            json.writeNumberField("number", snapshot.sequence());
+            json.writeNumberField("number", snapshot.commit());
             json.writeStringField("time", snapshot.time().map(Instant::toString).orElse(null));
             json.writeStringField("message", snapshot.message());
             json.writeNumberField("file_nbytes", snapshot.committedLength());

@@ -8,11 +8,8 @@ import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
-<<<<<<< HEAD
 import io.undercroft.cli.internal.UnreadParts;
-=======
 import io.undercroft.format.FormatException;
->>>>>>> 137fbc2 (wip)
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

@@ -90,33 +90,22 @@ public final class CroftWriter {
     /// @param path the file
     /// @param state the root of the tree
     /// @param options what else to save, and how
-    /// @param stamping completes the options
     /// @param staging where bytes are copied to
     /// @return the snapshot, which holds the lock of the file until it is saved
     /// @throws IOException if the file cannot be written to, or there is no memory; the file is as it was
-    public TakenSnapshot takeForCommit(Path path, @Nullable Object state, SaveOptions options, Stamping stamping,
-            Staging staging) throws IOException {
+    public TakenSnapshot takeForCommit(Path path, @Nullable Object state, SaveOptions options, Staging staging)
+            throws IOException {
         requireOwnNameIfNew(path);
         StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
             Path target = AtomicFile.target(path);
             AtomicFile.checkDirectory(path, target);
             held.add(WriterLock.of(target));
-            var snapshotting = new Snapshotting(plan, stamping.stamp(options), staging);
+            var snapshotting = new Snapshotting(plan, options, staging);
             return Files.exists(target)
                     ? snapshotting.appending(Appender.open(target, disk), held, control)
                     : snapshotting.saving(held.add(AtomicFile.create(path, disk)), path, held, control);
         }));
-    }
-
-    /// Says what only the holder of the lock can know: which commit this is.
-    @FunctionalInterface
-    public interface Stamping {
-        /// {@return the options with what depends on the snapshots that are in the file} The file is locked.
-        ///
-        /// @param options what the caller wants
-        /// @throws IOException if the file cannot be read
-        SaveOptions stamp(SaveOptions options) throws IOException;
     }
 
     /// What a snapshot is made of: the state, and where its bytes are copied to.
@@ -291,21 +280,18 @@ public final class CroftWriter {
     /// @param path the file
     /// @param state the root of the tree
     /// @param options what else to save, and how
-    /// @param stamping completes the options
     /// @return what became of the bytes
     /// @throws IOException if reading or writing fails; the file still has the snapshots it had
-    public DedupReport commit(Path path, @Nullable Object state, SaveOptions options, Stamping stamping)
-            throws IOException {
+    public DedupReport commit(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         requireOwnNameIfNew(path);
         StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> {
             Path target = AtomicFile.target(path);
             AtomicFile.checkDirectory(path, target);
             try (WriterLock _ = WriterLock.of(target)) {
-                SaveOptions stamped = stamping.stamp(options);
                 return Files.exists(target)
-                        ? appendLocked(target, plan, stamped)
-                        : saveUnlocked(path, plan, stamped);
+                        ? appendLocked(target, plan, options)
+                        : saveUnlocked(path, plan, options);
             }
         });
     }

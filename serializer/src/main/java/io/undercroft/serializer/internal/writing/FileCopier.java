@@ -13,6 +13,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.internal.Bases;
+import io.undercroft.serializer.internal.CommitNumbers;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.AtomicFile;
@@ -105,8 +106,10 @@ public final class FileCopier {
         Formats.requireOwnName(target);
         CroftWriter.guarded(target, () -> CroftWriter.replacing(target, () -> {
             reading(path, (file, newest) -> {
-                long sequence = options.snapshot().orElse(newest.commit().sequence());
-                copy(file, List.of(newest.openAt(sequence)), bases, null, target);
+                Snapshot wanted = options.snapshot().isPresent()
+                        ? CommitNumbers.find(newest, options.snapshot().getAsLong())
+                        : newest;
+                copy(file, List.of(wanted), bases, null, target);
             });
             return target;
         }));
@@ -154,7 +157,7 @@ public final class FileCopier {
     private static List<Snapshot> chosen(Snapshot newest, Predicate<SnapshotInfo> keep) throws IOException {
         List<Snapshot> chosen = new ArrayList<>();
         for (Snapshot next = newest; next != null; next = next.previous().orElse(null)) {
-            if (keep.test(SnapshotInfo.of(next.commit()))) {
+            if (keep.test(CommitNumbers.info(next))) {
                 chosen.addFirst(next);
             }
         }

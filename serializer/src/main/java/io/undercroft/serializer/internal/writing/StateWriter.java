@@ -4,6 +4,7 @@ import io.undercroft.format.ExtentSums;
 import io.undercroft.format.IndexBuilder;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.CommitNumbers;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -47,7 +48,7 @@ final class StateWriter {
 
     private Draft write(SaveOptions options) throws IOException {
         plan.addTreeTo(index);
-        options.metadata().forEach(index::putMetadata);
+        CommitNumbers.metadata(options.metadata(), destination.parent()).forEach(index::putMetadata);
         destination.free().forEach(index::addFreeRange);
         destination.unknownSections().forEach(index::addUnknownSection);
         StorageWriter writer = new StorageWriter(destination, candidates(options), options);

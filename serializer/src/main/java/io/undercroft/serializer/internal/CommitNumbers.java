@@ -1,0 +1,126 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.CommitRecord;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Snapshot;
+import io.undercroft.serializer.SnapshotInfo;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import org.jspecify.annotations.Nullable;
+
+/// The numbers of commits. A snapshot has the number of the one before plus 1, and keeps it when others are dropped, while its sequence number,
+/// which is its place in the file, changes.
+///
+/// Every snapshot that is appended has its number in its metadata. The first one of a new file has none, and number 1. A snapshot of another
+/// writer that has none counts as its place in the file. Numbers increase from one snapshot to the next, and none is less than the place: so where
+/// the newest snapshot is numbered as its place, all are.
+public final class CommitNumbers {
+    /// The key in the metadata.
+    private static final String KEY = "undercroft.commit";
+
+    private CommitNumbers() {}
+
+    /// {@return the number of a snapshot, or [SnapshotInfo#UNKNOWN] if it is damaged where the number is}
+    ///
+    /// @param snapshot any snapshot
+    public static long of(Snapshot snapshot) {
+        long place = snapshot.commit().sequence();
+        try {
+            String text = snapshot.metadata().getOrDefault(KEY, "");
+            return text.matches("[0-9]{1,18}") ? Math.max(place, Long.parseLong(text)) : place;
+        } catch (FormatException _) {
+            return SnapshotInfo.UNKNOWN;
+        }
+    }
+
+    /// {@return what is known of a snapshot}
+    ///
+    /// @param snapshot any snapshot
+    public static SnapshotInfo info(Snapshot snapshot) {
+        return SnapshotInfo.of(snapshot.commit(), of(snapshot));
+    }
+
+    /// {@return the metadata of a snapshot that is going to be written: what the caller gives, with its number if it has one before it}
+    ///
+    /// @param given by the caller
+    /// @param before the snapshot before, or null in a new file
+    public static Map<String, String> metadata(Map<String, String> given, @Nullable Snapshot before) {
+        Map<String, String> metadata = new LinkedHashMap<>(given);
+        metadata.remove(KEY);
+        if (before != null) {
+            metadata.put(KEY, Long.toString(Math.max(of(before), before.commit().sequence()) + 1));
+        }
+        return metadata;
+    }
+
+    /// {@return the metadata of a snapshot as callers gave it}
+    ///
+    /// @param snapshot any snapshot
+    public static Map<String, String> given(Snapshot snapshot) {
+        Map<String, String> metadata = snapshot.metadata();
+        if (!metadata.containsKey(KEY)) {
+            return metadata;
+        }
+        Map<String, String> given = new LinkedHashMap<>(metadata);
+        given.remove(KEY);
+        return Collections.unmodifiableMap(given);
+    }
+
+    /// Lists the snapshots of a file. Reads a page for each, and where some have been dropped their metadata too.
+    ///
+    /// @param newest the newest one
+    /// @return all, the newest first
+    /// @throws FormatException if an earlier commit is damaged or missing
+    /// @throws IOException if reading fails
+    public static List<SnapshotInfo> list(Snapshot newest) throws IOException {
+        List<CommitRecord> chain = newest.chain();
+        boolean isComplete = of(newest) == newest.commit().sequence();
+        List<SnapshotInfo> snapshots = new ArrayList<>(chain.size());
+        for (int i = 0; i < chain.size(); i++) {
+            CommitRecord commit = chain.get(i);
+            snapshots.add(SnapshotInfo.of(commit, isComplete ? commit.sequence() : numberOf(newest, chain, i)));
+        }
+        return Collections.unmodifiableList(snapshots);
+    }
+
+    /// Finds a snapshot of a file.
+    ///
+    /// @param newest the newest one
+    /// @param number its number
+    /// @return the snapshot
+    /// @throws NoSuchElementException if there is none of that number
+    /// @throws FormatException if it, or a commit on the way to it, is damaged
+    /// @throws IOException if reading fails
+    public static Snapshot find(Snapshot newest, long number) throws IOException {
+        long last = of(newest);
+        if (last == newest.commit().sequence()) {
+            return newest.openAt(number);
+        }
+        if (last == number) {
+            return newest;
+        }
+        List<CommitRecord> chain = newest.chain();
+        // None has a number less than its place.
+        for (int i = 1; i < chain.size(); i++) {
+            if (chain.get(i).sequence() <= number && numberOf(newest, chain, i) == number) {
+                return newest.openParent(chain.get(i - 1), chain.get(i));
+            }
+        }
+        throw new NoSuchElementException("there is no snapshot " + number + " any more, or not yet: the newest of "
+                + chain.size() + (last == SnapshotInfo.UNKNOWN ? " is damaged" : " is " + last)
+                + "; Checkpoint.snapshots lists them");
+    }
+
+    private static long numberOf(Snapshot newest, List<CommitRecord> chain, int index) throws IOException {
+        try {
+            return of(index == 0 ? newest : newest.openParent(chain.get(index - 1), chain.get(index)));
+        } catch (FormatException _) {
+            return SnapshotInfo.UNKNOWN;
+        }
+    }
+}
