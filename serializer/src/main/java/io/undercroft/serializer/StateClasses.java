@@ -1,10 +1,13 @@
 package io.undercroft.serializer;
 
 import com.esotericsoftware.kryo.Serializer;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.graph.Lowering;
 import java.io.IOException;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -49,9 +52,10 @@ import org.jspecify.annotations.Nullable;
 /// in [Checkpoint#tree]. It is only [Checkpoint#state] that needs them.
 ///
 /// **Evolution.** A class that was renamed is found by [its former name][#formerly], or has [a name of its own][#named] in
-/// files from the start. A record that has got, lost or renamed components needs [an upgrader][#upgrading]; without one a file
-/// whose components are others is refused, with their names. So are fields that a class has lost; those that it has got keep
-/// what its constructor gave them. A class may become a record, and a record another class. Numbers fit any
+/// files from the start. A component that a record has got since a file was written is `Optional.empty()`, or null if it is annotated
+/// `@Nullable`, or has [a declared default][#defaulting]; others are refused, with their names. Components and fields that the class does
+/// not have any more are refused, too, unless [they are ignored][#ignoringUnknown]. Fields that a class has got keep
+/// what its constructor gave them. For everything else, renamed components above all, there is [an upgrader][#upgrading]. A class may become a record, and a record another class. Numbers fit any
 /// component that can hold them exactly. Constants of enums go by their names. A class that is gone needs one in its place for as
 /// long as files hold its objects: an empty class under its name, with the upgrader `Map::clear`.
 ///
@@ -64,7 +68,16 @@ public final class StateClasses {
     private final SequencedMap<Class<?>, String> names;
     private final Map<String, Class<?>> byName;
     private final Map<Class<?>, Serializer<?>> serializers;
-    private final Map<Class<?>, Upgrader> upgraders;
+    private final Map<Class<?>, Growth> growths;
+
+    /// How objects of other versions of a class become those of the present one.
+    ///
+    /// @param upgrader changes what was saved, or null
+    /// @param defaults values of components that the file lacks
+    /// @param ignoresUnknown whether components or fields that the class lacks are ignored
+    private record Growth(@Nullable Upgrader upgrader, Map<String, @Nullable Object> defaults, boolean ignoresUnknown) {
+        static final Growth NONE = new Growth(null, Map.of(), false);
+    }
 
     /// Brings what was saved of an old version of a record, or of another class that is saved by its fields, to the present one.
     @FunctionalInterface
@@ -77,11 +90,11 @@ public final class StateClasses {
     }
 
     private StateClasses(Map<Class<?>, String> names, Map<String, Class<?>> byName,
-            Map<Class<?>, Serializer<?>> serializers, Map<Class<?>, Upgrader> upgraders) {
+            Map<Class<?>, Serializer<?>> serializers, Map<Class<?>, Growth> growths) {
         this.names = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(names));
         this.byName = Map.copyOf(byName);
         this.serializers = Map.copyOf(serializers);
-        this.upgraders = Map.copyOf(upgraders);
+        this.growths = Map.copyOf(growths);
     }
 
     /// {@return the given classes, each under its own name}
@@ -115,6 +128,7 @@ public final class StateClasses {
         if (!type.isSealed() || type.isEnum()) {
             return all.named(type.getName(), type);
         }
+        checkType(type);
         // Itself too, since there may be arrays of it.
         return all.add(type.getName(), type).with(type.getPermittedSubclasses());
     }
@@ -134,7 +148,7 @@ public final class StateClasses {
                     + ", which needs no serializer; add it without one");
         }
         StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
-        return new StateClasses(all.names, all.byName, put(serializers, type, serializer), upgraders);
+        return new StateClasses(all.names, all.byName, put(serializers, type, serializer), growths);
     }
 
     /// Adds a class under a name that files have for it, whatever the class is called. A class that is there already gets the name in
@@ -158,7 +172,7 @@ public final class StateClasses {
             found.remove(before);
         }
         found.put(name, type);
-        return new StateClasses(put(names, type, name), found, serializers, upgraders);
+        return new StateClasses(put(names, type, name), found, serializers, growths);
     }
 
     /// Says what a class was called when files were written that are still to be read.
@@ -170,7 +184,7 @@ public final class StateClasses {
     public StateClasses formerly(String oldName, Class<?> type) {
         StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
         checkName(oldName, type);
-        return new StateClasses(all.names, put(all.byName, oldName, type), serializers, upgraders);
+        return new StateClasses(all.names, put(all.byName, oldName, type), serializers, growths);
     }
 
     /// Says how objects of an older version become those of the present one.
@@ -181,12 +195,63 @@ public final class StateClasses {
     /// @throws IllegalArgumentException if the class is an enum or has a serializer, or cannot be added
     public StateClasses upgrading(Class<?> type, Upgrader upgrader) {
         Objects.requireNonNull(upgrader, "upgrader");
-        if (type.isEnum() || serializers.containsKey(type)) {
+        checkParts(type);
+        return with(type, new Growth(upgrader, growth(type).defaults, growth(type).ignoresUnknown));
+    }
+
+    /// Declares the value of a component of a record for files that were written before the record had it. An [upgrader][#upgrading] is called
+    /// before. Without a declared default a component that the file lacks is `Optional.empty()`, or null if it is annotated `@Nullable`, and a file
+    /// that lacks any other one is refused.
+    ///
+    /// @param type a record; added if it is not there
+    /// @param component the name of a component
+    /// @param value its value, the same object in every record that lacks it; a number may have another width than the component, if that
+    ///     holds it exactly
+    /// @return the changed classes
+    /// @throws IllegalArgumentException if the class is no record, or has no such component
+    public StateClasses defaulting(Class<? extends Record> type, String component, @Nullable Object value) {
+        Objects.requireNonNull(component, "component");
+        RecordComponent[] components = Objects.requireNonNull(type, "type").getRecordComponents();
+        if (components == null || Arrays.stream(components).noneMatch(known -> known.getName().equals(component))) {
+            throw new IllegalArgumentException(type.getName() + " is no record with a component "
+                    + FormatException.quote(component));
+        }
+        Map<String, @Nullable Object> defaults = new LinkedHashMap<>(growth(type).defaults);
+        defaults.put(component, value);
+        return with(type, new Growth(growth(type).upgrader, Collections.unmodifiableMap(defaults),
+                growth(type).ignoresUnknown));
+    }
+
+    /// Ignores components and fields in files that some classes do not have (any more). A state that is saved again is saved without
+    /// them. By default a file that has such is refused.
+    ///
+    /// @param types records, and other classes without a serializer of their own; added if they are not there
+    /// @return the changed classes
+    /// @throws IllegalArgumentException if a class is an enum or has a serializer, or cannot be added
+    public StateClasses ignoringUnknown(Class<?>... types) {
+        StateClasses all = this;
+        for (Class<?> type : types) {
+            all.checkParts(type);
+            Growth before = all.growth(type);
+            all = all.with(type, new Growth(before.upgrader, before.defaults, true));
+        }
+        return all;
+    }
+
+    private Growth growth(Class<?> type) {
+        return growths.getOrDefault(type, Growth.NONE);
+    }
+
+    private StateClasses with(Class<?> type, Growth growth) {
+        StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
+        return new StateClasses(all.names, all.byName, serializers, put(growths, type, growth));
+    }
+
+    private void checkParts(Class<?> type) {
+        if (Objects.requireNonNull(type, "type").isEnum() || serializers.containsKey(type)) {
             throw new IllegalArgumentException(type.getName() + " has no components or fields to upgrade: "
                     + (type.isEnum() ? "it is an enum" : "its serializer reads it"));
         }
-        StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
-        return new StateClasses(all.names, all.byName, serializers, put(upgraders, type, upgrader));
     }
 
     private static void checkType(Class<?> type) {
@@ -254,7 +319,7 @@ public final class StateClasses {
     /// @param path the file
     /// @return what it holds
     /// @throws IOException if the file is missing, a directory or not readable
-    /// @throws io.undercroft.format.FormatException if its format is unknown, or its contents are damaged, hostile or
+    /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or
     ///     unsupported
     public Checkpoint open(Path path) throws IOException {
         return Checkpoint.open(path, OpenOptions.defaults().classes(this));
@@ -290,7 +355,21 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Optional<Upgrader> upgrader(Class<?> type) {
-        return Optional.ofNullable(upgraders.get(type));
+        return Optional.ofNullable(growth(type).upgrader);
+    }
+
+    /// {@return the declared values of components that a file may lack, by name}
+    ///
+    /// @param type any class
+    public Map<String, @Nullable Object> defaults(Class<?> type) {
+        return growth(type).defaults;
+    }
+
+    /// {@return whether components and fields that a class does not have are ignored}
+    ///
+    /// @param type any class
+    public boolean ignoresUnknown(Class<?> type) {
+        return growth(type).ignoresUnknown;
     }
 
     /// {@return the names of the classes}

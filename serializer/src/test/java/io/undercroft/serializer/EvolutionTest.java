@@ -9,6 +9,8 @@ import com.esotericsoftware.kryo.Serializer;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.math.BigInteger;
@@ -188,6 +190,52 @@ class EvolutionTest {
                 .upgrading(Optimizer1.class, components -> components.put("steps", null)), "CROFT-OBJECT", "null");
     }
 
+    /// The first version with components that may be absent, and one that has a declared default.
+    record Grown(double rate, int steps, Tensor moments, Optional<String> note, @Nullable List<String> tags,
+            double decay) {}
+
+    /// One that has lost components.
+    record Shrunk(double rate, Tensor moments) {}
+
+    static final class ShrunkClass {
+        private double rate;
+    }
+
+    @Test
+    void aComponentThatARecordHasGotIsAbsentOrHasItsDeclaredDefault() throws IOException {
+        StateClasses grown = StateClasses.of().named(NAME, Grown.class);
+        assertRefused(saved(), grown, "CROFT-OBJECT",
+                "was saved without 'decay' of the record " + Grown.class.getName(),
+                "StateClasses.defaulting(Grown.class");
+        StateClasses declared = grown.defaulting(Grown.class, "decay", 1L).defaulting(Grown.class, "rate", 9.0);
+        try (Checkpoint c = declared.open(saved())) {
+            assertThat(optimizer(c))
+                    .isEqualTo(new Grown(0.5, 7, c.tensor("optimizer/0/moments"), Optional.empty(), null, 1));
+        }
+        assertThat(grown.defaults(Grown.class)).isEmpty();
+        assertRefused(saved(), grown.defaulting(Grown.class, "decay", "none"), "CROFT-OBJECT",
+                "has a component decay that takes a double");
+        assertRefused(saved(), grown.defaulting(Grown.class, "decay", null), "CROFT-OBJECT", "null");
+        assertThatIllegalArgumentException().isThrownBy(() -> grown.defaulting(Grown.class, "decya", 1))
+                .withMessageContaining("'decya'");
+    }
+
+    @Test
+    void whatAClassHasLostIsIgnoredOnlyIfThatIsSaid() throws IOException {
+        StateClasses shrunk = StateClasses.of().named(NAME, Shrunk.class);
+        assertRefused(saved(), shrunk, "CROFT-OBJECT", "was saved with 'steps'", "StateClasses.ignoringUnknown");
+        try (Checkpoint c = shrunk.ignoringUnknown(Shrunk.class).open(saved())) {
+            assertThat(optimizer(c)).isEqualTo(new Shrunk(0.5, c.tensor("optimizer/0/moments")));
+        }
+        StateClasses asClass = StateClasses.of().named(NAME, ShrunkClass.class);
+        assertRefused(saved(), asClass, "CROFT-OBJECT", "was saved with the field", "StateClasses.ignoringUnknown");
+        try (Checkpoint c = asClass.ignoringUnknown(ShrunkClass.class).open(saved())) {
+            assertThat(((ShrunkClass) optimizer(c)).rate).isEqualTo(0.5);
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().ignoringUnknown(Phase.class))
+                .withMessageContaining("is an enum");
+    }
+
     @Test
     void anUnknownClassIsNamedAndItsTensorsStayReadable() throws IOException {
         assertRefused(saved(), StateClasses.of(), "CROFT-CLASS", "'" + NAME + "'", "not registered", "Register it");
@@ -231,7 +279,9 @@ class EvolutionTest {
 
     @Test
     void valuesOfTheJdkNeedNoRegistration() {
-        for (Class<?> type : List.of(UUID.class, TimeUnit.class, Path.class, Integer.class)) {
+        for (Class<?> type : List.of(UUID.class, TimeUnit.class, Path.class, Integer.class, String.class,
+                BigInteger.class,
+                Boolean.class, ArrayList.class, Map.class, Optional.class, Tensor.class, DType.class, Tuple.class)) {
             assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.registering(type))
                     .withMessageContaining(type.getName() + " needs no registration");
         }

@@ -109,7 +109,7 @@ class HostileObjectsTest {
         return Stream.<Object>of(typed("", null), typed("java.lang.Runtime", null), typed(Trap.class.getName(), null),
                 typed(box(), null), typed(box(), List.of()), map(Phase.class.getName(), Map.of()),
                 typed(Phase.class.getName(), "B"), typed(Phase.class.getName(), 1L), typed(Phase.class.getName(), null),
-                map(box(), Map.of()), map(box(), Map.of("held", 1, "other", 2)), map(box(), Map.of(1L, 1)),
+                map(box(), Map.of("held", 1, "other", 2)), map(box(), Map.of(1L, 1)),
                 map(Cell.class.getName(), Map.of("absent", 1)), map(Cell.class.getName(), Map.of(), "kryo", "text"),
                 map(Cell.class.getName(), Map.of("absent", 1), "kryo", new byte[]{0}),
                 map(Cell.class.getName(), Map.of("number", "text"), "kryo", new byte[]{0}),

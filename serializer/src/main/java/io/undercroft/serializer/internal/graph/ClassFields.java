@@ -80,16 +80,20 @@ final class ClassFields {
     ///
     /// @param object of the class
     /// @param values what to set, by name
+    /// @param ignoresUnknown whether values of fields that the class does not have are ignored
     /// @throws FormatException if the class has no such field, or it holds another type
-    void set(Object object, Map<String, ? extends @Nullable Object> values) {
+    void set(Object object, Map<String, ? extends @Nullable Object> values, boolean ignoresUnknown) {
         values.forEach((name, value) -> {
             Field field = fields.get(name);
+            if (field == null && ignoresUnknown) {
+                return;
+            }
             if (field == null) {
                 throw Refusal.changed(
                         "was saved with the field " + FormatException.quote(name) + ", which " + type.getName()
                                 + " does not have",
                         "Register an upgrader that renames or removes it: StateClasses.upgrading("
-                                + type.getSimpleName() + ".class, …)");
+                                + type.getSimpleName() + ".class, …), or StateClasses.ignoringUnknown");
             }
             set(field, object, Fitting.fit(field.getType(), value, () -> "has a field " + name));
         });

@@ -65,6 +65,12 @@ public final class Lowering {
     private final HashedParts hashed;
     private final KeyWork work = new KeyWork();
     private final IdentityHashMap<Object, Object> nodes = new IdentityHashMap<>();
+    /// What a state may hold as it is.
+    private static final Set<Class<?>> PLAIN = Set.of(String.class, Boolean.class, Byte.class, Short.class,
+            Integer.class, Long.class, Float.class, Double.class, BigInteger.class, Optional.class, Complex.class,
+            DType.class, Device.class, Shape.class, Symbol.class, Tuple.class, Typed.class, TypedMap.class,
+            Tensor.class, Storage.class, TypedStorage.class, QuantizedTensor.class);
+
     private final Map<Class<?>, RecordType> records = new HashMap<>();
     /// Where this is, for messages: keys, indices and names of components from the innermost outwards.
     private final Deque<String> path = new ArrayDeque<>();
@@ -110,7 +116,13 @@ public final class Lowering {
     ///
     /// @param type any class
     public static boolean isValue(Class<?> type) {
-        return ObjectBytes.valueClass(type.getName()).isPresent() || type == Optional.class;
+        return ObjectBytes.valueClass(type.getName()).isPresent() || PLAIN.contains(type)
+                || SparseTensor.class.isAssignableFrom(type) || isCollectionOfJdk(type);
+    }
+
+    private static boolean isCollectionOfJdk(Class<?> type) {
+        return type.getName().startsWith("java.")
+                && (Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type));
     }
 
     /// {@return whether files have a name for a class of the JDK: one of its values or collections}

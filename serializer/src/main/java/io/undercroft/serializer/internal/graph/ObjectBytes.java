@@ -152,7 +152,7 @@ final class ObjectBytes {
                     upgrader.upgrade(values);
                     return values;
                 }));
-        fieldsOf(type).set(instance, values);
+        fieldsOf(type).set(instance, values, classes.ignoresUnknown(type));
     }
 
     /// {@return what was saved of the fields of an object, by name}

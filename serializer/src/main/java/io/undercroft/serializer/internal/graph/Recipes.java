@@ -121,7 +121,7 @@ final class Recipes {
                     ? bytes().fields(type, kryo(map.attributes()), zip(names, values))
                     : zip(names, values);
             classes.upgrader(type).ifPresent(upgrader -> upgrade(upgrader, type, components));
-            return known.make(components);
+            return known.make(components, classes);
         });
     }
 

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.graph;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.StateClasses;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InaccessibleObjectException;
@@ -10,8 +11,10 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// A record class, taken apart and put together.
@@ -72,8 +75,40 @@ final class RecordType {
     /// {@return the record of given components}
     ///
     /// @param components by name, as saved
+    /// @param classes what is declared of components that are new or gone
     /// @throws FormatException if they are not those of the class, or its constructor refuses them
-    Object make(Map<String, ? extends @Nullable Object> components) {
+    Object make(Map<String, ? extends @Nullable Object> components, StateClasses classes) {
+        SequencedMap<String, @Nullable Object> complete = new LinkedHashMap<>(components);
+        addDefaults(complete, classes.defaults(type));
+        if (classes.ignoresUnknown(type)) {
+            complete.keySet().removeIf(name -> fields.stream().noneMatch(field -> field.getName().equals(name)));
+        }
+        return make(complete);
+    }
+
+    private void addDefaults(Map<String, @Nullable Object> components, Map<String, @Nullable Object> defaults) {
+        for (RecordComponent component : type.getRecordComponents()) {
+            String name = component.getName();
+            if (!components.containsKey(name)) {
+                if (defaults.containsKey(name)) {
+                    components.put(name, defaults.get(name));
+                } else if (component.getType() == Optional.class) {
+                    components.put(name, Optional.empty());
+                } else if (isNullable(component)) {
+                    components.put(name, null);
+                }
+            }
+        }
+    }
+
+    /// Whatever library the annotation is from.
+    private static boolean isNullable(RecordComponent component) {
+        return Stream.of(component.getAnnotations(), component.getAnnotatedType().getAnnotations())
+                .flatMap(Arrays::stream)
+                .anyMatch(annotation -> annotation.annotationType().getSimpleName().equals("Nullable"));
+    }
+
+    private Object make(Map<String, @Nullable Object> components) {
         checkNames(components);
         @Nullable
         Object[] arguments = new Object[fields.size()];
@@ -96,13 +131,15 @@ final class RecordType {
         String missing = quoted(names.stream().filter(name -> !components.containsKey(name)).toList());
         if (!missing.isEmpty()) {
             throw Refusal.changed("was saved without " + missing + " of the record " + type.getName(),
-                    "Register an upgrader that adds it: StateClasses.upgrading(" + type.getSimpleName() + ".class, …)");
+                    "Register an upgrader that adds it: StateClasses.upgrading(" + type.getSimpleName()
+                            + ".class, …), or declare a default: StateClasses.defaulting(" + type.getSimpleName()
+                            + ".class, …)");
         }
         String gone = quoted(components.keySet().stream().filter(name -> !names.contains(name)).toList());
         if (!gone.isEmpty()) {
             throw Refusal.changed("was saved with " + gone + ", which the record " + type.getName() + " does not have",
                     "Register an upgrader that renames or removes it: StateClasses.upgrading(" + type.getSimpleName()
-                            + ".class, …)");
+                            + ".class, …), or StateClasses.ignoringUnknown");
         }
     }
 
