@@ -243,6 +243,11 @@ public final class StateTreeWriter {
         text(Tag.SYMBOL, name);
     }
 
+    /// {@return how many bytes were written so far}
+    public long size() {
+        return out.writePosition();
+    }
+
     /// {@return the bytes of the finished tree}
     ///
     /// @throws IllegalStateException if values are missing

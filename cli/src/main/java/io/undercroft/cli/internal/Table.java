@@ -4,10 +4,14 @@ import io.undercroft.format.FormatException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 
-/// A table of text: columns as wide as their widest cell, two spaces between them. Columns in which every cell is empty are left out.
+/// A table of text: columns as wide as their widest cell, up to a limit, two spaces between them. Columns in which every cell is empty
+/// are left out.
 public final class Table {
     private static final String GAP = "  ";
+    /// A cell that is longer moves the rest of its line only. Else one long name would make every line as long.
+    private static final int WIDEST = 160;
 
     private final List<Column> columns;
     private final List<String[]> rows = new ArrayList<>();
@@ -48,6 +52,28 @@ public final class Table {
         return new Column(title, Side.RIGHT);
     }
 
+    /// Writes titles, and rows that are made when they are needed and not kept. Text from files is
+    /// [escaped][FormatException#printable].
+    ///
+    /// @param out where to
+    /// @param rows gives the rows to a consumer, one cell for each column; called twice
+    public void print(Output out, Consumer<Consumer<String[]>> rows) {
+        int[] widths = new int[columns.size()];
+        rows.accept(row -> {
+            String[] cells = printable(row);
+            Arrays.setAll(widths, i -> Math.max(widths[i], Math.min(length(cells[i]), WIDEST)));
+        });
+        for (int i = 0; i < widths.length; i++) {
+            widths[i] = widths[i] == 0 ? 0 : Math.max(widths[i], length(columns.get(i).title));
+        }
+        out.line(render(columns.stream().map(column -> column.title).toArray(String[]::new), widths));
+        rows.accept(row -> out.line(render(printable(row), widths)));
+    }
+
+    private static String[] printable(String... cells) {
+        return Arrays.stream(cells).map(FormatException::printable).toArray(String[]::new);
+    }
+
     /// Adds a row. Text from files is [escaped][FormatException#printable].
     ///
     /// @param cells one for each column
@@ -55,23 +81,14 @@ public final class Table {
         if (cells.length != columns.size()) {
             throw new IllegalArgumentException(cells.length + " cells for " + columns.size() + " columns");
         }
-        rows.add(Arrays.stream(cells).map(FormatException::printable).toArray(String[]::new));
+        rows.add(cells.clone());
     }
 
     /// Writes titles and rows.
     ///
     /// @param out where to
     public void print(Output out) {
-        int[] widths = new int[columns.size()];
-        Arrays.setAll(widths, this::width);
-        out.line(render(columns.stream().map(column -> column.title).toArray(String[]::new), widths));
-        rows.forEach(row -> out.line(render(row, widths)));
-    }
-
-    /// 0 for a column that nothing stands in.
-    private int width(int column) {
-        int widest = rows.stream().mapToInt(row -> length(row[column])).max().orElse(0);
-        return widest == 0 ? 0 : Math.max(widest, length(columns.get(column).title));
+        print(out, rows::forEach);
     }
 
     private String render(String[] cells, int[] widths) {
@@ -85,7 +102,7 @@ public final class Table {
     }
 
     private static String pad(String cell, int width, Side side) {
-        String space = " ".repeat(width - length(cell));
+        String space = " ".repeat(Math.max(width - length(cell), 0));
         return side == Side.LEFT ? cell + space : space + cell;
     }
 

@@ -9,6 +9,7 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
@@ -48,7 +49,8 @@ public final class GgufFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        Header header = Header.read(file);
+        ReadBudget budget = ReadBudget.of(file.size());
+        Header header = Header.read(file, budget);
         FileStorages storages = new FileStorages(file, options);
         TypedMap state = new TypedMap(name());
         header.tensors().forEach((name, info) -> {
@@ -58,7 +60,7 @@ public final class GgufFormat implements CheckpointFormat {
             state.put(name, Tensor.of(storage, info.type().dtype(), 0, info.shape(), info.shape().contiguousStride()));
         });
         state.attributes().putAll(header.values());
-        return TreeContents.of(state, text(header.values()), List::of).withPlaces(storages::placeOf)
+        return TreeContents.of(state, text(header.values()), List::of, budget).withPlaces(storages::placeOf)
                 .withUnverified(header.tensors().size(),
                         header.tensors().values().stream().mapToLong(TensorInfo::nbytes).sum())
                 .only(options);

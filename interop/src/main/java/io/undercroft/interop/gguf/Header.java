@@ -2,6 +2,7 @@ package io.undercroft.interop.gguf;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Shape;
 import java.io.IOException;
@@ -37,8 +38,9 @@ record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap
     /// Reads the header of a file.
     ///
     /// @param file the file
+    /// @param budget what reading it may cost
     /// @return the header
-    static Header read(MappedFile file) throws IOException {
+    static Header read(MappedFile file, ReadBudget budget) throws IOException {
         if (!file.startsWith(MAGIC)) {
             throw Input.damaged("GGUF-HEADER", "the file does not begin with GGUF", 0);
         }
@@ -49,9 +51,10 @@ record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap
         long tensorCount = in.count(LEAST_TENSOR, "tensors");
         long valueCount = in.count(LEAST_VALUE, "values of metadata");
         Header header = new Header(order, new LinkedHashMap<>(), new LinkedHashMap<>(), 0);
-        header.readValues(in, valueCount);
+        header.readValues(in, valueCount, budget);
         long alignment = header.alignment();
         for (long i = 0; i < tensorCount; i++) {
+            budget.takeMemory(ReadBudget.TENSOR);
             header.readTensor(in, alignment);
         }
         long data = Math.ceilDiv(in.position(), alignment) * alignment;
@@ -71,11 +74,13 @@ record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap
         return big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
     }
 
-    private void readValues(Input in, long count) throws IOException {
-        Values reader = new Values(in);
+    private void readValues(Input in, long count, ReadBudget budget) throws IOException {
+        Values reader = new Values(in, budget);
         for (long i = 0; i < count; i++) {
             long position = in.position();
+            budget.takeMemory(2 * ReadBudget.ENTRY);
             String key = in.name(LONGEST_KEY);
+            budget.takeText(key.length());
             if (values.putIfAbsent(key, reader.read()) != null) {
                 throw Input.damaged("GGUF-DUPLICATE", "the metadata " + FormatException.quote(key) + " is there twice",
                         position);

@@ -1,5 +1,6 @@
 package io.undercroft.interop.gguf;
 
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Typed;
 import java.io.IOException;
 import java.math.BigInteger;
@@ -19,10 +20,14 @@ final class Values {
     private static final long MOST_ELEMENTS = 1L << 25;
 
     private final Input in;
+    private final ReadBudget budget;
     private long elements;
 
-    Values(Input in) {
+    /// @param in the header
+    /// @param budget what reading it may cost
+    Values(Input in, ReadBudget budget) {
         this.in = in;
+        this.budget = budget;
     }
 
     /// An array that is being read.
@@ -92,6 +97,7 @@ final class Values {
             throw Input.damaged("GGUF-VALUE", "all arrays together have more than " + MOST_ELEMENTS + " elements",
                     in.position());
         }
+        budget.takeMemory(ReadBudget.CONTAINER + count * ReadBudget.NUMBER);
         return new Frame(type, count);
     }
 
@@ -130,6 +136,7 @@ final class Values {
 
     private Object text() throws IOException {
         byte[] string = in.string(Long.MAX_VALUE);
+        budget.takeText(string.length);
         try {
             return Input.text(string);
         } catch (CharacterCodingException _) {

@@ -11,6 +11,7 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.state.StateIndex;
@@ -63,6 +64,7 @@ public final class NpzFormat implements CheckpointFormat {
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ZipDirectory zip = ZipDirectory.read(file);
         FileStorages storages = new FileStorages(file, options);
+        ReadBudget budget = ReadBudget.of(file.size());
         SequencedMap<String, Tensor> tensors = LinkedHashMap.newLinkedHashMap(zip.records().size());
         for (ZipRecord record : zip.records()) {
             if (!record.name().endsWith(SUFFIX)) {
@@ -71,13 +73,16 @@ public final class NpzFormat implements CheckpointFormat {
                         "Take it out of the archive");
             }
             String name = record.name().substring(0, record.name().length() - SUFFIX.length());
+            budget.takeMemory(ReadBudget.TENSOR);
             NpyHeader header = header(zip, record);
+            // A compressed header takes a hundredth of that in the file.
+            budget.takeSteps(header.length());
             tensors.put(name, header.on(options.isChosen(StateIndex.escape(name))
                     ? storage(file, zip, record, storages, header)
                     : storages.blank(header.nbytes())));
         }
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(tensors, Map.of(), zip::damages).withPlaces(storages::placeOf)
+        return TreeContents.of(tensors, Map.of(), zip::damages, budget).withPlaces(storages::placeOf)
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum()).only(options);
     }
 

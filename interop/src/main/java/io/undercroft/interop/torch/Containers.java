@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -27,10 +28,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Two things could cost more. A function can be called with one big value again and again, and copy it each time; what
 /// real pickles copy is written out before, so all copies together may not exceed the pickle. And keys can be made to
-/// have equal hashes, so that each insertion visits all the others; that work is counted.
+/// have equal hashes, so that each insertion visits all the others; that work is charged to the budget, as are the entries.
 final class Containers {
-    private static final long LEAST_WORK = 1L << 25;
-    private static final long WORK_PER_BYTE = 8;
     private static final int STRING_PIECE = 64;
     /// Apart from tuples. Tensors and storages are hashed by identity, as in Python; a parameter or a frozenset cannot
     /// be a key here, since a state cannot hold one.
@@ -39,17 +38,25 @@ final class Containers {
             TypedStorage.class);
 
     private final IdentityHashMap<Object, Map<Integer, Integer>> hashes = new IdentityHashMap<>();
+    private final ReadBudget budget;
     private long copiesLeft;
-    private long workLeft;
 
     /// @param pickleSize bytes in the pickle
-    Containers(long pickleSize) {
+    /// @param budget what running the pickle may cost
+    Containers(long pickleSize, ReadBudget budget) {
         this.copiesLeft = pickleSize;
-        this.workLeft = LEAST_WORK + WORK_PER_BYTE * pickleSize;
+        this.budget = budget;
+    }
+
+    /// {@return what running the pickle may cost}
+    ReadBudget budget() {
+        return budget;
     }
 
     /// Accounts for a copy of so many elements or bytes.
     void charge(long count) {
+        budget.takeMemory(count * ReadBudget.SLOT);
+        budget.takeSteps(count);
         copiesLeft -= count;
         if (copiesLeft < 0) {
             throw Refused.malformed("values are copied more often than the pickle is long");
@@ -107,11 +114,13 @@ final class Containers {
             if (!(name instanceof String text)) {
                 throw Refused.malformed("the name of an attribute is a string, not " + Arguments.describe(name));
             }
+            budget.takeMemory(ReadBudget.ENTRY);
             attributes.put(text, value);
         });
     }
 
     private void checkKey(Object container, Set<?> keys, @Nullable Object key) {
+        budget.takeMemory(ReadBudget.ENTRY);
         int parts = switch (key) {
             case String text -> 1 + text.length() / STRING_PIECE;
             case Tuple tuple -> checkTuple(tuple);
@@ -120,7 +129,7 @@ final class Containers {
                 yield 1;
             }
         };
-        work(parts);
+        budget.takeSteps(parts);
         countHash(container, keys, key, parts);
     }
 
@@ -163,12 +172,15 @@ final class Containers {
                 return;
             }
             equal = new HashMap<>();
+            budget.takeSteps(keys.size());
+            budget.takeMemory(keys.size() * ReadBudget.ENTRY);
             for (Object other : keys) {
                 equal.merge(Objects.hashCode(other), 1, Integer::sum);
             }
             hashes.put(container, equal);
         }
-        work((long) parts * equal.merge(Objects.hashCode(key), 1, Integer::sum));
+        budget.takeMemory(ReadBudget.ENTRY);
+        budget.takeSteps((long) parts * equal.merge(Objects.hashCode(key), 1, Integer::sum));
     }
 
     private static boolean compares(@Nullable Object key) {
@@ -177,12 +189,5 @@ final class Containers {
 
     private static boolean isOfSameClass(@Nullable Object one, @Nullable Object other) {
         return one != null && other != null && one.getClass() == other.getClass();
-    }
-
-    private void work(long steps) {
-        workLeft -= steps;
-        if (workLeft < 0) {
-            throw Refused.malformed("the dict keys are made to be slow");
-        }
     }
 }

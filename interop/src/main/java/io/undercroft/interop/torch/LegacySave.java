@@ -6,6 +6,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Storage;
@@ -52,7 +53,7 @@ final class LegacySave {
     /// @throws IOException if reading fails
     /// @throws FormatException if it is malformed or asks for anything that is not allowed
     static LegacySave at(MappedFile file, long start) throws IOException {
-        PickleStream stream = new PickleStream(file, start, file.size());
+        PickleStream stream = new PickleStream(file, start, file.size(), ReadBudget.of(file.size()));
         require(MAGIC.equals(stream.pickle()), "the magic number of torch.save is missing", start);
         long version = stream.position();
         require(Long.valueOf(VERSION).equals(stream.pickle()), "the format has another version than " + VERSION,
@@ -119,7 +120,7 @@ final class LegacySave {
     Contents open(OpenOptions options, List<UnreadPart> unread) throws IOException {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         StorageTable storages = new StorageTable(options, wanted(options), entry -> open(entry, elements));
-        return contents(load(storages)).withPlaces(elements::placeOf).withUnread(unread).only(options);
+        return contents(storages).withPlaces(elements::placeOf).withUnread(unread).only(options);
     }
 
     private Predicate<String> wanted(OpenOptions options) throws IOException {
@@ -127,18 +128,15 @@ final class LegacySave {
             return _ -> true;
         }
         StorageTable sizes = StorageTable.ofSizes();
-        return sizes.keys(contents(load(sizes)).only(options).storages())::contains;
+        return sizes.keys(contents(sizes).only(options).storages())::contains;
     }
 
     /// There are no checksums.
-    private TreeContents contents(@Nullable Object state) {
-        return TreeContents.of(state, Map.of(), List::of).withUnverified(1, file.size());
-    }
-
-    private @Nullable Object load(StorageTable storages) throws IOException {
-        Object state = new PickleStream(file, pickle, file.size()).pickle(new Ids(storages));
+    private TreeContents contents(StorageTable storages) throws IOException {
+        ReadBudget budget = ReadBudget.of(file.size());
+        Object state = new PickleStream(file, pickle, file.size(), budget).pickle(new Ids(storages));
         StateCheck.check(state, _ -> {});
-        return state;
+        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size());
     }
 
     private Storage open(Entry entry, Elements elements) {

@@ -1,6 +1,8 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -32,9 +34,11 @@ record Pickle(MemorySegment bytes, List<Storage> storages) {
     /// What would be refused when it is read is not written.
     private void checkReadable() {
         try {
-            Object state = new Unpickler(new PickleInput(bytes), StorageTable.ofSizes()::find)
+            ReadBudget budget = ReadBudget.of(bytes.byteSize());
+            Object state = new Unpickler(new PickleInput(bytes), StorageTable.ofSizes()::find, budget)
                     .run(FormatException.NO_OFFSET);
             StateCheck.check(state, _ -> {});
+            StateIndex.of(state, budget::takeName);
         } catch (FormatException e) {
             throw new IllegalArgumentException("cannot save the state for PyTorch: " + e.what(), e);
         }

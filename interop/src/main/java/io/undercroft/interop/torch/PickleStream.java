@@ -2,6 +2,7 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.spi.ReadBudget;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -19,6 +20,7 @@ final class PickleStream {
 
     private final MappedFile file;
     private final long end;
+    private final ReadBudget budget;
     private long position;
     private MemorySegment buffer = MemorySegment.NULL;
     private long buffered;
@@ -26,10 +28,12 @@ final class PickleStream {
     /// @param file the file
     /// @param start where the part starts
     /// @param end where it ends, within the file
-    PickleStream(MappedFile file, long start, long end) {
+    /// @param budget what reading the pickles may cost
+    PickleStream(MappedFile file, long start, long end, ReadBudget budget) {
         this.file = file;
         this.position = start;
         this.end = end;
+        this.budget = budget;
     }
 
     /// {@return where in the file the next thing starts}
@@ -56,7 +60,7 @@ final class PickleStream {
             MemorySegment pickle = arena.allocate(length, Long.BYTES);
             file.read(start, pickle);
             position = start + length;
-            return new Unpickler(new PickleInput(pickle), persistent).run(start);
+            return new Unpickler(new PickleInput(pickle), persistent, budget).run(start);
         }
     }
 

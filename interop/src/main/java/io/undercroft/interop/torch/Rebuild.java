@@ -228,13 +228,20 @@ final class Rebuild {
         Object values = quantizer.get(index);
         long count = switch (values) {
             case Tensor given -> given.numel();
-            case List<?> list when list.stream().allMatch(Number.class::isInstance) -> list.size();
+            case List<?> list when isCharged(list, quantizer) && list.stream().allMatch(Number.class::isInstance) ->
+                list.size();
             case null, default -> -1;
         };
         if (values == null || count != tensor.size((int) axis)) {
             throw quantizer.wrong(index, "one number for each channel");
         }
         return values;
+    }
+
+    /// One list may be looked through for many tensors.
+    private static boolean isCharged(List<?> list, Arguments arguments) {
+        arguments.containers().budget().takeSteps(list.size());
+        return true;
     }
 
     private static Tensor strided(Storage storage, DType dtype, Arguments arguments) {

@@ -36,7 +36,8 @@ final class StateCheck {
 
     /// A container that is being walked, or was.
     private static final class Frame {
-        private final Iterator<? extends @Nullable Object> rest;
+        /// Null once all were walked: what was seen is remembered until the end, and needs no iterator.
+        private @Nullable Iterator<? extends @Nullable Object> rest;
         private int height = 1;
         private long expanded = 1;
         private boolean open = true;
@@ -70,8 +71,9 @@ final class StateCheck {
         open.push(root);
         while (!open.isEmpty()) {
             Frame frame = open.element();
-            if (frame.rest.hasNext()) {
-                Frame child = visit(frame, frame.rest.next());
+            Iterator<? extends @Nullable Object> rest = frame.rest;
+            if (rest != null && rest.hasNext()) {
+                Frame child = visit(frame, rest.next());
                 if (child != null) {
                     open.push(child);
                 }
@@ -79,6 +81,7 @@ final class StateCheck {
             }
             open.pop();
             frame.open = false;
+            frame.rest = null;
             if (!open.isEmpty()) {
                 checkDepth(frame);
                 open.element().take(frame);
@@ -93,6 +96,11 @@ final class StateCheck {
     /// Looks at a value; returns its frame if it is a container that was not seen before.
     private @Nullable Frame visit(Frame parent, @Nullable Object value) {
         values++;
+        if (value instanceof Collection<?> elements && elements.isEmpty()) {
+            parent.height = Math.max(parent.height, 2);
+            parent.expanded = saturatedSum(parent.expanded, 1);
+            return null;
+        }
         Iterator<? extends @Nullable Object> children = children(value);
         if (children == null) {
             parent.expanded = saturatedSum(parent.expanded, 1);

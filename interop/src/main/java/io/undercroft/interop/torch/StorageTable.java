@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 
 /// The storages of a file, by their keys: one storage for each key, however often the pickle refers to it.
 final class StorageTable {
+    /// The longest key or location, in characters: a number, or a device.
+    private static final int LONGEST_NAME = 256;
+
     private final OpenOptions options;
     private final Predicate<String> wanted;
     private final Source source;
@@ -132,7 +135,8 @@ final class StorageTable {
     Object findStorage(Tuple parts) {
         if (!("storage".equals(parts.get(0)) && parts.get(1) instanceof StorageClass type
                 && parts.get(2) instanceof String key && parts.get(3) instanceof String location
-                && parts.get(4) instanceof Long numel)) {
+                && parts.get(4) instanceof Long numel)
+                || key.length() > LONGEST_NAME || location.length() > LONGEST_NAME) {
             throw notStorage();
         }
         Opened opened = byKey.get(key);

@@ -3,6 +3,7 @@ package io.undercroft.interop.torch;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -28,6 +29,7 @@ final class TarSave {
     private final MappedFile file;
     private final TarDirectory tar;
     private final StorageTable storages;
+    private final ReadBudget budget;
     private final Map<Long, Object> objects = new HashMap<>();
     /// Where the elements of the storage start that is being read.
     private long offset;
@@ -37,9 +39,12 @@ final class TarSave {
     /// @param options where storages go
     /// @param wanted which storages are loaded, by their keys
     /// @param elements makes storages
-    TarSave(MappedFile file, TarDirectory tar, OpenOptions options, Predicate<String> wanted, Elements elements) {
+    /// @param budget what reading may cost
+    TarSave(MappedFile file, TarDirectory tar, OpenOptions options, Predicate<String> wanted, Elements elements,
+            ReadBudget budget) {
         this.file = file;
         this.tar = tar;
+        this.budget = budget;
         this.storages = new StorageTable(options, wanted, entry -> {
             long start = offset;
             return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, into -> file.read(start, into));
@@ -69,7 +74,7 @@ final class TarSave {
         TarDirectory.Member member = tar.find(name)
                 .orElseThrow(() -> new FormatException("TORCH-TAR", "the tar archive has no member " + name,
                         FormatException.NO_OFFSET, Refused.DAMAGED));
-        return new PickleStream(file, member.start(), member.end());
+        return new PickleStream(file, member.start(), member.end(), budget);
     }
 
     /// Reads a part of a member.
@@ -103,6 +108,7 @@ final class TarSave {
                 && parts.get(2) instanceof StorageClass type)) {
             throw Refused.malformed("a storage without key and class");
         }
+        budget.takeMemory(ReadBudget.TENSOR);
         long numel = stream.i64();
         offset = stream.position();
         put(key, storages.findStorage(Tuple.of("storage", type, key.toString(), parts.get(1), numel)));
@@ -128,6 +134,7 @@ final class TarSave {
     }
 
     private void readTensor(PickleStream stream) throws IOException {
+        budget.takeMemory(ReadBudget.TENSOR);
         if (!(stream.pickle() instanceof Tuple parts && parts.size() == 3 && parts.get(0) instanceof Long key
                 && objectOf(parts.get(1)) instanceof TypedStorage storage)) {
             throw Refused.malformed("a tensor without key and storage");

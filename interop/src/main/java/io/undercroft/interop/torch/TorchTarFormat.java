@@ -4,6 +4,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
 import java.io.IOException;
 import java.nio.ByteOrder;
@@ -36,12 +37,14 @@ public final class TorchTarFormat implements CheckpointFormat {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         Predicate<String> wanted = _ -> true;
         if (options.isPartial()) {
-            TarSave sizes = new TarSave(file, tar, options.onMeta(), wanted, elements);
-            TreeContents names = TreeContents.of(sizes.read(), Map.of(), List::of).only(options);
+            ReadBudget budget = ReadBudget.of(file.size());
+            TarSave sizes = new TarSave(file, tar, options.onMeta(), wanted, elements, budget);
+            TreeContents names = TreeContents.of(sizes.read(), Map.of(), List::of, budget).only(options);
             wanted = sizes.storages().keys(names.storages())::contains;
         }
-        Object state = new TarSave(file, tar, options, wanted, elements).read();
-        return TreeContents.of(state, Map.of(), List::of).withUnverified(1, file.size())
+        ReadBudget budget = ReadBudget.of(file.size());
+        Object state = new TarSave(file, tar, options, wanted, elements, budget).read();
+        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size())
                 .withPlaces(elements::placeOf).only(options);
     }
 }

@@ -11,6 +11,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -99,14 +100,17 @@ public final class TorchZipFormat implements CheckpointFormat {
         Elements elements = new Elements(file, options, order);
         StorageTable storages = new StorageTable(options, wanted(zip, pickle, options),
                 entry -> open(zip, folder + "/data/", entry, elements));
-        return contents(load(zip, pickle, storages, elements.isForeign()), zip).withPlaces(elements::placeOf)
-                .only(options);
+        return contents(zip, pickle, storages, elements.isForeign()).withPlaces(elements::placeOf).only(options);
     }
 
     /// Records without a checksum count as not verified.
-    private static TreeContents contents(@Nullable Object state, ZipDirectory zip) {
+    private static TreeContents contents(ZipDirectory zip, ZipRecord pickle, StorageTable storages, boolean isForeign)
+            throws IOException {
+        // PyTorch stores pickles as they are. One that is compressed is paid for by the bytes that it has in the file.
+        ReadBudget budget = ReadBudget.of(pickle.compressedSize());
+        Object state = load(zip, pickle, storages, isForeign, budget);
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(state, Map.of(), zip::damages).withUnverified(unverified.size(),
+        return TreeContents.of(state, Map.of(), zip::damages, budget).withUnverified(unverified.size(),
                 unverified.stream().mapToLong(ZipRecord::size).sum());
     }
 
@@ -118,7 +122,7 @@ public final class TorchZipFormat implements CheckpointFormat {
             return _ -> true;
         }
         StorageTable sizes = StorageTable.ofSizes();
-        TreeContents names = contents(load(zip, pickle, sizes, false), zip).only(options);
+        TreeContents names = contents(zip, pickle, sizes, false).only(options);
         return sizes.keys(names.storages())::contains;
     }
 
@@ -228,12 +232,15 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
     }
 
-    private static @Nullable Object load(ZipDirectory zip, ZipRecord record, StorageTable storages, boolean isForeign)
-            throws IOException {
+    private static @Nullable Object load(ZipDirectory zip, ZipRecord record, StorageTable storages, boolean isForeign,
+            ReadBudget budget) throws IOException {
+        if (!record.isStored()) {
+            budget.takeMemory(record.size());
+        }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pickle = zip.read(record, arena);
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
-            Object state = new Unpickler(new PickleInput(pickle), storages::find).run(base);
+            Object state = new Unpickler(new PickleInput(pickle), storages::find, budget).run(base);
             StateCheck.check(state, tensor -> {
                 if (isForeign) {
                     storages.use(tensor.storage(), tensor.dtype());

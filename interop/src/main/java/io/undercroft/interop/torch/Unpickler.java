@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// Runs a pickle: a program for a stack machine that builds Python values, and here the Java values that stand for
 /// them.
 ///
-/// It never recurses, never looks up a class, and needs memory in proportion to the pickle. What a pickle may call is
+/// It never recurses, never looks up a class, and charges what it makes and does to a [ReadBudget]. What a pickle may call is
 /// in [Globals]; what it may refer to outside itself, the function `persistent` decides. Made for one pickle and one
 /// thread.
 final class Unpickler {
@@ -30,6 +31,7 @@ final class Unpickler {
     private final PickleInput in;
     private final Function<@Nullable Object, ? extends @Nullable Object> persistent;
     private final Containers containers;
+    private final ReadBudget budget;
 
     private @Nullable Object[] stack = new @Nullable Object[64];
     private int top;
@@ -41,10 +43,12 @@ final class Unpickler {
 
     /// @param in the pickle
     /// @param persistent gives what a persistent id refers to; throws [Refused]
-    Unpickler(PickleInput in, Function<@Nullable Object, ? extends @Nullable Object> persistent) {
+    /// @param budget what running the pickle may cost
+    Unpickler(PickleInput in, Function<@Nullable Object, ? extends @Nullable Object> persistent, ReadBudget budget) {
         this.in = in;
         this.persistent = persistent;
-        this.containers = new Containers(in.size());
+        this.containers = new Containers(in.size(), budget);
+        this.budget = budget;
     }
 
     /// Runs the pickle.
@@ -59,6 +63,7 @@ final class Unpickler {
             Opcode opcode = null;
             try {
                 opcode = Opcode.of(in.u8());
+                budget.takeSteps(1);
                 if (opcode == Opcode.STOP) {
                     return result();
                 }
@@ -88,33 +93,30 @@ final class Unpickler {
             case NONE -> push(null);
             case NEWTRUE -> push(true);
             case NEWFALSE -> push(false);
-            case BININT -> push((long) in.i32());
+            case BININT -> push(number(in.i32()));
             case BININT1 -> push((long) in.u8());
-            case BININT2 -> push((long) in.u16());
+            case BININT2 -> push(number(in.u16()));
             case LONG1 -> push(integer(in.u8()));
             case LONG4 -> push(integer(in.i32()));
-            case BINFLOAT -> push(in.bigDouble());
-            case BINUNICODE -> push(in.utf8(in.u32()));
-            case SHORT_BINUNICODE -> push(in.utf8(in.u8()));
-            case BINUNICODE8 -> push(in.utf8(in.i64()));
+            case BINFLOAT -> push(number(in.bigDouble()));
+            case BINUNICODE -> push(in.utf8(charged(in.u32())));
+            case SHORT_BINUNICODE -> push(in.utf8(charged(in.u8())));
+            case BINUNICODE8 -> push(in.utf8(charged(in.i64())));
             case BINSTRING -> push(python2String(in.i32()));
             case SHORT_BINSTRING -> push(python2String(in.u8()));
-            case BINBYTES -> push(in.bytes(in.u32()));
-            case SHORT_BINBYTES -> push(in.bytes(in.u8()));
-            case BINBYTES8 -> push(in.bytes(in.i64()));
-            case BYTEARRAY8 -> push(new Typed(Globals.BYTEARRAY, in.bytes(in.i64())));
+            case BINBYTES -> push(in.bytes(charged(in.u32())));
+            case SHORT_BINBYTES -> push(in.bytes(charged(in.u8())));
+            case BINBYTES8 -> push(in.bytes(charged(in.i64())));
+            case BYTEARRAY8 -> {
+                budget.takeMemory(ReadBudget.CONTAINER);
+                push(new Typed(Globals.BYTEARRAY, in.bytes(charged(in.i64()))));
+            }
 
-            case EMPTY_TUPLE -> push(Tuple.of());
-            case TUPLE1 -> push(new Tuple(pop(1)));
-            case TUPLE2 -> push(new Tuple(pop(2)));
-            case TUPLE3 -> push(new Tuple(pop(3)));
-            case TUPLE -> push(new Tuple(popToMark()));
-            case EMPTY_LIST -> push(new ArrayList<>());
-            case LIST -> push(new ArrayList<>(popToMark()));
-            case EMPTY_DICT -> push(new LinkedHashMap<>());
-            case DICT -> dict();
-            case EMPTY_SET -> push(new LinkedHashSet<>());
-            case FROZENSET -> push(new Typed(Globals.FROZENSET, containers.set(popToMark())));
+            case EMPTY_TUPLE, TUPLE1, TUPLE2, TUPLE3, TUPLE, EMPTY_LIST, LIST, EMPTY_DICT, DICT, EMPTY_SET,
+                    FROZENSET -> {
+                budget.takeMemory(ReadBudget.CONTAINER);
+                container(opcode);
+            }
             case APPEND -> append(pop(1));
             case APPENDS -> append(popToMark());
             case SETITEM -> setItems(pop(2));
@@ -135,7 +137,27 @@ final class Unpickler {
             case STACK_GLOBAL -> stackGlobal();
             case REDUCE, NEWOBJ -> reduce();
             case BUILD -> build();
-            case BINPERSID -> push(persistent.apply(pop()));
+            case BINPERSID -> {
+                budget.takeMemory(ReadBudget.TENSOR);
+                push(persistent.apply(pop()));
+            }
+        }
+    }
+
+    private void container(Opcode opcode) {
+        switch (opcode) {
+            case EMPTY_TUPLE -> push(Tuple.of());
+            case TUPLE1 -> push(new Tuple(pop(1)));
+            case TUPLE2 -> push(new Tuple(pop(2)));
+            case TUPLE3 -> push(new Tuple(pop(3)));
+            case TUPLE -> push(new Tuple(popToMark()));
+            case EMPTY_LIST -> push(new ArrayList<>());
+            case LIST -> push(new ArrayList<>(popToMark()));
+            case EMPTY_DICT -> push(new LinkedHashMap<>());
+            case DICT -> dict();
+            case EMPTY_SET -> push(new LinkedHashSet<>());
+            case FROZENSET -> push(new Typed(Globals.FROZENSET, containers.set(popToMark())));
+            default -> throw new AssertionError(opcode + " makes no container");
         }
     }
 
@@ -150,11 +172,27 @@ final class Unpickler {
         }
     }
 
+    private <T extends Number> T number(T value) {
+        budget.takeMemory(ReadBudget.NUMBER);
+        return value;
+    }
+
+    private Long number(long value) {
+        return number(Long.valueOf(value));
+    }
+
+    /// {@return a length, after what a text or bytes of it take was charged}
+    private long charged(long length) {
+        in.require(length);
+        budget.takeText(length);
+        return length;
+    }
+
     private Number integer(long length) {
         if (length > LONGEST_INTEGER) {
             throw Refused.malformed("an integer of " + length + " bytes");
         }
-        byte[] digits = in.bytes(length);
+        byte[] digits = in.bytes(charged(length));
         for (int low = 0, high = digits.length - 1; low < high; low++, high--) {
             byte swapped = digits[low];
             digits[low] = digits[high];
@@ -166,7 +204,7 @@ final class Unpickler {
 
     /// Python 2 had one type for text and bytes. As PyTorch does, it is taken as UTF-8 text; what is not stays bytes.
     private Object python2String(long length) {
-        byte[] bytes = in.bytes(length);
+        byte[] bytes = in.bytes(charged(length));
         try {
             return in.decode(bytes);
         } catch (Refused _) {
@@ -222,10 +260,13 @@ final class Unpickler {
         if (!(names.get(0) instanceof String module && names.get(1) instanceof String name)) {
             throw Refused.malformed("a global's name is no string");
         }
+        // The same two strings may come again and again.
+        budget.takeSteps(module.length() + name.length());
         push(global(module, name));
     }
 
     private Object global(String module, String name) {
+        budget.takeText(module.length() + name.length());
         Object known = Globals.find(module, name);
         if (known != null) {
             return known;
@@ -253,6 +294,8 @@ final class Unpickler {
                     "only functions can be called with tuples, not " + Arguments.describe(call.get(0)) + " with "
                             + Arguments.describe(call.get(1)));
         }
+        budget.takeMemory(ReadBudget.TENSOR);
+        budget.takeSteps(values.size());
         push(function.call(values, containers));
     }
 
@@ -263,6 +306,8 @@ final class Unpickler {
                 Object tensor = blank.build(state, containers);
                 stack[top - 1] = tensor;
                 blank.memoSlots().forEach(slot -> memo[slot] = tensor);
+                // If the blank tensor is on the stack once more, these slots do not refer to it any longer.
+                blank.memoSlots().clear();
             }
             case TypedMap map -> containers.setAttributes(map.attributes(), state);
             case Typed typed when state instanceof Tuple values ->
@@ -275,6 +320,7 @@ final class Unpickler {
 
     private void push(@Nullable Object value) {
         if (top == stack.length) {
+            budget.takeMemory(2 * top * ReadBudget.SLOT);
             stack = Arrays.copyOf(stack, 2 * top);
         }
         stack[top++] = value;
@@ -314,6 +360,7 @@ final class Unpickler {
 
     private void mark() {
         if (openMarks == marks.length) {
+            budget.takeMemory(2L * openMarks * Integer.BYTES);
             marks = Arrays.copyOf(marks, 2 * openMarks);
         }
         marks[openMarks++] = top;
@@ -328,6 +375,9 @@ final class Unpickler {
         if (openMarks == 0) {
             throw Refused.malformed("the stack lacks a mark");
         }
+        int count = top - floor();
+        budget.takeMemory(2 * count * ReadBudget.SLOT);
+        budget.takeSteps(count);
         List<@Nullable Object> items = copy(floor(), top);
         top = floor();
         openMarks--;
@@ -345,7 +395,9 @@ final class Unpickler {
         }
         int index = (int) slot;
         if (index >= memo.length) {
-            memo = Arrays.copyOf(memo, Math.max(2 * memo.length, index + 1));
+            int length = Math.max(2 * memo.length, index + 1);
+            budget.takeMemory(length * ReadBudget.SLOT);
+            memo = Arrays.copyOf(memo, length);
         }
         Object value = peek();
         if (memo[index] == null) {
@@ -353,6 +405,7 @@ final class Unpickler {
         }
         memo[index] = value == null ? NONE : value;
         if (value instanceof BlankTensor blank) {
+            budget.takeMemory(ReadBudget.NUMBER);
             blank.memoSlots().add(index);
         }
     }

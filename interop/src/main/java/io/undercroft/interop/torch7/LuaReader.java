@@ -2,6 +2,7 @@ package io.undercroft.interop.torch7;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.torch7.Input.Elements;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.DType;
@@ -21,8 +22,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// Reads objects, each with all that it holds. It never recurses, and needs memory in proportion to the file without
-/// the elements of storages. Made for the objects of one numbering and for one thread.
+/// Reads objects, each with all that it holds. It never recurses, and charges what it makes to a [ReadBudget]. Made for the objects of one
+/// numbering and for one thread.
 final class LuaReader {
     /// Whether a later place of an object has only its number.
     enum References {
@@ -45,6 +46,7 @@ final class LuaReader {
     private final Input in;
     private final StorageTable storages;
     private final References references;
+    private final ReadBudget budget;
     private final Map<Integer, Object> numbered = new HashMap<>();
     private final List<LuaValue> values = new ArrayList<>();
     private final Deque<LuaValue> open = new ArrayDeque<>();
@@ -55,10 +57,11 @@ final class LuaReader {
     private @Nullable LuaObject lastObject;
     private long lastObjectEnd;
 
-    LuaReader(Input in, StorageTable storages, References references) {
+    LuaReader(Input in, StorageTable storages, References references, ReadBudget budget) {
         this.in = in;
         this.storages = storages;
         this.references = references;
+        this.budget = budget;
     }
 
     /// Reads the next object of the file, which may refer to those before it.
@@ -133,6 +136,8 @@ final class LuaReader {
     /// {@return the next object, as it stands in the state; or as a [LuaValue], for what takes parts; or [#OPENED] if its parts follow}
     private @Nullable Object next() throws IOException {
         long start = in.position();
+        budget.takeSteps(1);
+        budget.takeMemory(ReadBudget.ENTRY);
         int tag = in.readInt();
         rootTag = rootTag < 0 ? tag : rootTag;
         return switch (tag) {
@@ -152,6 +157,9 @@ final class LuaReader {
         int length = in.readInt();
         if (length < 0) {
             throw Refusal.of("STRING", "a string of " + length + " bytes", start);
+        }
+        if (length <= in.remaining()) {
+            budget.takeText(length);
         }
         return in.readBytes(length);
     }
@@ -188,6 +196,7 @@ final class LuaReader {
     }
 
     private <T> T put(int number, T object) {
+        budget.takeMemory(ReadBudget.TENSOR);
         numbered.put(number, object);
         return object;
     }

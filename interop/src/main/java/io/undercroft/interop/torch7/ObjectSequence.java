@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch7;
 
 import io.undercroft.interop.torch7.LuaReader.References;
+import io.undercroft.serializer.spi.ReadBudget;
 import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,7 @@ final class ObjectSequence {
     private final StorageTable storages;
     private final References references;
     private final Numbering numbering;
+    private final ReadBudget budget;
     private LuaReader reader;
     private boolean hasSignature;
     private boolean hasStrings;
@@ -29,7 +31,13 @@ final class ObjectSequence {
         this.storages = storages;
         this.references = references;
         this.numbering = numbering;
-        this.reader = new LuaReader(in, storages, references);
+        this.budget = ReadBudget.of(in.position() + in.remaining());
+        this.reader = new LuaReader(in, storages, references, budget);
+    }
+
+    /// {@return what reading the file may cost}
+    ReadBudget budget() {
+        return budget;
     }
 
     /// {@return the next object, as it stands in the state}
@@ -40,7 +48,7 @@ final class ObjectSequence {
         if (numbering == Numbering.RESTARTED) {
             hasSignature |= reader.hasSignature();
             hasStrings |= reader.hasStrings();
-            reader = new LuaReader(in, storages, references);
+            reader = new LuaReader(in, storages, references, budget);
         }
         return reader.read();
     }

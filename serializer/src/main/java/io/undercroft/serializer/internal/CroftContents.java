@@ -29,6 +29,7 @@ import java.util.SequencedCollection;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -299,9 +300,22 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     private Tree readTree() {
         Object state = StateDecoder.decode(snapshot.tree(), this);
-        StateIndex names = StateIndex.of(state);
+        StateIndex names = StateIndex.of(state, namesWithin(snapshot.nameCount()));
         checkNames(names);
         return new Tree(state, names);
+    }
+
+    /// Ends the walk of a tree that names more tensors than the index, or by longer names than the file could hold.
+    private LongConsumer namesWithin(long count) {
+        long[] left = {count, file.size()};
+        return length -> {
+            left[0]--;
+            left[1] -= length;
+            if (left[0] < 0 || left[1] < 0) {
+                throw Rule.V6_NAME.broken("the state tree names more tensors than the index, which has " + count,
+                        FormatException.NO_OFFSET);
+            }
+        };
     }
 
     /// The names in the index must be those of the tree, so that both ways to a tensor lead to the same.

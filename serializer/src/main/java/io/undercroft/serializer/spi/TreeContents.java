@@ -18,6 +18,7 @@ import java.util.OptionalLong;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
 import java.util.function.Function;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /// The contents of a format whose whole state tree is read when a file is opened.
@@ -64,7 +65,26 @@ public final class TreeContents implements Contents {
     /// @return the contents
     /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check) {
-        StateIndex index = index(state);
+        return of(state, metadata, check, _ -> {});
+    }
+
+    /// Contents of a state tree whose names are charged to a budget: a short file can ask for many long names.
+    ///
+    /// @param state the tree
+    /// @param metadata free-form text about the file, in the file's order
+    /// @param check how to verify the file
+    /// @param budget what reading the file may cost
+    /// @return the contents
+    /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows, or its names cost more
+    ///     than is left of the budget
+    public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check,
+            ReadBudget budget) {
+        return of(state, metadata, check, budget::takeName);
+    }
+
+    private static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check,
+            LongConsumer names) {
+        StateIndex index = index(state, names);
         return new TreeContents(state, metadata, index.tensors(), index.storages(), check,
                 _ -> OptionalLong.empty(), 0, 0, List.of());
     }
@@ -115,9 +135,9 @@ public final class TreeContents implements Contents {
                 parts);
     }
 
-    private static StateIndex index(@Nullable Object state) {
+    private static StateIndex index(@Nullable Object state, LongConsumer names) {
         try {
-            return StateIndex.of(state);
+            return StateIndex.of(state, names);
         } catch (IllegalArgumentException e) {
             throw new FormatException("STATE-LIMIT", String.valueOf(e.getMessage()), FormatException.NO_OFFSET,
                     "Save a flatter state with shorter keys", e);

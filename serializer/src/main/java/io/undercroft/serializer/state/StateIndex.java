@@ -12,6 +12,7 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
@@ -22,10 +23,11 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.Set;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /// The names of everything in a state tree.
@@ -48,25 +50,48 @@ public final class StateIndex {
     /// How long a path may be, in bytes of UTF-8, as the `.croft` format limits it. Without a limit a short file could ask for
     /// very many long names.
     public static final int MAX_NAME = 4096;
+    /// How many characters the names of all tensors may have together.
+    public static final long MAX_NAMES = 1L << 30;
 
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
     private final Map<Tensor, String> firstNames = new HashMap<>();
-    private final IdentityHashMap<Object, String> containers = new IdentityHashMap<>();
+    private final IdentityHashMap<Object, Place> containers = new IdentityHashMap<>();
     /// For each name that was asked for again, the last number appended, so that many equal names take no longer.
     private final Map<String, Integer> suffixes = new HashMap<>();
     private final Set<Storage> storages = new LinkedHashSet<>();
     private final Set<Storage> values = new HashSet<>();
 
-    private StateIndex() {}
+    private final LongConsumer names;
+    /// The places of tensors. Names are made of them when all are known to be short enough together.
+    private final List<TensorPlace> places = new ArrayList<>();
+    private long namesLength;
+
+    private StateIndex(LongConsumer names) {
+        this.names = names;
+    }
 
     /// Walks a state.
     ///
     /// @param state the root of the tree
     /// @return its names
-    /// @throws IllegalArgumentException if containers nest deeper than [#MAX_DEPTH] or a path is longer than [#MAX_NAME]
+    /// @throws IllegalArgumentException if containers nest deeper than [#MAX_DEPTH], a path is longer than [#MAX_NAME], or all
+    ///     names together are longer than [#MAX_NAMES]
     public static StateIndex of(@Nullable Object state) {
-        StateIndex index = new StateIndex();
+        return of(state, _ -> {});
+    }
+
+    /// Walks a state that was read from a file, which a short file can make name its tensors by very many long paths.
+    ///
+    /// @param state the root of the tree
+    /// @param names called with the length of each tensor's name, in characters, before the name is made; what it throws ends
+    ///     the walk
+    /// @return its names
+    /// @throws IllegalArgumentException as [#of(Object)]
+    public static StateIndex of(@Nullable Object state, LongConsumer names) {
+        StateIndex index = new StateIndex(names);
         index.walk(state);
+        index.places.forEach(index::nameTensor);
+        index.places.clear();
         return index;
     }
 
@@ -112,7 +137,8 @@ public final class StateIndex {
     ///
     /// @param container a map, list, set or typed value, by identity
     public @Nullable String pathOf(Object container) {
-        return containers.get(container);
+        Place place = containers.get(container);
+        return place == null ? null : place.path();
     }
 
     /// {@return the path of an attribute of a typed value}
@@ -120,14 +146,64 @@ public final class StateIndex {
     /// @param typed a [Typed] or [TypedMap] that the state holds, by identity
     /// @param attribute the name of the attribute
     public String pathOf(Object typed, String attribute) {
-        return join(containers.getOrDefault(typed, ""), attribute);
+        return containers.getOrDefault(typed, Place.ROOT).child(attribute).path();
     }
 
-    private record Child(String path, @Nullable Object value) {}
+    /// Where a value is: a segment below the place of its container. Paths share their beginnings this way, and are written out
+    /// only for tensors and where one is queried.
+    ///
+    /// @param parent the place of the container; null for the root
+    /// @param segment the escaped segment
+    /// @param nbytes the size of the path in bytes of UTF-8
+    /// @param length the length of the path in characters
+    private record Place(@Nullable Place parent, String segment, int nbytes, int length) {
+        static final Place ROOT = new Place(null, "", 0, 0);
+
+        /// {@return the place of a value in the container here}
+        ///
+        /// @param key what the container has it under, not escaped
+        Place child(String key) {
+            String escaped = escape(key);
+            // An empty path adds no slash, so a name has none in front; JSON Pointer would have one.
+            int slash = length == 0 ? 0 : 1;
+            long size = nbytes + slash + sizeOf(escaped);
+            if (size > MAX_NAME) {
+                throw new IllegalArgumentException("a path in the state is longer than " + MAX_NAME + " bytes: "
+                        + FormatException.quote(path() + (slash == 0 ? "" : "/") + escaped) + "; use shorter keys");
+            }
+            return new Place(this, escaped, (int) size, length + slash + escaped.length());
+        }
+
+        String path() {
+            Deque<String> segments = new ArrayDeque<>();
+            for (Place place = this; place != null; place = place.parent) {
+                segments.push(place.segment);
+            }
+            StringBuilder path = new StringBuilder(length);
+            segments.forEach(next -> path.append(path.isEmpty() ? "" : "/").append(next));
+            return path.toString();
+        }
+
+        /// A character is a byte at least, so a text that is too long by its characters needs no counting.
+        private static long sizeOf(String text) {
+            if (text.length() <= MAX_NAME) {
+                for (int i = 0; i < text.length(); i++) {
+                    if (text.charAt(i) >= 0x80) {
+                        return text.getBytes(UTF_8).length;
+                    }
+                }
+            }
+            return text.length();
+        }
+    }
+
+    private record TensorPlace(Place place, Tensor tensor) {}
+
+    private record Child(Place place, @Nullable Object value) {}
 
     private void walk(@Nullable Object root) {
         Deque<Iterator<Child>> open = new ArrayDeque<>();
-        open.push(List.of(new Child("", root)).iterator());
+        open.push(List.of(new Child(Place.ROOT, root)).iterator());
         while (!open.isEmpty()) {
             if (!open.element().hasNext()) {
                 open.pop();
@@ -138,7 +214,7 @@ public final class StateIndex {
             if (children != null) {
                 if (open.size() > MAX_DEPTH) {
                     throw new IllegalArgumentException("the state nests containers more than " + MAX_DEPTH
-                            + " deep, at " + FormatException.quote(child.path));
+                            + " deep, at " + FormatException.quote(child.place.path()));
                 }
                 open.push(children);
             }
@@ -148,18 +224,26 @@ public final class StateIndex {
     /// Takes note of a value and returns its children if it is a container seen for the first time.
     private @Nullable Iterator<Child> visit(Child child) {
         switch (child.value) {
-            case Tensor tensor -> addTensor(child.path, tensor);
+            case Tensor tensor -> addTensor(child.place, tensor);
             case Storage storage -> addStorage(storage);
             case TypedStorage typed -> addStorage(typed.untyped());
             case null, default -> {
-                Iterator<Child> children = children(child);
-                if (children != null && containers.putIfAbsent(child.value, child.path) == null) {
-                    return children;
+                Object value = child.value;
+                if (value != null && isContainer(value) && containers.putIfAbsent(value, child.place) == null) {
+                    return isEmpty(value) ? null : children(child.place, value);
                 }
                 addParameter(child);
             }
         }
         return null;
+    }
+
+    private static boolean isContainer(@Nullable Object value) {
+        return value instanceof Map || value instanceof List || value instanceof Set || value instanceof Typed;
+    }
+
+    private static boolean isEmpty(Object container) {
+        return container instanceof Collection<?> elements && elements.isEmpty();
     }
 
     private void addStorage(Storage storage) {
@@ -170,39 +254,90 @@ public final class StateIndex {
     /// A parameter that stands in two places has two names, as a plain tensor would.
     private void addParameter(Child seenBefore) {
         if (seenBefore.value instanceof Typed typed && typed.value() instanceof Tensor tensor) {
-            addTensor(seenBefore.path, tensor);
+            addTensor(seenBefore.place, tensor);
         }
     }
 
-    private static @Nullable Iterator<Child> children(Child parent) {
-        return switch (parent.value) {
-            case TypedMap map -> chain(entries(parent.path, map), entries(parent.path, map.attributes()));
-            case Map<?, ?> map -> entries(parent.path, map);
-            case List<?> list -> elements(parent.path, list);
-            case Set<?> set -> elements(parent.path, new ArrayList<>(set));
-            case Typed typed -> chain(List.of(new Child(parent.path, typed.value())).iterator(),
-                    entries(parent.path, typed.attributes()));
-            case null, default -> null;
+    private static Iterator<Child> children(Place place, Object container) {
+        return switch (container) {
+            case TypedMap map -> chain(new Entries(place, map), new Entries(place, map.attributes()));
+            case Map<?, ?> map -> new Entries(place, map);
+            case Typed typed -> chain(List.of(new Child(place, typed.value())).iterator(),
+                    new Entries(place, typed.attributes()));
+            default -> new Elements(place, (Collection<?>) container);
         };
     }
 
-    private static Iterator<Child> entries(String path, Map<?, ?> map) {
-        return map.entrySet().stream().flatMap(entry -> children(path, entry)).iterator();
+    /// The value of each entry and, before it, a key that is or may hold a tensor.
+    private static final class Entries implements Iterator<Child> {
+        private final Place place;
+        private final Iterator<? extends Map.Entry<?, ?>> rest;
+        private @Nullable Child afterKey;
+
+        Entries(Place place, Map<?, ?> map) {
+            this.place = place;
+            this.rest = map.entrySet().iterator();
+        }
+
+        @Override
+        public boolean hasNext() {
+            return afterKey != null || rest.hasNext();
+        }
+
+        @Override
+        public Child next() {
+            Child value = afterKey;
+            if (value != null) {
+                afterKey = null;
+                return value;
+            }
+            Map.Entry<?, ?> entry = rest.next();
+            Place there = place.child(segment(entry.getKey()));
+            value = new Child(there, entry.getValue());
+            return switch (entry.getKey()) {
+                case Tensor _,Storage _,TypedStorage _,Tuple _ -> {
+                    afterKey = value;
+                    yield new Child(there, entry.getKey());
+                }
+                case null, default -> value;
+            };
+        }
     }
 
-    /// The value of an entry and, before it, a key that is or may hold a tensor.
-    private static Stream<Child> children(String path, Map.Entry<?, ?> entry) {
-        String place = join(path, segment(entry.getKey()));
-        Child value = new Child(place, entry.getValue());
-        return switch (entry.getKey()) {
-            case Tensor _,Storage _,TypedStorage _,Tuple _ -> Stream.of(new Child(place, entry.getKey()), value);
-            case null, default -> Stream.of(value);
-        };
-    }
+    /// The elements of a list or set that have a place of their own: containers, tensors and storages. Others are skipped.
+    private static final class Elements implements Iterator<Child> {
+        private final Place place;
+        private final Iterator<?> rest;
+        private int index;
+        private @Nullable Child found;
 
-    private static Iterator<Child> elements(String path, List<?> list) {
-        return IntStream.range(0, list.size()).mapToObj(i -> new Child(join(path, Integer.toString(i)), list.get(i)))
-                .iterator();
+        Elements(Place place, Collection<?> elements) {
+            this.place = place;
+            this.rest = elements.iterator();
+        }
+
+        @Override
+        public boolean hasNext() {
+            while (found == null && rest.hasNext()) {
+                Object value = rest.next();
+                if (isContainer(value) || value instanceof Tensor || value instanceof Storage
+                        || value instanceof TypedStorage) {
+                    found = new Child(place.child(Integer.toString(index)), value);
+                }
+                index++;
+            }
+            return found != null;
+        }
+
+        @Override
+        public Child next() {
+            if (!hasNext()) {
+                throw new NoSuchElementException();
+            }
+            Child next = Objects.requireNonNull(found);
+            found = null;
+            return next;
+        }
     }
 
     private static Iterator<Child> chain(Iterator<Child> first, Iterator<Child> second) {
@@ -219,14 +354,27 @@ public final class StateIndex {
         };
     }
 
-    private void addTensor(String path, Tensor tensor) {
+    private void addTensor(Place place, Tensor tensor) {
+        namesLength += place.length;
+        if (namesLength > MAX_NAMES) {
+            throw new IllegalArgumentException("the names of all tensors of the state are longer than " + MAX_NAMES
+                    + " characters together, up to " + FormatException.quote(place.path())
+                    + "; use shorter keys, or save the tensors of which there are so many once");
+        }
+        names.accept(place.length);
+        places.add(new TensorPlace(place, tensor));
+        storages.add(tensor.storage());
+    }
+
+    private void nameTensor(TensorPlace there) {
+        Tensor tensor = there.tensor;
+        String path = there.place.path();
         String name = path;
         while (tensors.containsKey(name)) {
             name = appended(path, "#" + suffixes.merge(path, 2, (last, _) -> last + 1));
         }
         tensors.put(name, tensor);
         firstNames.putIfAbsent(tensor, name);
-        storages.add(tensor.storage());
     }
 
     /// Names are part of the file format, so they must not hang on how Java prints a float or a tuple.
@@ -248,12 +396,6 @@ public final class StateIndex {
             case Symbol _ -> "symbol";
             default -> "object";
         };
-    }
-
-    /// The root adds no segment, so a name has no slash in front; JSON Pointer would have one.
-    private static String join(String path, String segment) {
-        String escaped = escape(segment);
-        return appended(path, path.isEmpty() ? escaped : "/" + escaped);
     }
 
     private static String appended(String path, String end) {

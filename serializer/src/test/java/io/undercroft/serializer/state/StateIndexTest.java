@@ -9,6 +9,7 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -153,5 +154,38 @@ class StateIndexTest {
         Object deeper = List.of(deep);
         assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(deeper))
                 .withMessageContaining("128").withMessageContaining("at '0/0/0/");
+    }
+
+    @Test
+    void pathsOfContainersShareTheirBeginnings() {
+        List<Object> many = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) {
+            many.add(new ArrayList<>());
+        }
+        String key = "k".repeat(4000);
+        var index = StateIndex.of(Map.of(key, many));
+        assertThat(index.pathOf(many.get(999))).isEqualTo(key + "/999");
+    }
+
+    @Test
+    void everyNameIsChargedBeforeItIsMade() {
+        List<Long> lengths = new ArrayList<>();
+        StateIndex.of(Map.of("key", List.of(a, 1L, b, a)), lengths::add);
+        assertThat(lengths).containsExactly(5L, 5L, 5L);
+        assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(List.of(a), _ -> {
+            throw new IllegalArgumentException("too much");
+        })).withMessage("too much");
+    }
+
+    @Test
+    void namesOfVeryManyPlacesAreRefusedByPath() {
+        Object places = Collections.nCopies(300_000, a);
+        assertThatIllegalArgumentException().isThrownBy(() -> StateIndex.of(Map.of("k".repeat(4080), places)))
+                .withMessageContaining("names of all tensors").withMessageContaining("'kkkk");
+    }
+
+    @Test
+    void anEmptyKeyAddsNoSlash() {
+        assertThat(StateIndex.of(Map.of("", Map.of("", Map.of("a", Map.of("", a))))).tensors()).containsOnlyKeys("a/");
     }
 }

@@ -20,8 +20,8 @@ final class Inspection {
     private final @Nullable Sha256 digests;
     private final Collection<String> absentDevices;
     private final StateIndex index;
-    private final IdentityHashMap<Storage, Integer> ids = new IdentityHashMap<>();
-    private final IdentityHashMap<Storage, List<String>> users = new IdentityHashMap<>();
+    private final IdentityHashMap<Storage, Integer> ids;
+    private final IdentityHashMap<Storage, List<String>> users;
     private @Nullable Map<String, Integer> rawNames;
 
     /// Walks the state. No digests are computed without something that computes them.
@@ -30,12 +30,28 @@ final class Inspection {
         this.digests = digests;
         this.absentDevices = absentDevices;
         this.index = StateIndex.of(checkpoint.tree());
+        this.ids = new IdentityHashMap<>();
+        this.users = new IdentityHashMap<>();
         index.storages().forEach(storage -> ids.put(storage, ids.size()));
         index.tensors().forEach((name, tensor) -> users(tensor.storage()).add(name));
     }
 
+    private Inspection(Inspection same) {
+        this.checkpoint = same.checkpoint;
+        this.digests = null;
+        this.absentDevices = same.absentDevices;
+        this.index = same.index;
+        this.ids = same.ids;
+        this.users = same.users;
+    }
+
     Checkpoint checkpoint() {
         return checkpoint;
+    }
+
+    /// {@return the same without digests}
+    Inspection withoutDigests() {
+        return new Inspection(this);
     }
 
     @Nullable

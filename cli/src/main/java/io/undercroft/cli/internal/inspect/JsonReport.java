@@ -10,6 +10,7 @@ import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.state.StateIndex;
@@ -17,6 +18,8 @@ import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.Writer;
+import java.nio.file.Files;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.Map;
@@ -27,6 +30,9 @@ import org.jspecify.annotations.Nullable;
 public final class JsonReport {
     /// Up to three levels of JSON for one of the state, two for one of a key.
     private static final int DEEPEST = 3 * StateIndex.MAX_DEPTH + 2 * StateKeys.MAX_PARTS + 8;
+    /// How many characters a report may have, and how many for each byte of the file.
+    private static final long LEAST_LONG = 64L << 20;
+    private static final long LONG_FACTOR = 64;
     /// ASCII only: it survives every terminal and locale, and Python's strings may hold half characters that UTF-8 has no bytes for.
     private static final JsonFactory JSON = new JsonFactoryBuilder()
             .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
@@ -71,6 +77,7 @@ public final class JsonReport {
             Output out)
             throws IOException {
         Inspection inspection = new Inspection(checkpoint, digests, absentDevices);
+        checkLength(inspection);
         JsonGenerator json = generator(out);
         // Not closed on failure: that would complete half an object.
         new JsonReport(inspection, json).write();
@@ -78,8 +85,21 @@ public final class JsonReport {
         out.line("");
     }
 
+    /// Refuses a report that is much longer than the file, before anything is printed: a short file can refer to one long text very
+    /// often, and JSON has no references to texts.
+    private static void checkLength(Inspection inspection) throws IOException {
+        Checkpoint checkpoint = inspection.checkpoint();
+        long most = LEAST_LONG + LONG_FACTOR * Files.size(checkpoint.path());
+        try (JsonGenerator json = generator(new BoundedWriter(most, () -> new FormatException("COST-REPORT",
+                "the report in JSON would have more than " + (most >> 20)
+                        + " MiB, since the file refers to the same long texts again and again",
+                FormatException.NO_OFFSET, "Leave out --json, or look at a part of the state in Java")))) {
+            new JsonReport(inspection.withoutDigests(), json).write();
+        }
+    }
+
     /// {@return what writes JSON, an entry a line; closing it leaves the output open}
-    static JsonGenerator generator(Output out) throws IOException {
+    static JsonGenerator generator(Writer out) throws IOException {
         return JSON.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)
                 .setPrettyPrinter(new LinePerEntry());
     }

@@ -29,6 +29,8 @@ public final class TextReport {
     private static final int SHOWN = 12;
     private static final int SHOWN_DIGITS = 16;
     private static final int SHOWN_KEY = 40;
+    /// How much of a shape, of strides and of the name of another tensor is shown: one tensor may be on many lines.
+    private static final int SHOWN_CELL = 120;
 
     private final Inspection inspection;
     private final Output out;
@@ -97,10 +99,14 @@ public final class TextReport {
         Table table = new Table(left("name"), left("dtype"), left("shape"), right("storage"), right("offset"),
                 left("notes"), left("shares storage with"),
                 left("sha-256"));
-        inspection.tensors().forEach((name, tensor) -> table.row(shown(name), tensor.dtype().name(),
-                tensor.shape().toString(), number(tensor.storage()),
-                Long.toString(tensor.storageOffset()), notes(tensor), companions(name, tensor), digest(tensor)));
-        table.print(out);
+        table.print(out, rows -> inspection.tensors().forEach((name, tensor) -> rows.accept(row(name, tensor))));
+    }
+
+    private String[] row(String name, Tensor tensor) {
+        return new String[]{shown(name), tensor.dtype().name(),
+                Text.shortened(tensor.shape().toString(), SHOWN_CELL), number(tensor.storage()),
+                Long.toString(tensor.storageOffset()), Text.shortened(notes(tensor), SHOWN_CELL),
+                companions(name, tensor), digest(tensor)};
     }
 
     /// What is not as one would expect of a tensor.
@@ -124,7 +130,7 @@ public final class TextReport {
         if (users.size() < 2) {
             return "";
         }
-        String other = shown(users.get(users.getFirst().equals(name) ? 1 : 0));
+        String other = Text.shortened(shown(users.get(users.getFirst().equals(name) ? 1 : 0)), SHOWN_CELL);
         return users.size() == 2 ? other : other + " and " + (users.size() - 2) + " more";
     }
 

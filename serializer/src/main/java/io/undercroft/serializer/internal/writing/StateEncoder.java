@@ -20,6 +20,7 @@ import java.math.BigInteger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
@@ -42,7 +43,17 @@ final class StateEncoder {
         int of(DType dtype);
     }
 
+    /// The largest tree, in bytes.
+    private static final long MOST = 1L << 30;
+    /// How many bytes repetitions of long texts may add to a tree: the format has no references to texts, so that each place of one
+    /// holds all of it.
+    private static final long MOST_REPEATED = 256L << 20;
+    /// Shorter texts, in characters, may come any number of times.
+    private static final int LONG_TEXT = 64;
+
     private final StateTreeWriter out = new StateTreeWriter();
+    private final Set<String> longTexts = Collections.newSetFromMap(new IdentityHashMap<>());
+    private long repeated;
     private final KeyWork work = new KeyWork();
     private final IdentityHashMap<Object, Integer> containers = new IdentityHashMap<>();
     /// Where the encoder is, for messages: keys and indices from the innermost outwards.
@@ -79,8 +90,14 @@ final class StateEncoder {
             case null -> out.writeNull();
             case Boolean truth -> out.writeBoolean(truth);
             case Number number -> writeNumber(number);
-            case String text -> out.writeString(text);
-            case byte[] bytes -> out.writeBytes(MemorySegment.ofArray(bytes));
+            case String text -> {
+                checkRepeated(text);
+                out.writeString(text);
+            }
+            case byte[] bytes -> {
+                checkSize(bytes.length);
+                out.writeBytes(MemorySegment.ofArray(bytes));
+            }
             case Complex complex -> out.writeComplex(complex.real(), complex.imaginary());
             case Tensor tensor -> out.writeTensor(numbers.of(tensor));
             case Storage storage -> out.writeStorage(numbers.of(storage));
@@ -101,6 +118,25 @@ final class StateEncoder {
             }
             default -> throw new IllegalArgumentException("a " + value.getClass().getName()
                     + " is not part of a state; use maps, lists, plain values and tensors");
+        }
+    }
+
+    private void checkRepeated(String text) {
+        if (text.length() >= LONG_TEXT) {
+            checkSize(text.length());
+            repeated += longTexts.add(text) ? 0 : text.length();
+            if (repeated > MOST_REPEATED) {
+                throw new IllegalArgumentException("the state has texts such as this one of " + text.length()
+                        + " characters in so many places that a file would repeat more than " + (MOST_REPEATED >> 20)
+                        + " MiB; keep each text once, in a list, and refer to it by its number");
+            }
+        }
+    }
+
+    private void checkSize(long more) {
+        if (more > MOST - out.size()) {
+            throw new IllegalArgumentException("the state has more than " + (MOST >> 20)
+                    + " MiB apart from its tensors; keep large data in tensors");
         }
     }
 
@@ -143,6 +179,7 @@ final class StateEncoder {
     private void writeMap(Map<?, ?> map, Object identity) {
         checkDistinct(map.keySet());
         containers.put(identity, out.openMap(map.size()));
+        checkSize(2L * map.size());
         for (Map.Entry<?, ?> entry : map.entrySet()) {
             path.push(String.valueOf(entry.getKey()));
             checkKey(entry.getKey());
@@ -154,6 +191,7 @@ final class StateEncoder {
 
     private void writeElements(Collection<?> elements, Object identity, int number) {
         containers.put(identity, number);
+        checkSize(elements.size());
         int index = 0;
         for (Object element : elements) {
             path.push(Integer.toString(index++));
