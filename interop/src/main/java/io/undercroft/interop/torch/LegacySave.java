@@ -14,6 +14,7 @@ import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,20 +31,28 @@ import org.jspecify.annotations.Nullable;
 /// PyTorch turns them round when it writes, and does not look at that pickle either.
 final class LegacySave {
     private static final BigInteger MAGIC = new BigInteger("1950a86a20f9469cfc6c", 16);
+    /// What the pickle of that number begins with.
+    private static final long START = 0x469c_fc6c_0a8a_0280L;
     private static final long VERSION = 1001;
 
     private final MappedFile file;
     private final long pickle;
     private final long end;
-    /// Where the elements of storages start, by their keys.
-    private final Map<String, Long> offsets;
+    /// Where the bytes of storages are, by their keys.
+    private final Map<String, Run> runs;
 
-    private LegacySave(MappedFile file, long pickle, long end, Map<String, Long> offsets) {
+    private LegacySave(MappedFile file, long pickle, long end, Map<String, Run> runs) {
         this.file = file;
         this.pickle = pickle;
         this.end = end;
-        this.offsets = offsets;
+        this.runs = runs;
     }
+
+    /// The bytes of a storage in the file.
+    ///
+    /// @param offset where they start
+    /// @param tail how many follow that are no whole element
+    private record Run(long offset, long tail) {}
 
     /// Reads over a save.
     ///
@@ -63,8 +72,8 @@ final class LegacySave {
         long pickle = stream.position();
         StorageTable sizes = StorageTable.ofSizes();
         stream.pickle(new Ids(sizes));
-        Map<String, Long> offsets = offsets(stream, sizes);
-        return new LegacySave(file, pickle, stream.position(), offsets);
+        Map<String, Run> runs = runs(stream, sizes);
+        return new LegacySave(file, pickle, stream.position(), runs);
     }
 
     private static void require(boolean condition, String otherwise, long offset) {
@@ -73,14 +82,14 @@ final class LegacySave {
         }
     }
 
-    private static Map<String, Long> offsets(PickleStream stream, StorageTable sizes) throws IOException {
+    private static Map<String, Run> runs(PickleStream stream, StorageTable sizes) throws IOException {
         long start = stream.position();
         Map<String, Entry> missing = new HashMap<>();
         sizes.entries().forEach(entry -> missing.put(entry.key(), entry));
         if (!(stream.pickle() instanceof List<?> keys)) {
             throw PickleStream.refused("the keys of the storages are no list", start);
         }
-        Map<String, Long> offsets = new HashMap<>();
+        List<Entry> entries = new ArrayList<>();
         for (Object key : keys) {
             Entry entry = key instanceof String text ? missing.remove(text) : null;
             if (entry == null) {
@@ -88,21 +97,46 @@ final class LegacySave {
                         + (key instanceof String text ? FormatException.quote(text) : Arguments.describe(key))
                         + " follow, which the state does not have, or twice", start);
             }
-            offsets.put(entry.key(), elements(stream, entry));
+            entries.add(entry);
         }
         require(missing.isEmpty(), "of " + missing.size() + " storages of the state no bytes follow", start);
-        return offsets;
+        Map<String, Run> runs = new HashMap<>();
+        for (int i = 0; i < entries.size(); i++) {
+            Entry entry = entries.get(i);
+            long offset = elements(stream, entry);
+            long tail = tail(stream, entry, i + 1 < entries.size() ? entries.get(i + 1) : null);
+            stream.run(tail);
+            runs.put(entry.key(), new Run(offset, tail));
+        }
+        return runs;
     }
 
     /// {@return where the elements of a storage start, behind their number}
     private static long elements(PickleStream stream, Entry entry) throws IOException {
         long start = stream.position();
         long count = stream.i64();
-        require(entry.nbytes() % entry.itemsize() == 0 && count == entry.nbytes() / entry.itemsize(),
-                "storage " + FormatException.quote(entry.key()) + " of " + entry.nbytes() + " bytes has " + count
+        require(entry.counted() % entry.itemsize() == 0 && count == entry.counted() / entry.itemsize(),
+                "storage " + FormatException.quote(entry.key()) + " of " + entry.counted() + " bytes has " + count
                         + " elements of " + entry.itemsize(),
                 start);
-        return stream.run(entry.nbytes());
+        return stream.run(entry.counted());
+    }
+
+    /// PyTorch writes the number of the whole elements and then all bytes, of which it reads these elements only: a file in which such
+    /// a storage is not the last one it does not read.
+    ///
+    /// @param next the storage behind it, or null if it is the last one
+    /// @return how many bytes the storage has behind its last whole element
+    private static long tail(PickleStream stream, Entry entry, @Nullable Entry next) throws IOException {
+        for (int tail = 0; tail < entry.itemsize(); tail++) {
+            boolean isEnd = next == null
+                    ? stream.remaining() == tail || stream.startsWith(tail, START)
+                    : stream.startsWith(tail, next.counted() / next.itemsize());
+            if (isEnd) {
+                return tail;
+            }
+        }
+        return 0;
     }
 
     /// {@return where the next save would start}
@@ -119,7 +153,8 @@ final class LegacySave {
     /// @throws FormatException if the state is not fit to be handed on
     Contents open(OpenOptions options, List<UnreadPart> unread) throws IOException {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
-        StorageTable storages = new StorageTable(options, wanted(options), entry -> open(entry, elements));
+        StorageTable storages = new StorageTable(options, wanted(options), entry -> run(entry).tail,
+                entry -> open(entry, elements));
         return contents(storages).withPlaces(elements::placeOf).withUnread(unread).only(options);
     }
 
@@ -140,11 +175,16 @@ final class LegacySave {
     }
 
     private Storage open(Entry entry, Elements elements) {
-        Long offset = offsets.get(entry.key());
-        if (offset == null) {
+        long offset = run(entry).offset;
+        return elements.open(OptionalLong.of(offset), entry.nbytes(), entry::dtype, into -> file.read(offset, into));
+    }
+
+    private Run run(Entry entry) {
+        Run run = runs.get(entry.key());
+        if (run == null) {
             throw entry.refused("has no bytes");
         }
-        return elements.open(OptionalLong.of(offset), entry.nbytes(), entry::dtype, into -> file.read(offset, into));
+        return run;
     }
 
     /// What persistent ids refer to: storages, and views of them, whose ids have a sixth part

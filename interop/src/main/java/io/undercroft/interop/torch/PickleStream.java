@@ -92,6 +92,20 @@ final class PickleStream {
         return bytes(run(Long.BYTES), Long.BYTES).get(LONG, 0);
     }
 
+    /// {@return how many bytes are left}
+    long remaining() {
+        return end - position;
+    }
+
+    /// {@return whether some bytes further on 8 bytes are a number}
+    ///
+    /// @param ahead how many bytes further on
+    /// @param number the number
+    /// @throws IOException if reading fails
+    boolean startsWith(long ahead, long number) throws IOException {
+        return remaining() - ahead >= Long.BYTES && bytes(position + ahead, Long.BYTES).get(LONG, 0) == number;
+    }
+
     /// Passes over bytes.
     ///
     /// @param nbytes how many

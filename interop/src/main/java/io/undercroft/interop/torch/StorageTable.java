@@ -25,6 +25,7 @@ final class StorageTable {
     private final OpenOptions options;
     private final Predicate<String> wanted;
     private final Source source;
+    private final Tails tails;
     private final Map<String, Opened> byKey = new LinkedHashMap<>();
     private final Map<Storage, Entry> byStorage = new HashMap<>();
     /// Where storages of a location go; a file names few locations many times.
@@ -39,18 +40,29 @@ final class StorageTable {
         Storage open(Entry entry);
     }
 
+    /// Tells how many bytes a storage has behind its last whole element. The pickle counts elements only, so that a storage of 10 bytes under
+    /// a tensor of float32 is one of 2 elements there.
+    @FunctionalInterface
+    interface Tails {
+        /// {@return fewer bytes than an element has}
+        long of(Entry entry);
+    }
+
     /// @param options where storages go
     /// @param wanted which storages are loaded, by their keys; the others go to the meta device
+    /// @param tails what the pickle does not count
     /// @param source where the bytes are
-    StorageTable(OpenOptions options, Predicate<String> wanted, Source source) {
+    StorageTable(OpenOptions options, Predicate<String> wanted, Tails tails, Source source) {
         this.options = options;
         this.wanted = wanted;
+        this.tails = tails;
         this.source = source;
     }
 
     /// {@return a table of the sizes of storages, without their bytes}
     static StorageTable ofSizes() {
-        return new StorageTable(OpenOptions.defaults().onMeta(), _ -> true, entry -> Storage.meta(entry.nbytes));
+        return new StorageTable(OpenOptions.defaults().onMeta(), _ -> true, _ -> 0,
+                entry -> Storage.meta(entry.nbytes()));
     }
 
     /// How the pickle speaks of a storage. Whoever speaks of it again has to say the same.
@@ -58,7 +70,9 @@ final class StorageTable {
         private final String key;
         private final String location;
         private final StorageClass first;
-        private final long nbytes;
+        /// The bytes of the elements that the pickle counts.
+        private final long counted;
+        private long tail;
         /// Null as long as only `UntypedStorage` was said.
         private @Nullable DType dtype;
 
@@ -66,7 +80,7 @@ final class StorageTable {
             this.key = key;
             this.location = location;
             this.first = first;
-            this.nbytes = bytesIn(first, numel);
+            this.counted = bytesIn(first, numel);
             this.dtype = first.dtype();
         }
 
@@ -74,8 +88,14 @@ final class StorageTable {
             return key;
         }
 
+        /// {@return its size in bytes}
         long nbytes() {
-            return nbytes;
+            return counted + tail;
+        }
+
+        /// {@return the bytes of the elements that the pickle counts}
+        long counted() {
+            return counted;
         }
 
         /// {@return bytes in an element of the class that was said first}
@@ -90,8 +110,8 @@ final class StorageTable {
         }
 
         void checkSame(String otherLocation, long otherNbytes) {
-            if (nbytes != otherNbytes) {
-                throw refused("has both " + nbytes + " and " + otherNbytes + " bytes");
+            if (counted != otherNbytes) {
+                throw refused("has both " + counted + " and " + otherNbytes + " bytes");
             }
             if (!location.equals(otherLocation)) {
                 throw refused("has two locations");
@@ -100,7 +120,7 @@ final class StorageTable {
 
         void use(@Nullable DType other) {
             // PyTorch does not mind where there are no bytes.
-            if (nbytes > 0 && dtype != null && other != null && !dtype.equals(other)) {
+            if (counted > 0 && dtype != null && other != null && !dtype.equals(other)) {
                 throw refused("has elements of both " + dtype.name() + " and " + other.name());
             }
             dtype = dtype == null ? other : dtype;
@@ -193,9 +213,10 @@ final class StorageTable {
     }
 
     private Opened open(Entry entry) {
+        entry.tail = tails.of(entry);
         Device device = devices.computeIfAbsent(entry.location, this::deviceOf);
         if (device.isMeta() || !wanted.test(entry.key)) {
-            return new Opened(entry, Storage.meta(entry.nbytes));
+            return new Opened(entry, Storage.meta(entry.nbytes()));
         }
         if (device.isCpu()) {
             return new Opened(entry, source.open(entry));

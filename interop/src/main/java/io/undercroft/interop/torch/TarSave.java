@@ -45,7 +45,7 @@ final class TarSave {
         this.file = file;
         this.tar = tar;
         this.budget = budget;
-        this.storages = new StorageTable(options, wanted, entry -> {
+        this.storages = new StorageTable(options, wanted, _ -> 0, entry -> {
             long start = offset;
             return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, into -> file.read(start, into));
         });

@@ -99,7 +99,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         ByteOrder order = byteOrder(zip, folder);
         Elements elements = new Elements(file, options, order);
         StorageTable storages = new StorageTable(options, wanted(zip, pickle, options),
-                entry -> open(zip, folder + "/data/", entry, elements));
+                entry -> tail(zip, folder + "/data/", entry), entry -> open(zip, folder + "/data/", entry, elements));
         return contents(zip, pickle, storages, elements.isForeign()).withPlaces(elements::placeOf).only(options);
     }
 
@@ -124,6 +124,12 @@ public final class TorchZipFormat implements CheckpointFormat {
         StorageTable sizes = StorageTable.ofSizes();
         TreeContents names = contents(zip, pickle, sizes, false).only(options);
         return sizes.keys(names.storages())::contains;
+    }
+
+    /// PyTorch writes all bytes of a storage that is no whole number of elements, and then does not read them.
+    private static long tail(ZipDirectory zip, String prefix, StorageTable.Entry entry) {
+        long tail = zip.find(prefix + entry.key()).map(record -> record.size() - entry.counted()).orElse(0L);
+        return tail > 0 && tail < entry.itemsize() ? tail : 0;
     }
 
     private static Storage open(ZipDirectory zip, String prefix, StorageTable.Entry entry, Elements elements) {

@@ -8,20 +8,25 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
+import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Base64;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -90,6 +95,56 @@ class TorchLegacyFormatTest {
             assertThat(((TypedStorage) storages.get(1)).dtype()).isEqualTo(DType.FLOAT32);
             assertThat(((TypedStorage) storages.get(1)).untyped()).isSameAs(storages.get(2));
         });
+    }
+
+    /// What PyTorch 2.13 wrote of a tensor of 2 float32 on a storage of 10 bytes, 0 to 9. It reads 8 of them.
+    private static final String TEN_BYTES = """
+            gAKKCmz8nEb5IGqoUBkugAJN6QMugAJ9cQAoWBAAAABwcm90b2NvbF92ZXJzaW9ucQFN6QNYDQAAAGxpdHRsZV9lbmRpYW5xAohY
+            CgAAAHR5cGVfc2l6ZXNxA31xBChYBQAAAHNob3J0cQVLAlgDAAAAaW50cQZLBFgEAAAAbG9uZ3EHSwR1dS6AAn1xAFgBAAAAdHEB
+            Y3RvcmNoLl91dGlscwpfcmVidWlsZF90ZW5zb3JfdjIKcQIoKFgHAAAAc3RvcmFnZXEDY3RvcmNoCkZsb2F0U3RvcmFnZQpxBFgO
+            AAAAOTQ0NzM1OTExMjIyODhxBVgDAAAAY3B1cQZLAk50cQdRSwBLAoVxCEsBhXEJiWNjb2xsZWN0aW9ucwpPcmRlcmVkRGljdApx
+            CilScQt0cQxScQ1zLoACXXEAWA4AAAA5NDQ3MzU5MTEyMjI4OHEBYS4CAAAAAAAAAAABAgMEBQYHCAk=""";
+    /// The same, and behind it a tensor of 0, 1 and 2. PyTorch does not read this.
+    private static final String TEN_BYTES_AND_ANOTHER = """
+            gAKKCmz8nEb5IGqoUBkugAJN6QMugAJ9cQAoWBAAAABwcm90b2NvbF92ZXJzaW9ucQFN6QNYDQAAAGxpdHRsZV9lbmRpYW5xAohY
+            CgAAAHR5cGVfc2l6ZXNxA31xBChYBQAAAHNob3J0cQVLAlgDAAAAaW50cQZLBFgEAAAAbG9uZ3EHSwR1dS6AAn1xAChYAQAAAHRx
+            AWN0b3JjaC5fdXRpbHMKX3JlYnVpbGRfdGVuc29yX3YyCnECKChYBwAAAHN0b3JhZ2VxA2N0b3JjaApGbG9hdFN0b3JhZ2UKcQRY
+            DgAAADk0NTA3Nzg5MzU0ODQ4cQVYAwAAAGNwdXEGSwJOdHEHUUsASwKFcQhLAYVxCYljY29sbGVjdGlvbnMKT3JkZXJlZERpY3QK
+            cQopUnELdHEMUnENWAEAAAB1cQ5oAigoaANoBFgOAAAAOTQ1MDc4NzU4OTY2NDBxD2gGSwNOdHEQUUsASwOFcRFLAYVxEoloCilS
+            cRN0cRRScRV1LoACXXEAKFgOAAAAOTQ1MDc3ODkzNTQ4NDhxAVgOAAAAOTQ1MDc4NzU4OTY2NDBxAmUuAgAAAAAAAAAAAQIDBAUG
+            BwgJAwAAAAAAAAAAAAAAAACAPwAAAEA=""";
+
+    @Test
+    void aStorageThatIsNoWholeNumberOfElementsKeepsAllItsBytes() throws IOException {
+        byte[] save = Base64.getMimeDecoder().decode(TEN_BYTES);
+        Path path = Files.write(folder.resolve("ten.legacy.pt"), save);
+        Fixtures.open(path, TorchLegacyFormatTest::hasTenBytes);
+        try (Checkpoint c = Checkpoint.open(path, OPTIONS.onMeta())) {
+            assertThat(c.tensor("t").storage().nbytes()).isEqualTo(10);
+        }
+        Path both = Files.write(folder.resolve("both.legacy.pt"),
+                Base64.getMimeDecoder().decode(TEN_BYTES_AND_ANOTHER));
+        Fixtures.open(both, contents -> {
+            hasTenBytes(contents);
+            assertThat(contents.tensor("u").orElseThrow().toFloatArray()).containsExactly(0, 1, 2);
+        });
+    }
+
+    @Test
+    void suchAStorageEndsWhereTheNextSaveStarts() throws IOException {
+        byte[] save = Base64.getMimeDecoder().decode(TEN_BYTES);
+        byte[] twice = ByteBuffer.allocate(2 * save.length).put(save).put(save).array();
+        Path path = Files.write(folder.resolve("twice.pt"), twice);
+        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+            assertThat(LegacySave.at(file, 0).end()).isEqualTo(save.length);
+        }
+    }
+
+    private static void hasTenBytes(Contents contents) {
+        Tensor tensor = contents.tensor("t").orElseThrow();
+        assertThat(tensor.storage().segment().toArray(ValueLayout.JAVA_BYTE)).containsExactly(0, 1, 2, 3, 4, 5, 6, 7, 8,
+                9);
+        assertThat(tensor.shape()).isEqualTo(Shape.of(2));
     }
 
     @Test

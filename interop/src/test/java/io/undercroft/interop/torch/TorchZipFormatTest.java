@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Device;
@@ -15,6 +16,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -260,5 +262,20 @@ class TorchZipFormatTest {
                 assertThat(new TorchTarFormat().matches(file)).isFalse();
             }
         }
+    }
+
+    /// PyTorch 2.13 writes a record of all bytes, and does not read the file.
+    @ParameterizedTest
+    @ValueSource(ints = {ZipEntry.STORED, ZipEntry.DEFLATED})
+    void aStorageThatIsNoWholeNumberOfElementsKeepsAllItsBytes(int method) throws IOException {
+        byte[] bytes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+        Path path = TorchZips.write(directory.resolve("ten.pt"), 2, method, bytes);
+        try (Checkpoint c = Checkpoint.open(path);
+                Checkpoint meta = Checkpoint.open(path, OpenOptions.defaults().onMeta())) {
+            assertThat(c.tensor("").storage().segment().toArray(ValueLayout.JAVA_BYTE)).isEqualTo(bytes);
+            assertThat(meta.tensor("").storage().nbytes()).isEqualTo(10);
+        }
+        Path wrong = TorchZips.write(directory.resolve("twelve.pt"), 2, method, new byte[12]);
+        assertThatThrownBy(() -> Checkpoint.open(wrong)).hasMessageContaining("of 8 bytes has a record of 12");
     }
 }

@@ -27,6 +27,13 @@ final class TorchZips {
     static Path write(Path path, int numel, int method) throws IOException {
         byte[] payload = new byte[Math.multiplyExact(4, numel)];
         Arrays.fill(payload, (byte) 7);
+        return write(path, numel, method, payload);
+    }
+
+    /// Writes such a tensor on other bytes.
+    ///
+    /// @return the file
+    static Path write(Path path, int numel, int method, byte[] payload) throws IOException {
         try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(path))) {
             put(zip, "weights/data/0", payload, method);
             store(zip, "weights/data.pkl", new PickleBuilder().tensor("0", numel).stop());
