@@ -24,6 +24,10 @@ final class LawsProof {
                 figures.addAll(prove(law.toString(), each, new SplittableRandom(seed),
                         choices -> law.check(StateMaker.make(choices), scratch)));
             }
+            for (Writer writer : Writer.all()) {
+                figures.addAll(prove(writer + ": what is written is read, what is not is refused by path",
+                        each.dividedBy(2), new SplittableRandom(seed), choices -> checkWriter(writer, choices)));
+            }
             figures.addAll(prove("every snapshot is what was saved, whatever was done to its file", each,
                     new SplittableRandom(seed), LawsProof::makeHistory));
             return figures;
@@ -33,6 +37,12 @@ final class LawsProof {
     @FunctionalInterface
     private interface Check {
         void of(byte[] choices) throws IOException;
+    }
+
+    private static void checkWriter(Writer writer, byte[] choices) throws IOException {
+        try (Scratch scratch = Scratch.make()) {
+            writer.check(OddGeometry.make(choices), scratch);
+        }
     }
 
     private static void makeHistory(byte[] choices) throws IOException {

@@ -2,6 +2,7 @@ package io.undercroft.interop.gguf;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
@@ -81,11 +82,18 @@ final class GgufDraft implements Draft {
         }
         header.string(name, name).u32(rank);
         for (int dim = rank - 1; dim >= 0; dim--) {
-            header.u64(dim == rank - 1
-                    ? Math.multiplyExact(tensor.size(dim), (long) type.block())
-                    : tensor.size(dim));
+            header.u64(dim == rank - 1 ? elements(name, tensor, type) : tensor.size(dim));
         }
         header.u32(type.code()).u64(offset);
+    }
+
+    /// {@return the last size, which counts elements in the file and blocks in a tensor}
+    private static long elements(String name, Tensor tensor, TensorType type) {
+        try {
+            return Math.multiplyExact(tensor.size(-1), (long) type.block());
+        } catch (ArithmeticException e) {
+            throw NamedTensors.uncountable(name, tensor, e);
+        }
     }
 
     private static long padded(long nbytes, long alignment) {

@@ -89,11 +89,12 @@ public final class NamedTensors {
         return MAPS.contains(map.type());
     }
 
-    /// Makes sure that a tensor has bytes that can be written.
+    /// Checks that a tensor has bytes that can be written, and sizes that can be read again. Files of these formats have no strides: what
+    /// reads one makes them of the sizes, which a tensor without elements may have of any amount.
     ///
     /// @param path where it stands in the state, for messages
     /// @param tensor the tensor
-    /// @throws IllegalArgumentException if it has none, or more than can be counted
+    /// @throws IllegalArgumentException if it has no bytes, or more than can be counted, or a row-major stride would be 2^63 or more
     public static void checkBytes(String path, Tensor tensor) {
         if (tensor.storage().isMeta() && tensor.numel() > 0) {
             throw new IllegalArgumentException(path + ": a tensor on the meta device has no elements to write");
@@ -103,6 +104,23 @@ public final class NamedTensors {
         } catch (ArithmeticException e) {
             throw new IllegalArgumentException(path + ": the tensor has more than 2^63-1 bytes", e);
         }
+        try {
+            tensor.shape().contiguousStride();
+        } catch (IllegalArgumentException e) {
+            throw uncountable(path, tensor, e);
+        }
+    }
+
+    /// {@return why a tensor without elements cannot be written: no reader could count what its other sizes make}
+    ///
+    /// @param path where it stands in the state
+    /// @param tensor the tensor
+    /// @param cause what did not fit
+    public static IllegalArgumentException uncountable(String path, Tensor tensor, RuntimeException cause) {
+        return new IllegalArgumentException(
+                path + ": the tensor has no elements, and its other sizes, " + tensor.shape()
+                        + ", multiply to more than readers of such files count; give it smaller ones",
+                cause);
     }
 
     private void walk(String name, String path, Map<?, ?> map, int depth) {

@@ -97,6 +97,12 @@ final class ZipDraft implements Draft {
         return sum;
     }
 
+    /// Deflated elements may become next to nothing.
+    @Override
+    public long leastBytes() {
+        return method == Method.STORED ? nbytes() : END_SIZE;
+    }
+
     @Override
     public void writeTo(Output output) throws IOException {
         List<Written> written = new ArrayList<>();

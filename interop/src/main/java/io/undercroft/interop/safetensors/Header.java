@@ -70,6 +70,19 @@ record Header(SequencedMap<String, Entry> entries, SequencedMap<String, String> 
         return new Reader(text).header(file.size());
     }
 
+    /// {@return the size of a tensor in bits} As with the reference implementation a size of 0 does not undo what came before it.
+    ///
+    /// @param type the type of its elements
+    /// @param sizes its sizes in the file
+    /// @throws ArithmeticException if that is 2^63 or more
+    static long nbits(ElementType type, long[] sizes) {
+        long bits = type.bits();
+        for (long size : sizes) {
+            bits = Math.multiplyExact(bits, size);
+        }
+        return bits;
+    }
+
     static FormatException damaged(String code, String what, long offset) {
         return new FormatException(code, what, offset, DAMAGED);
     }
@@ -160,10 +173,7 @@ record Header(SequencedMap<String, Entry> entries, SequencedMap<String, String> 
 
         private static long nbytes(ElementType type, long[] shape, String name, long position) {
             try {
-                long bits = type.bits();
-                for (long size : shape) {
-                    bits = Math.multiplyExact(bits, size);
-                }
+                long bits = nbits(type, shape);
                 return bits % Byte.SIZE == 0 ? bits / Byte.SIZE : -1;
             } catch (ArithmeticException _) {
                 throw damaged("SAFETENSORS-TENSOR",

@@ -3,6 +3,7 @@ package io.undercroft.interop.safetensors;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.ExportReport.Loss;
@@ -59,6 +60,11 @@ final class SafetensorsDraft implements Draft {
             }
             if (!tensor.dtype().isByteSized() && tensor.numel() % Byte.SIZE * tensor.dtype().bits() % Byte.SIZE != 0) {
                 throw new IllegalArgumentException(name + ": the elements do not fill whole bytes");
+            }
+            try {
+                Header.nbits(type, sizes());
+            } catch (ArithmeticException e) {
+                throw NamedTensors.uncountable(name, tensor, e);
             }
         }
 

@@ -428,9 +428,17 @@ final class LuaWriter {
             code.writeInt(sizes.length);
             writeLongs(sizes);
             writeLongs(isNothing ? sizes : tensor.stride());
-            writeLongs(Math.incrementExact(tensor.storageOffset()));
+            writeLongs(offset(tensor));
             writeStorageOf(tensor);
         }
+    }
+
+    /// Torch7 counts from 1. Only a tensor without elements may start so far away that there is no such number.
+    private long offset(Tensor tensor) {
+        if (tensor.storageOffset() == Long.MAX_VALUE) {
+            throw refused("a storage offset of 2^63-1", "give the tensor, which has no elements, an offset of 0");
+        }
+        return tensor.storageOffset() + 1;
     }
 
     /// A tensor without a storage is read as one that has a storage without bytes for itself.

@@ -20,6 +20,39 @@ public final class ByteSpan {
         return new Span(bytes(tensor.storageOffset(), bits, 0), bytes(last + 1, bits, Byte.SIZE - 1));
     }
 
+    /// {@return the byte in which an element starts, counted from the start of the storage}
+    ///
+    /// @param element which element of the storage, from 0
+    /// @param bits the size of an element in bits
+    /// @throws ArithmeticException if that is byte 2^63 or a later one, as an empty tensor may have it
+    public static long byteOf(long element, int bits) {
+        return Math.addExact(Math.multiplyExact(element / Byte.SIZE, bits), element % Byte.SIZE * bits / Byte.SIZE);
+    }
+
+    /// {@return how many bits behind the start of [that byte][#byteOf] an element starts, from 0 to 7}
+    ///
+    /// @param element which element of the storage, from 0
+    /// @param bits the size of an element in bits
+    public static int bitOf(long element, int bits) {
+        return (int) (element % Byte.SIZE * bits % Byte.SIZE);
+    }
+
+    /// {@return which element of a storage starts at a place}
+    ///
+    /// @param byteOffset the byte in which it starts
+    /// @param bitOffset how many bits further, from 0 to 7
+    /// @param bits the size of an element in bits
+    /// @throws ArithmeticException if no element starts there, or one with a number of 2^63 or more
+    public static long elementAt(long byteOffset, int bitOffset, int bits) {
+        // Not 8 times the bytes: that may be more than a `long` counts.
+        long rest = byteOffset % bits * Byte.SIZE + bitOffset;
+        if (rest % bits != 0) {
+            throw new ArithmeticException("no element of " + bits + " bits starts at byte " + byteOffset
+                    + (bitOffset == 0 ? "" : " and bit " + bitOffset));
+        }
+        return Math.addExact(Math.multiplyExact(byteOffset / bits, Byte.SIZE), rest / bits);
+    }
+
     /// Eight elements are a whole number of bytes. So nothing overflows, though there may be more bits than a `long` counts.
     private static long bytes(long elements, int bits, int rounding) {
         return elements / Byte.SIZE * bits + (elements % Byte.SIZE * bits + rounding) / Byte.SIZE;

@@ -265,24 +265,14 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         DType dtype = dtype(record.dtype());
         try {
             return Tensor
-                    .of(storage, dtype, elementOffset(record, dtype), Shape.of(record.shape()),
+                    .of(storage, dtype, ByteSpan.elementAt(record.byteOffset(), record.bitOffset(), dtype.bits()),
+                            Shape.of(record.shape()),
                             record.stride())
                     .withFlags(flags);
         } catch (IllegalArgumentException | ArithmeticException e) {
             throw Rule.V5_STRIDE_RANGE.broken("tensor " + number + " cannot be made: " + e.getMessage(),
                     FormatException.NO_OFFSET);
         }
-    }
-
-    /// The storage offset in elements; the file has it in bytes and bits, so that any dtype can be laid over a storage.
-    private static long elementOffset(TensorRecord record, DType dtype) {
-        long bits = Math.addExact(Math.multiplyExact(record.byteOffset(), 8), record.bitOffset());
-        if (bits % dtype.bits() != 0) {
-            throw new IllegalArgumentException(
-                    "it starts at byte " + record.byteOffset() + ", which is not a multiple of the size of "
-                            + dtype.name());
-        }
-        return bits / dtype.bits();
     }
 
     private Tree tree() {

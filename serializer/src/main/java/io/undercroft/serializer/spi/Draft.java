@@ -11,6 +11,12 @@ public interface Draft {
     /// {@return how many bytes the file is going to have, as near as is known before it is written}
     long nbytes();
 
+    /// {@return how many bytes the file is going to have at least: fewer than [#nbytes] if it is compressed} A file that is larger than the
+    /// free space is refused before its first byte is written.
+    default long leastBytes() {
+        return nbytes();
+    }
+
     /// Writes the file from its first byte to its last.
     ///
     /// @param output where to

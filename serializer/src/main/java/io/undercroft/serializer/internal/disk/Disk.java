@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.disk;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.OptionalLong;
 
 /// A file system, as far as writers need one. Safe for use by several threads.
 public interface Disk {
@@ -42,4 +43,12 @@ public interface Disk {
     /// @param directory the directory
     /// @throws IOException if that fails
     void forceDirectory(Path directory) throws IOException;
+
+    /// {@return how many bytes this process may still write to a file system, or nothing if it does not tell}
+    ///
+    /// @param directory a directory of the file system
+    /// @throws IOException if it cannot be queried
+    default OptionalLong usableSpace(Path directory) throws IOException {
+        return OptionalLong.empty();
+    }
 }

@@ -6,6 +6,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -13,6 +14,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /// The file system of this computer.
@@ -44,6 +46,13 @@ final class SystemDisk implements Disk {
     @Override
     public void delete(Path path) throws IOException {
         Files.deleteIfExists(path);
+    }
+
+    /// Some file systems of networks have no size of their own.
+    @Override
+    public OptionalLong usableSpace(Path directory) throws IOException {
+        FileStore store = Files.getFileStore(directory);
+        return store.getTotalSpace() == 0 ? OptionalLong.empty() : OptionalLong.of(store.getUsableSpace());
     }
 
     /// Windows cannot open a directory, and makes renames durable itself.

@@ -53,22 +53,33 @@ public final class Exporter {
         CheckpointFormat format = Formats.forWriting(path, options.format().orElse(null));
         Settings.check(options.settings().keySet(), Use.WRITING);
         Object tree = Lowering.of(state, StateClasses.of());
-        Draft draft = Formats.draft(format, tree, options, String.valueOf(path.getFileName()));
+        // What a reader could not name is refused here too.
         StateIndex index = StateIndex.of(tree);
+        Draft draft = draft(path, tree, index, format, options);
+        long nbytes = ExportSize.of(draft, index, path);
         List<ExportReport.Loss> losses = Losses.of(tree, index, draft, format, options);
         SequencedMap<String, Draft> companions = draft.companions();
         Written written = CroftWriter.guarded(path, () -> companions.isEmpty()
-                ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), options))
-                : writeSet(path, draft, companions, options));
+                ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), nbytes, options))
+                : writeSet(path, draft, companions, nbytes, options));
         return new ExportReport(format.name(), written.files, written.nbytes, Losses.tensors(index).size(),
                 index.storages().size(), losses);
+    }
+
+    private static Draft draft(Path path, @Nullable Object tree, StateIndex index, CheckpointFormat format,
+            ExportOptions options) {
+        try {
+            return Formats.draft(format, tree, options, String.valueOf(path.getFileName()));
+        } catch (ArithmeticException e) {
+            throw ExportSize.tooLarge(index, path, e);
+        }
     }
 
     /// The files of an export, the index first.
     private record Written(List<Path> files, long nbytes) {}
 
     /// Alone, since another one might be replacing the same files.
-    private Written writeSet(Path path, Draft draft, Map<String, Draft> companions, ExportOptions options)
+    private Written writeSet(Path path, Draft draft, Map<String, Draft> companions, long nbytes, ExportOptions options)
             throws IOException {
         Path target = AtomicFile.target(path);
         AtomicFile.checkDirectory(path, target);
@@ -78,13 +89,15 @@ public final class Exporter {
             requireFree(beside.keySet());
             // Else an index that was deleted a moment ago might be back after a power cut, among files of another set.
             disk.forceDirectory(Objects.requireNonNull(target.getParent()));
-            return write(path, draft, beside, options);
+            return write(path, draft, beside, nbytes, options);
         }
     }
 
-    private Written write(Path path, Draft draft, SequencedMap<Path, Draft> companions, ExportOptions options)
-            throws IOException {
-        long nbytes = Stream.concat(companions.values().stream(), Stream.of(draft)).mapToLong(Draft::nbytes).sum();
+    private Written write(Path path, Draft draft, SequencedMap<Path, Draft> companions, long nbytes,
+            ExportOptions options) throws IOException {
+        Path target = AtomicFile.target(path);
+        AtomicFile.checkDirectory(path, target);
+        ExportSize.requireSpace(files(draft, companions), path, Objects.requireNonNull(target.getParent()), disk);
         ExportProgress progress = new ExportProgress(options.progress(), nbytes);
         try (ExportedFiles files = new ExportedFiles(disk, progress)) {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
@@ -93,6 +106,10 @@ public final class Exporter {
             files.writeLast(path, draft);
             return new Written(Stream.concat(Stream.of(path), companions.keySet().stream()).toList(), progress.done());
         }
+    }
+
+    private static List<Draft> files(Draft draft, Map<Path, Draft> companions) {
+        return Stream.concat(companions.values().stream(), Stream.of(draft)).toList();
     }
 
     /// A format may come from anybody.

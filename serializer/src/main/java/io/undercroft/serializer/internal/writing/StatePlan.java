@@ -3,8 +3,10 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.DTypeRecord;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.IndexBuilder;
+import io.undercroft.format.Limits;
 import io.undercroft.format.TensorRecord;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.internal.TensorFlags;
 import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.state.StateIndex;
@@ -53,6 +55,7 @@ final class StatePlan {
         Object tree = Lowering.of(state, options.classes());
         StateIndex names = StateIndex.of(tree);
         names.storages().forEach(storage -> checkReadable(storage, names));
+        checkMeta(names);
         Reach reach = options.savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
         return new Planning(names).plan(tree, reach);
     }
@@ -69,6 +72,20 @@ final class StatePlan {
         } catch (IllegalStateException e) {
             throw new IllegalStateException(holder(storage, names) + " cannot be saved, as its bytes cannot be read: "
                     + e.getMessage() + "; save it while what it was opened from is open", e);
+        }
+    }
+
+    /// They take no bytes of the file, and readers bound how many bytes its storages have beyond it.
+    private static void checkMeta(StateIndex names) {
+        long left = Limits.DEFAULT.maxExpansion();
+        for (Storage storage : names.storages()) {
+            if (storage.isMeta() && storage.nbytes() > left) {
+                throw new IllegalArgumentException(
+                        "cannot save " + holder(storage, names) + ": its storage on the meta device has "
+                                + storage.nbytes() + " bytes, and readers accept up to " + Limits.DEFAULT.maxExpansion()
+                                + " on the meta device in all; leave it out");
+            }
+            left -= storage.isMeta() ? storage.nbytes() : 0;
         }
     }
 
@@ -147,10 +164,23 @@ final class StatePlan {
 
         private TensorRecord record(Tensor tensor) {
             DType dtype = tensor.dtype();
-            long bits = dtype.isByteSized() ? 0 : Math.multiplyExact(tensor.storageOffset(), dtype.bits());
-            long bytes = dtype.isByteSized() ? Math.multiplyExact(tensor.storageOffset(), dtype.itemsize()) : bits / 8;
-            return new TensorRecord(of(dtype), storages.of(tensor.storage()), bytes, (int) (bits % 8),
+            return new TensorRecord(of(dtype), storages.of(tensor.storage()), byteOffset(tensor),
+                    ByteSpan.bitOf(tensor.storageOffset(), dtype.bits()),
                     TensorFlags.toFile(tensor.flags()), tensor.shape().toArray(), tensor.stride());
+        }
+
+        /// Only a tensor without elements may start so far away.
+        private long byteOffset(Tensor tensor) {
+            try {
+                return ByteSpan.byteOf(tensor.storageOffset(), tensor.dtype().bits());
+            } catch (ArithmeticException e) {
+                throw new IllegalArgumentException("cannot save "
+                        + FormatException.quote(String.valueOf(names.nameOf(tensor)))
+                        + ": it has no elements and starts at element "
+                        + tensor.storageOffset()
+                        + " of its storage, which is byte 2^63 or a later one, and no file counts so far;"
+                        + " give it an offset of 0", e);
+            }
         }
 
         @Override

@@ -1,0 +1,114 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
+
+/// Compares the planned size of files with the storages of a state and with the free space, before the first byte is written.
+///
+/// A format that writes elements out makes any number of bytes of a small storage: a tensor of shape 2^50 and stride 0 needs one element.
+/// A tensor is refused if it becomes both more than [#LARGEST_REPETITION] and more than [#MOST_REPEATED] times the bytes of its
+/// storage; what is less is bounded by the free space.
+final class ExportSize {
+    /// How many bytes any repetition may become.
+    static final long LARGEST_REPETITION = 1L << 30;
+    /// How many times the bytes of its storage a larger repetition may become.
+    static final long MOST_REPEATED = 16;
+
+    private ExportSize() {}
+
+    /// {@return how many bytes the files of an export are going to have}
+    ///
+    /// @param draft what is planned
+    /// @param state the state
+    /// @param path the file, for messages
+    /// @throws IllegalArgumentException if a tensor becomes far more than its storage has
+    static long of(Draft draft, StateIndex state, Path path) {
+        long nbytes;
+        try {
+            nbytes = Stream.concat(draft.companions().values().stream(), Stream.of(draft)).mapToLong(Draft::nbytes)
+                    .reduce(0, Math::addExact);
+        } catch (ArithmeticException e) {
+            throw tooLarge(state, path, e);
+        }
+        Optional<Map.Entry<String, Tensor>> repeated = repeated(state);
+        // Of a format that keeps strides the file has the storage, and not the elements.
+        if (repeated.isPresent() && nbytes >= nbytes(repeated.get().getValue())) {
+            throw refused(repeated.get(), path);
+        }
+        return nbytes;
+    }
+
+    /// {@return why a state cannot be written whose files would have more than 2^63-1 bytes}
+    ///
+    /// @param state the state
+    /// @param path the file
+    /// @param cause what did not fit
+    static IllegalArgumentException tooLarge(StateIndex state, Path path, ArithmeticException cause) {
+        IllegalArgumentException refusal = repeated(state).map(tensor -> refused(tensor, path))
+                .orElseGet(() -> new IllegalArgumentException(path + ": the state would take more than 2^63-1 bytes"));
+        refusal.initCause(cause);
+        return refusal;
+    }
+
+    /// The largest tensor of those that become too many bytes.
+    private static Optional<Map.Entry<String, Tensor>> repeated(StateIndex state) {
+        return state.tensors().entrySet().stream().filter(entry -> isRepeated(entry.getValue()))
+                .max(Comparator.comparingLong(entry -> nbytes(entry.getValue())));
+    }
+
+    private static boolean isRepeated(Tensor tensor) {
+        long nbytes = nbytes(tensor);
+        return nbytes > LARGEST_REPETITION && nbytes / MOST_REPEATED > tensor.storage().nbytes();
+    }
+
+    private static long nbytes(Tensor tensor) {
+        try {
+            return tensor.nbytes();
+        } catch (ArithmeticException _) {
+            return Long.MAX_VALUE;
+        }
+    }
+
+    private static IllegalArgumentException refused(Map.Entry<String, Tensor> repeated, Path path) {
+        Tensor tensor = repeated.getValue();
+        long nbytes = nbytes(tensor);
+        String name = repeated.getKey().isEmpty()
+                ? "the state"
+                : "the tensor " + FormatException.quote(repeated.getKey());
+        String size = nbytes == Long.MAX_VALUE ? "more than 2^63-2 bytes" : nbytes + " bytes";
+        return new IllegalArgumentException(path + ": " + name + " of shape " + tensor.shape() + " would become " + size
+                + ", of " + tensor.storage().nbytes()
+                + " bytes of its storage, as it repeats elements and the format writes "
+                + "each of them; write a .croft, .pt or .t7 file, which keeps strides, or a smaller tensor");
+    }
+
+    /// Refuses files that do not fit on the disk.
+    ///
+    /// @param files what is going to be written
+    /// @param path the file, for messages
+    /// @param directory where it goes
+    /// @param disk where that is
+    /// @throws FileSystemException if there are not so many free
+    /// @throws IOException if the file system cannot be queried
+    static void requireSpace(List<Draft> files, Path path, Path directory, Disk disk) throws IOException {
+        OptionalLong free = disk.usableSpace(directory);
+        long nbytes = files.stream().mapToLong(Draft::leastBytes).reduce(0, Math::addExact);
+        if (free.isPresent() && nbytes > free.getAsLong()) {
+            throw new FileSystemException(path.toString(), null,
+                    "it would have at least " + nbytes + " bytes, and its file system has " + free.getAsLong()
+                            + " free; free some space, or write to another file system. No file was made or changed");
+        }
+    }
+}
