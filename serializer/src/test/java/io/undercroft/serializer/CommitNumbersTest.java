@@ -107,7 +107,7 @@ class CommitNumbersTest {
         try (Checkpoint c = Checkpoint.open(path())) {
             long before = SubsetTest.bytesReadByThisThread();
             assertThat(c.snapshots()).hasSize(count).first().extracting(SnapshotInfo::commit).isEqualTo(count + 1L);
-            assertThat(SubsetTest.bytesReadByThisThread() - before).isLessThan(count * 16L << 10);
+            assertThat(SubsetTest.bytesReadByThisThread() - before).isLessThan(count * 16_384L);
         }
     }
 }

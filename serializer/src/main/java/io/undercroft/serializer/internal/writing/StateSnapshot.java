@@ -156,20 +156,21 @@ final class StateSnapshot {
 
     /// Copies what has to be decoded, one storage after the other.
     private void copyDecoded(List<Piece> pieces) {
-        PlannedStorage last = null;
+        PlannedStorage.Bytes last = null;
         try {
             for (Piece piece : pieces) {
-                if (piece.from.bytes().areDecoded()) {
-                    if (last != null && last != piece.from) {
-                        last.bytes().release();
+                PlannedStorage.Bytes bytes = piece.from.bytes();
+                if (bytes.areDecoded()) {
+                    if (last != null && last != bytes) {
+                        last.release();
                     }
-                    last = piece.from;
+                    last = bytes;
                     piece.copy();
                 }
             }
         } finally {
             if (last != null) {
-                last.bytes().release();
+                last.release();
             }
         }
         pieces.removeIf(piece -> piece.from.bytes().areDecoded());
