@@ -320,7 +320,7 @@ final class Unpickler {
 
     private void push(@Nullable Object value) {
         if (top == stack.length) {
-            budget.takeMemory(2 * top * ReadBudget.SLOT);
+            budget.takeMemory(2L * top * ReadBudget.SLOT);
             stack = Arrays.copyOf(stack, 2 * top);
         }
         stack[top++] = value;
@@ -376,7 +376,7 @@ final class Unpickler {
             throw Refused.malformed("the stack lacks a mark");
         }
         int count = top - floor();
-        budget.takeMemory(2 * count * ReadBudget.SLOT);
+        budget.takeMemory(2L * count * ReadBudget.SLOT);
         budget.takeSteps(count);
         List<@Nullable Object> items = copy(floor(), top);
         top = floor();
