@@ -125,7 +125,7 @@ final class ConvertCommand {
         String size = Sizes.of(checkpoint);
         DedupReport report = Checkpoint.save(target, part.state, options);
         run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
-                Text.bytes(Files.size(target)), part.contents()));
+                Text.bytes(Files.size(target)), part.contents() + Saver.leftOut(report)));
         saver.report(report, arguments);
         return Run.OK;
     }
@@ -138,7 +138,10 @@ final class ConvertCommand {
             return run.complain("standard output is a terminal, which a .croft file would upset. Give OUT a name");
         }
         return saver.save(arguments.path(0), arguments.path(0), arguments, (checkpoint, options) -> {
-            CroftFile.stream(out.channel(), Part.of(checkpoint, arguments).state, options);
+            DedupReport report = CroftFile.stream(out.channel(), Part.of(checkpoint, arguments).state, options);
+            if (report.unreached() > 0) {
+                run.note(checkpoint.path() + Saver.leftOut(report));
+            }
             return Run.OK;
         });
     }
@@ -210,6 +213,12 @@ final class ConvertCommand {
                         Text.names(loss.names()));
             case REQUIRES_GRAD -> "%s does not say which tensors require gradients: %s".formatted(format,
                     Text.count(loss.count(), "tensor") + (loss.count() == 1 ? " does" : " do"));
+            case UNREACHED ->
+                "left out were %s of storages that no tensor reaches; a .croft file written with --whole-storages, or a .pt file, keeps them"
+                        .formatted(Text.bytes(loss.count()));
+            case WEIGHTS_ONLY ->
+                "torch.load refuses it with weights_only=True, as it holds %s; load it with weights_only=False"
+                        .formatted(Text.names(loss.names()));
             case ATTRIBUTES -> "%s keeps no attributes: left out %s %s".formatted(format,
                     loss.count() == 1 ? "was" : "were", Text.names(loss.names()));
         };

@@ -77,6 +77,14 @@ final class Saver {
         return Text.count(tensors, "tensor") + " on " + Text.count(storages, "storage");
     }
 
+    /// {@return what a result line says of bytes that were not saved, or nothing}
+    static String leftOut(DedupReport report) {
+        return report.unreached() == 0
+                ? ""
+                : "; left out %s (%d bytes) that no tensor reaches, which --whole-storages keeps"
+                        .formatted(Text.bytes(report.unreached()), report.unreached());
+    }
+
     /// Tells what became of the bytes, if that was asked for.
     void report(DedupReport report, Arguments arguments) {
         if (arguments.has(REPORT)) {

@@ -72,7 +72,7 @@ final class SavingCommands {
             DedupReport report = CroftFile.append(file, checkpoint.tree(),
                     options.time(Instant.now()).message(arguments.text(MESSAGE).orElse("")));
             run.say("%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.path(), checkpoint.format(), file,
-                    newest(file), Text.bytes(Files.size(file)), Saver.contents(checkpoint)));
+                    newest(file), Text.bytes(Files.size(file)), Saver.contents(checkpoint) + Saver.leftOut(report)));
             Savings.print(report, out);
             return Run.OK;
         });
@@ -138,7 +138,7 @@ final class SavingCommands {
                     arguments.has(WRITABLE) ? options.writableInPlace() : options)) {
                 run.say("%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(),
                         Sizes.of(checkpoint), published.name(), Text.bytes(published.nbytes()),
-                        Saver.contents(checkpoint)));
+                        Saver.contents(checkpoint) + Saver.leftOut(published.report())));
                 run.say("Java opens it with Published.attach(\"%1$s\"), and on Linux it is the file /dev/shm/%1$s. "
                         .formatted(published.name()) + "It stays until: croft unpublish " + published.name());
                 saver.report(published.report(), arguments);

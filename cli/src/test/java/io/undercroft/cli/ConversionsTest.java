@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -15,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,6 +31,35 @@ class ConversionsTest {
 
     @TempDir
     Path folder;
+
+    // ---- what is left out
+
+    @Test
+    void bytesThatNoTensorReachesAreToldWithTheOptionThatKeepsThem() throws IOException {
+        Path source = folder.resolve("large.pt");
+        Checkpoint.export(source, Map.of("w", Tensor.zeros(DType.FLOAT32, 1 << 20).narrow(0, 0, 10)));
+        Path small = folder.resolve("small.croft");
+        long leftOut = (4 << 20) - (1 << 20);
+
+        assertThat(Invocation.of("convert", source, small).out())
+                .contains("; left out 3.0 MiB (" + leftOut
+                        + " bytes) that no tensor reaches, which --whole-storages keeps");
+        assertThat(Invocation.of("append", small, source).out()).contains("that no tensor reaches");
+        assertThat(Invocation.of("convert", source, "-").err()).contains("that no tensor reaches");
+        assertThat(Invocation.of("convert", source, folder.resolve("a.npz")).err())
+                .contains("4.0 MiB of storages that no tensor reaches");
+        assertThat(Invocation.of("convert", source, small, "--whole-storages").out()).doesNotContain("left out");
+        assertThat(Invocation.of("convert", source, folder.resolve("a.pt")).err()).isEmpty();
+    }
+
+    @Test
+    void aFileThatTorchLoadRefusesAsWeightsIsTold() throws IOException {
+        Path source = folder.resolve("a.croft");
+        Checkpoint.save(source, Map.of("t", Tuple.of(new Typed("builtins.frozenset", Set.of(1L)))));
+
+        assertThat(Invocation.of("convert", source, folder.resolve("a.pt")).err())
+                .contains("torch.load refuses it with weights_only=True, as it holds builtins.frozenset");
+    }
 
     // ---- a part of the state
 

@@ -2,6 +2,10 @@ package io.undercroft.interop;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Device;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.ExportReport;
@@ -136,5 +140,28 @@ class ExportReportTest {
         state.attributes().put("_metadata", Map.of("version", 1L));
 
         assertThat(Checkpoint.export(folder.resolve("model.pt"), state).losses()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.safetensors", "a.npz", "a.gguf"})
+    void bytesThatNoTensorReachesAreCountedWhereElementsAreWritten(String name) throws IOException {
+        Storage storage = Storage.copyOf(new byte[1000]);
+        Map<String, Object> state = Map.of("part", Tensor.of(storage, DType.FLOAT32, 10, Shape.of(20), 1), "all",
+                Tensor.of(1f));
+        ExportReport report = Checkpoint.export(folder.resolve(name), state);
+        assertThat(report.loss(Kind.UNREACHED)).contains(new Loss(Kind.UNREACHED, 920, List.of("part")));
+        assertThat(Checkpoint.export(folder.resolve("a.pt"), state).losses()).isEmpty();
+    }
+
+    @Test
+    void aFileThatTorchLoadsOnlyWhenItIsTrustedIsReported() throws IOException {
+        Typed frozen = new Typed("builtins.frozenset", Set.of(1L));
+        Path path = folder.resolve("a.pt");
+        ExportReport report = Checkpoint.export(path, Map.of("in a tuple", Tuple.of(frozen, Tensor.of(1f))));
+        assertThat(report.loss(Kind.WEIGHTS_ONLY)).contains(Loss.of(Kind.WEIGHTS_ONLY, List.of("builtins.frozenset")));
+        TypedMap dict = new TypedMap("collections.OrderedDict");
+        dict.put("w", Tensor.of(1f));
+        assertThat(Checkpoint.export(path, Map.of("usual", List.of(dict, Set.of(2L), new byte[]{1}, Shape.of(3),
+                DType.FLOAT8_E5M2, new Typed("builtins.bytearray", new byte[]{2}), Device.CPU))).losses()).isEmpty();
     }
 }

@@ -30,13 +30,19 @@ public record ExportReport(String format, List<Path> files, long nbytes, int ten
         /// Tensors that require gradients were written without saying so.
         REQUIRES_GRAD,
         /// Attributes of typed values, of a parameter for instance, were left out.
-        ATTRIBUTES
+        ATTRIBUTES,
+        /// Bytes of storages were left out that no tensor reaches, from its first element to its last. The count is one of bytes,
+        /// and the names are those of the tensors on these storages. A `.croft` or `.pt` file can keep them.
+        UNREACHED,
+        /// The file of PyTorch is not one of weights only: `torch.load` asks for `weights_only=False`, or for the names to be allowed with
+        /// `torch.serialization.add_safe_globals`. The names are those of the classes.
+        WEIGHTS_ONLY
     }
 
     /// Something of a state that is not in the files.
     ///
     /// @param kind what
-    /// @param count how many there are: tensors, entries or values
+    /// @param count how many there are: tensors, entries, values or bytes
     /// @param names the names of these in the state: of tensors, or paths of attributes; or the keys of the entries
     public record Loss(Kind kind, long count, List<String> names) {
         /// A loss.

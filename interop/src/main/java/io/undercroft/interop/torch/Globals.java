@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -57,6 +58,8 @@ final class Globals {
             "per_channel_affine", "per_channel_symmetric",
             "per_channel_affine_float_qparams", "contiguous_format", "preserve_format", "channels_last",
             "channels_last_3d");
+    private static final Set<String> FORMATS = Set.of("torch.contiguous_format", "torch.preserve_format",
+            "torch.channels_last", "torch.channels_last_3d");
     /// The classes that a `defaultdict` makes its values with.
     private static final List<String> FACTORIES = List.of("list", "dict", "int", "float", "str", "bool", "tuple");
 
@@ -85,6 +88,14 @@ final class Globals {
     /// {@return whether a constant is the name of a layout, which PyTorch looks up by a function}
     static boolean isLayout(Symbol symbol) {
         return symbol.name().startsWith("torch.") && LAYOUTS.contains(symbol.name().substring("torch.".length()));
+    }
+
+    /// {@return whether `torch.load(weights_only=True)` takes what has a name}
+    ///
+    /// @param name the full name of a class, a function or a constant, of the table or not
+    static boolean isOfWeights(String name) {
+        return TABLE.containsKey(name) && !name.equals(FROZENSET) && !name.equals(DEFAULT_DICT)
+                && !FORMATS.contains(name);
     }
 
     /// {@return whether a constant is known by its own name}

@@ -5,6 +5,7 @@ import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// @param bytes the pickle
 /// @param storages in the order in which the pickle first names them
-record Pickle(MemorySegment bytes, List<Storage> storages) {
+/// @param distrusted the names of what `torch.load(weights_only=True)` refuses
+record Pickle(MemorySegment bytes, List<Storage> storages, List<String> distrusted) {
     /// Pickles a state.
     ///
     /// @param state the root of the tree
@@ -21,12 +23,13 @@ record Pickle(MemorySegment bytes, List<Storage> storages) {
     /// @throws IllegalArgumentException if it holds something that PyTorch has no place for; the message has its path
     static Pickle of(@Nullable Object state) {
         StorageKeys keys = new StorageKeys(Set.of());
-        byte[] bytes = Pickler.pickle(state, keys);
+        Set<String> distrusted = new LinkedHashSet<>();
+        byte[] bytes = Pickler.pickle(state, keys, distrusted);
         if (!keys.mixed().isEmpty()) {
             keys = new StorageKeys(keys.mixed());
-            bytes = Pickler.pickle(state, keys);
+            bytes = Pickler.pickle(state, keys, distrusted);
         }
-        Pickle pickle = new Pickle(MemorySegment.ofArray(bytes), keys.inOrder());
+        Pickle pickle = new Pickle(MemorySegment.ofArray(bytes), keys.inOrder(), List.copyOf(distrusted));
         pickle.checkReadable();
         return pickle;
     }

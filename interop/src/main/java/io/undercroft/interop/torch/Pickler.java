@@ -46,10 +46,12 @@ final class Pickler {
     private final Map<String, Integer> globals = new HashMap<>();
     /// Where the pickler is, for messages: keys and indices from the innermost outwards.
     private final Deque<String> path = new ArrayDeque<>();
+    private final Set<String> distrusted;
     private int slots;
     private int depth;
 
-    private Pickler(StorageKeys storages) {
+    private Pickler(StorageKeys storages, Set<String> distrusted) {
+        this.distrusted = distrusted;
         this.tensors = new TensorPickler(this, out, storages);
     }
 
@@ -57,10 +59,11 @@ final class Pickler {
     ///
     /// @param state the root of the tree
     /// @param storages is shown every storage that the pickle names
+    /// @param distrusted gets the names of what `torch.load(weights_only=True)` refuses
     /// @return the pickle
     /// @throws IllegalArgumentException if it holds something that PyTorch has no place for; the message has its path
-    static byte[] pickle(@Nullable Object state, StorageKeys storages) {
-        Pickler pickler = new Pickler(storages);
+    static byte[] pickle(@Nullable Object state, StorageKeys storages, Set<String> distrusted) {
+        Pickler pickler = new Pickler(storages, distrusted);
         try {
             pickler.write(state);
             return pickler.out.stop();
@@ -379,6 +382,9 @@ final class Pickler {
         }
         out.global(name);
         globals.put(name, putNext());
+        if (!Globals.isOfWeights(name)) {
+            distrusted.add(name);
+        }
     }
 
     /// A tuple, or what is made by a call, exists only after its parts. If one of them holds it, through a list or a dict, it
@@ -390,6 +396,7 @@ final class Pickler {
         } else {
             out.op(Opcode.POP);
             out.get(made);
+            distrusted.add("a tuple that holds itself");
         }
     }
 

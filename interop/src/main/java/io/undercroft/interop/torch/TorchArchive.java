@@ -2,6 +2,8 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.undercroft.serializer.ExportReport.Kind;
+import io.undercroft.serializer.ExportReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.Loan;
@@ -58,12 +60,14 @@ final class TorchArchive implements Draft {
     private static final int ID_DIGITS = 20;
 
     private final List<Part> parts = new ArrayList<>();
+    private final List<String> distrusted;
 
     /// Plans an archive.
     ///
     /// @param folder the one folder in it
     /// @param pickle what it holds
     TorchArchive(String folder, Pickle pickle) {
+        this.distrusted = pickle.distrusted();
         add(folder, "data.pkl", pickle.bytes());
         add(folder, ".format_version", "1");
         add(folder, ".storage_alignment", Integer.toString(ALIGNMENT));
@@ -210,6 +214,11 @@ final class TorchArchive implements Draft {
             directory += entry.entrySize();
         }
         return header + directory + ZIP64_END_SIZE + ZIP64_LOCATOR_SIZE + END_SIZE;
+    }
+
+    @Override
+    public List<Loss> losses() {
+        return distrusted.isEmpty() ? List.of() : List.of(Loss.of(Kind.WEIGHTS_ONLY, distrusted));
     }
 
     @Override

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -48,6 +49,7 @@ final class Losses {
             add(Kind.REQUIRES_GRAD, tensors(index).stream().filter(tensor -> tensor.is(Tensor.Flag.REQUIRES_GRAD))
                     .map(tensor -> String.valueOf(index.nameOf(tensor))).toList(), losses);
             add(Kind.ATTRIBUTES, attributes(tree, index), losses);
+            addUnreached(index, losses);
         }
         for (Loss loss : draft.losses()) {
             losses.removeIf(there -> there.kind() == loss.kind());
@@ -68,6 +70,24 @@ final class Losses {
     private static void add(Kind kind, List<String> names, List<Loss> losses) {
         if (!names.isEmpty()) {
             losses.add(Loss.of(kind, names));
+        }
+    }
+
+    /// Files of tensors by name have elements, and not storages.
+    private static void addUnreached(StateIndex index, List<Loss> losses) {
+        Reach reach = Reach.of(index);
+        Map<Storage, Long> unreached = new HashMap<>();
+        for (Storage storage : index.storages()) {
+            long nbytes = reach.unreached(storage);
+            if (nbytes > 0) {
+                unreached.put(storage, nbytes);
+            }
+        }
+        if (!unreached.isEmpty()) {
+            losses.add(new Loss(Kind.UNREACHED, unreached.values().stream().mapToLong(Long::longValue).sum(),
+                    index.tensors().entrySet().stream()
+                            .filter(entry -> unreached.containsKey(entry.getValue().storage()))
+                            .map(Map.Entry::getKey).toList()));
         }
     }
 

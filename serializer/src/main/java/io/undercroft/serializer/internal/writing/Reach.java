@@ -75,6 +75,15 @@ final class Reach {
         return List.copyOf(spans.getOrDefault(storage, List.of()));
     }
 
+    /// {@return how many bytes of a storage are not reached}
+    ///
+    /// @param storage a storage of the state
+    long unreached(Storage storage) {
+        return storage.isMeta()
+                ? 0
+                : storage.nbytes() - spans(storage).stream().mapToLong(span -> span.end() - span.start()).sum();
+    }
+
     private long total() {
         return spans.values().stream().flatMap(List::stream).mapToLong(span -> span.end() - span.start())
                 .reduce(0, Math::addExact);
