@@ -16,6 +16,11 @@ import org.jspecify.annotations.Nullable;
 /// @param storages in the order in which the pickle first names them
 /// @param distrusted the names of what `torch.load(weights_only=True)` refuses
 record Pickle(MemorySegment bytes, List<Storage> storages, List<String> distrusted) {
+    /// A pickle of which `torch.load(weights_only=True)` refuses nothing.
+    Pickle(MemorySegment bytes, List<Storage> storages) {
+        this(bytes, storages, List.of());
+    }
+
     /// Pickles a state.
     ///
     /// @param state the root of the tree
