@@ -24,7 +24,7 @@ final class Arguments {
     private static final String AT = "--at";
     private static final String ROOT = "--root";
     private static final String LOCATION = "--map-location";
-    private static final String BASE = "--base";
+    static final String BASE = "--base";
     private static final String WHOLE = "--whole-storages";
     static final String SHARING = "--sharing";
     private static final String CHUNK = "--chunk";
@@ -115,7 +115,16 @@ final class Arguments {
 
     static ArgSpec base() {
         return OptionSpec.builder(BASE).paramLabel("FILE").type(List.class).auxiliaryTypes(Path.class)
-                .description("Refer to bytes that FILE has instead of writing them; may be given again.").build();
+                .description(
+                        "Refer to bytes that FILE has instead of writing them. The file that is read may have bytes there, too. "
+                                + "May be given again.")
+                .build();
+    }
+
+    static ArgSpec otherFile() {
+        return OptionSpec.builder(BASE).paramLabel("OTHER").type(List.class).auxiliaryTypes(Path.class)
+                .description("A file that has bytes of this one, whatever it is called now; may be given again.")
+                .build();
     }
 
     static ArgSpec whole() {
@@ -160,7 +169,7 @@ final class Arguments {
     }
 
     List<Path> bases() {
-        return line.matchedOptionValue(BASE, List.of());
+        return has(BASE) ? line.matchedOptionValue(BASE, List.of()) : List.of();
     }
 
     /// {@return how the file in hand is to be opened} Unless it was said where storages go, those of devices that are not here go to
@@ -211,6 +220,9 @@ final class Arguments {
         Optional<String> format = text(FORMAT);
         if (format.isPresent()) {
             options = options.format(format.get());
+        }
+        for (Path base : bases()) {
+            options = options.base(base);
         }
         if (has(AT)) {
             options = options.snapshot(number(AT, 0));

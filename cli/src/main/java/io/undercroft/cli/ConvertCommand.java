@@ -148,12 +148,20 @@ final class ConvertCommand {
 
     private int export(Arguments arguments) {
         Optional<String> misplaced = Stream.concat(arguments.savingOptions(), Stream.of(Saver.REPORT))
-                .filter(arguments::has).findFirst();
+                .filter(arguments::has).filter(option -> !option.equals(Arguments.BASE)).findFirst();
         if (misplaced.isPresent()) {
-            return run.complain("%s: %s is for .croft files. Leave it out, or give OUT a name that ends in .croft"
-                    .formatted(arguments.path(1), misplaced.get()));
+            return refuseForOthers(misplaced.get(), arguments);
         }
-        return replacing(arguments, (checkpoint, options) -> export(checkpoint, arguments, options));
+        // It may say where bytes of the file are that is read.
+        return replacing(arguments, (checkpoint, options) -> arguments.has(Arguments.BASE)
+                && checkpoint.bases().isEmpty()
+                        ? refuseForOthers(Arguments.BASE, arguments)
+                        : export(checkpoint, arguments, options));
+    }
+
+    private int refuseForOthers(String option, Arguments arguments) {
+        return run.complain("%s: %s is for .croft files. Leave it out, or give OUT a name that ends in .croft"
+                .formatted(arguments.path(1), option));
     }
 
     private int export(Checkpoint checkpoint, Arguments arguments, SaveOptions options) throws IOException {

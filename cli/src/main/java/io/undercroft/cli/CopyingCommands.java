@@ -37,11 +37,11 @@ final class CopyingCommands {
                 arguments -> copySnapshot(arguments, CroftFile::export)));
         commands.put("flatten", new Subcommand(
                 "Copies one snapshot to a new file that needs no other.",
-                () -> List.of(croftFile(), target(), Arguments.at(), Arguments.root()),
+                () -> List.of(croftFile(), target(), Arguments.at(), Arguments.root(), Arguments.otherFile()),
                 arguments -> copySnapshot(arguments, CroftFile::flatten)));
         commands.put("salvage", new Subcommand(
                 "Saves the tensors of a damaged .croft file that are sound, by name, and lists the damage.",
-                () -> List.of(croftFile(), target(), Arguments.at(), Arguments.root()),
+                () -> List.of(croftFile(), target(), Arguments.at(), Arguments.root(), Arguments.otherFile()),
                 this::salvage));
         return commands;
     }

@@ -15,6 +15,7 @@ import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -36,17 +37,20 @@ final class ReadingCommands {
         commands.put("inspect", new Subcommand("Shows what a file holds, and which tensors share a storage.",
                 () -> List.of(knownFile("FILE"), flag("--json", "Print one JSON object (docs/inspect-json.md)."),
                         flag("--hash", "Add the SHA-256 of every tensor and storage."), Arguments.at(),
-                        Arguments.root(), Arguments.location(), Arguments.format(), Arguments.setting()),
+                        Arguments.root(), Arguments.otherFile(), Arguments.location(), Arguments.format(),
+                        Arguments.setting()),
                 this::inspect));
         commands.put("snapshots", new Subcommand("Lists the snapshots of a .croft file, the newest first.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
                         flag("--json", "Print one JSON object (docs/inspect-json.md).")),
                 this::snapshots));
         commands.put("verify", new Subcommand(
-                "Reads everything in a file, all its snapshots, and checks it against the checksums that the file has.",
+                "Reads everything in a file, all its snapshots, and checks it against the checksums that the file has. "
+                        + "Ends with 0 if nothing is damaged, 2 if something is, and 3 if nothing is known to be but other "
+                        + "files that have bytes of it are missing, or were not looked for.",
                 () -> List.of(knownFile("FILE"),
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
-                        Arguments.format(), Arguments.setting()),
+                        Arguments.otherFile(), Arguments.format(), Arguments.setting()),
                 this::verify));
         commands.put("formats",
                 new Subcommand("Lists the formats that files, and sets of files, can have.", List::of, _ -> formats()));
@@ -119,6 +123,7 @@ final class ReadingCommands {
             case STATE -> "maps, lists and scalars";
             case METADATA -> "metadata";
             case SEVERAL_FILES -> "index of several files";
+            case CHECKSUMS -> "checksums";
         }).collect(Collectors.joining(", "));
     }
 
@@ -129,7 +134,7 @@ final class ReadingCommands {
             try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnCpu())) {
                 Verification verification = checkpoint.verify();
                 if (!verification.isSound()) {
-                    return Soundness.tell(file, verification.damages(), run);
+                    return Soundness.tell(file, verification, run);
                 }
                 run.noteUnusedRoot(checkpoint, arguments);
                 run.noteUnread(checkpoint);
@@ -139,22 +144,28 @@ final class ReadingCommands {
                     return run.complain("%s: %s belong to nothing that the format has, and were not checked. "
                             .formatted(file, Text.bytes(unknown)) + "The rest is intact as far as it can be told");
                 }
-                boolean allHasChecksums = checkpoint.snapshot().isPresent() || verification.unverifiedBytes() == 0;
-                run.say("%s: %s (%s, %s, %s)%s".formatted(file,
-                        allHasChecksums ? "all is well" : "its structure is sound", checkpoint.format(),
-                        Sizes.of(checkpoint), Saver.contents(checkpoint), notVerified(checkpoint, verification)));
+                return tell(checkpoint, verification);
             }
-            return Run.OK;
         });
     }
 
-    private static String notVerified(Checkpoint checkpoint, Verification verification) {
-        if (verification.unverifiedBytes() == 0) {
-            return "";
+    private int tell(Checkpoint checkpoint, Verification verification) throws IOException {
+        String contents = "(%s, %s, %s)".formatted(checkpoint.format(), Sizes.of(checkpoint),
+                Saver.contents(checkpoint));
+        if (!verification.missingBases().isEmpty()) {
+            run.say("%s: what was checked is not damaged %s; not checked: %s in other files".formatted(
+                    checkpoint.path(), contents, Text.bytes(verification.unverifiedBytes())));
+            Soundness.noteMissing(checkpoint.path(), verification.missingBases(), run);
+            return Run.INCOMPLETE;
         }
-        String how = checkpoint.snapshot().isPresent()
-                ? "; not looked at: %s without checksums or in other files (for these give --root)"
-                : "; %s have no checksums in this format and were not checked";
-        return how.formatted(Text.bytes(verification.unverifiedBytes()));
+        if (verification.isComplete() && Soundness.hasChecksums(checkpoint)) {
+            run.say("%s: all is well %s".formatted(checkpoint.path(), contents));
+        } else {
+            run.say("%s: its structure is valid %s; not checked: %s that have no checksums".formatted(
+                    checkpoint.path(), contents, verification.isComplete()
+                            ? "bytes"
+                            : Text.bytes(verification.unverifiedBytes())));
+        }
+        return Run.OK;
     }
 }

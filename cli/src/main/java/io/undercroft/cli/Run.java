@@ -25,6 +25,8 @@ final class Run {
     static final int FAILED = 1;
     /// The command line or a file is bad.
     static final int BAD_INPUT = 2;
+    /// Nothing is known to be damaged, but not everything that could be checked was there to be checked.
+    static final int INCOMPLETE = 3;
     /// What a shell reports of a program that a closed pipe ended.
     static final int BROKEN_PIPE = 141;
 
@@ -150,7 +152,7 @@ final class Run {
                 .replaceFirst("Check that it is the file you meant and that it is complete$",
                         "$0, or name its format with --format")
                 .replaceFirst("Write it with Checkpoint\\.export, or take", "Leave out --to, or take")
-                .replaceFirst(" or OpenOptions\\.base with the id [-0-9a-f]+", "")
+                .replaceFirst("OpenOptions\\.base( with the id [-0-9a-f]+)?", "--base")
                 .replaceFirst("Map devices when opening: .*", "Say where they go: --map-location cpu");
     }
 

@@ -37,7 +37,7 @@ final class Saver {
         }
         return run.of(source, () -> {
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening())) {
-                Soundness.require(checkpoint);
+                Soundness.requireBeforeSaving(checkpoint);
                 Soundness.requireChosen(checkpoint, arguments);
                 if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
                     return Foundations.refuse(source, target, run);

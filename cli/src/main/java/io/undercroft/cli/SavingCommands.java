@@ -57,7 +57,7 @@ final class SavingCommands {
                 "Puts what a file holds into shared memory, for other processes to attach. What has the name already is "
                         + "replaced, and stays with those who have it open.",
                 () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.format(), Arguments.setting(),
-                        Arguments.at(), Arguments.root(),
+                        Arguments.at(), Arguments.root(), Arguments.otherFile(),
                         Arguments.location(), Arguments.whole(), Arguments.sharing(),
                         flag(WRITABLE,
                                 "Give every storage bytes of its own, so that processes may share what they write."),

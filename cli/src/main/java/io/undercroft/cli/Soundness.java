@@ -3,9 +3,12 @@ package io.undercroft.cli;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Rule;
+import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -14,7 +17,8 @@ import java.util.List;
 final class Soundness {
     private static final int SHOWN_DAMAGES = 20;
     private static final String OTHER_FILE = " [" + Rule.V18_BASE.code() + "]";
-    private static final String OTHER_FILE_REMEDY = "Bring it back, or say with --root below which directory it is";
+    private static final String OTHER_FILE_REMEDY = "Bring it back, or say with --root below which directory it is, "
+            + "or with --base which file it is";
 
     private Soundness() {}
 
@@ -50,6 +54,30 @@ final class Soundness {
                 });
     }
 
+    /// Refuses a damaged file, unless its bytes are checked when they are read: all that is saved of a file with checksums is, so
+    /// that reading it twice would find nothing more.
+    ///
+    /// @throws FormatException if any part of it is damaged
+    static void requireBeforeSaving(Checkpoint checkpoint) throws IOException {
+        if (!hasChecksums(checkpoint)) {
+            require(checkpoint);
+        }
+    }
+
+    /// {@return whether the bytes of storages have checksums in the format of the file}
+    static boolean hasChecksums(Checkpoint checkpoint) {
+        return Checkpoint.formats().stream().filter(format -> format.name().equals(checkpoint.format()))
+                .anyMatch(format -> format.capabilities().contains(Capability.CHECKSUMS));
+    }
+
+    /// Says which other files are missing.
+    static void noteMissing(Path file, List<BaseFile> missing, Run run) {
+        missing.forEach(
+                base -> run.note(Run.inWordsOfTheCommand("%s: it has bytes in the file %s%s: %s. %s".formatted(file,
+                        FormatException.quote(base.path()), base.uuid().map(" with the id %s"::formatted).orElse(""),
+                        base.problem().orElse(""), OTHER_FILE_REMEDY))));
+    }
+
     /// {@return the snapshot that was opened}
     ///
     /// @throws IllegalArgumentException if the format of the file has no snapshots
@@ -59,14 +87,21 @@ final class Soundness {
     }
 
     /// Lists damage and says what to do.
-    static int tell(Path file, List<Damage> damages, Run run) {
+    static int tell(Path file, Verification verification, Run run) {
+        List<Damage> damages = verification.damages();
         list(file, damages, run);
         long others = damages.stream().filter(Soundness::isOfOtherFile).count();
-        return others == damages.size()
-                ? run.complain("%s: %s cannot be used. %s".formatted(file, Text.count(others, "other file"),
-                        OTHER_FILE_REMEDY))
-                : run.complain("%s: %s. Take it from a backup or make it again".formatted(file,
-                        Text.count(damages.size() - others, "damaged part")));
+        if (others == damages.size() && others <= verification.missingBases().size()) {
+            run.note("%s: what was checked is not damaged, but %s cannot be used. %s".formatted(file,
+                    Text.count(others, "other file"), OTHER_FILE_REMEDY));
+            return Run.INCOMPLETE;
+        }
+        if (others == damages.size()) {
+            return run.complain("%s: %s cannot be used. %s".formatted(file, Text.count(others, "other file"),
+                    OTHER_FILE_REMEDY));
+        }
+        return run.complain("%s: %s. Take it from a backup or make it again".formatted(file,
+                Text.count(damages.size() - others, "damaged part")));
     }
 
     /// Lists damage.

@@ -308,10 +308,22 @@ class ConversionsTest {
         Files.write(damaged, bytes);
 
         assertThat(Invocation.of("verify", damaged).out())
-                .startsWith(damaged + ": its structure is sound (safetensors, ")
-                .contains("have no checksums in this format and were not checked")
+                .startsWith(damaged + ": its structure is valid (safetensors, ")
+                .endsWith(" that have no checksums\n")
                 .doesNotContain("all is well", "--root");
         assertThat(Invocation.of("verify", MODEL).out()).contains("all is well");
+    }
+
+    @Test
+    void aFileWithoutChecksumsIsNeverCalledWellHoweverSmall() throws IOException {
+        Path empty = folder.resolve("empty.safetensors");
+        Files.write(empty, new byte[]{2, 0, 0, 0, 0, 0, 0, 0, '{', '}'});
+
+        Invocation verified = Invocation.of("verify", empty);
+
+        assertThat(verified.code()).isZero();
+        assertThat(verified.out()).contains("its structure is valid", "not checked: bytes that have no checksums")
+                .doesNotContain("all is well");
     }
 
     @Test

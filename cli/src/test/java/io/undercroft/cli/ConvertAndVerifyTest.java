@@ -153,11 +153,44 @@ class ConvertAndVerifyTest {
                 Invocation.of("inspect", "--json", "--hash", file))) {
             assertThat(refused.code()).isEqualTo(2);
             assertThat(refused.out()).isEmpty();
-            assertThat(refused.err().lines()).singleElement().asString().contains("flipped.pt", "is damaged",
+            assertThat(refused.err().lines()).singleElement().asString().contains("flipped.pt", "checksum",
                     "at byte");
         }
         assertThat(output).hasContent("kept");
         assertThat(Invocation.of("inspect", file).code()).isZero();
+    }
+
+    @Test
+    void aFlippedBitIsRefusedByEveryCommandThatCopiesElements() throws IOException {
+        Path file = folder.resolve("flipped.croft");
+        Invocation.of("convert", TRAINING, file);
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[bytes.length / 2] ^= 0x10;
+        Files.write(file, bytes);
+        Path growing = folder.resolve("growing.croft");
+        Invocation.of("convert", Invocation.torch("tied.pt"), growing);
+        byte[] before = Files.readAllBytes(growing);
+
+        for (Invocation refused : List.of(Invocation.of("convert", file, folder.resolve("out.croft")),
+                Invocation.of("convert", file, folder.resolve("out.pt")),
+                Invocation.of("convert", "--part", "model", file, folder.resolve("out.safetensors")),
+                Invocation.of("convert", "--part", "model", file, folder.resolve("out.npz")),
+                Invocation.of("convert", "--part", "model", file, folder.resolve("out.gguf")),
+                Invocation.of("convert", "--part", "model", file, folder.resolve("out.safetensors.index.json")),
+                Invocation.of("convert", "--part", "model", file, folder.resolve("out.t7")),
+                Invocation.of("append", growing, file),
+                Invocation.of("export", file, folder.resolve("out.croft")),
+                Invocation.of("flatten", file, folder.resolve("out.croft")),
+                Invocation.of("compact", file),
+                Invocation.of("inspect", "--hash", file),
+                Invocation.of("verify", file))) {
+            assertThat(refused.code()).isEqualTo(2);
+            assertThat(refused.out()).isEmpty();
+            assertThat(refused.err()).contains("flipped.croft", "damage");
+        }
+        assertThat(folder.toFile().list()).containsExactlyInAnyOrder("flipped.croft", "growing.croft");
+        assertThat(Files.readAllBytes(file)).isEqualTo(bytes);
+        assertThat(Files.readAllBytes(growing)).isEqualTo(before);
     }
 
     private static long find(byte[] haystack, byte[] needle) {

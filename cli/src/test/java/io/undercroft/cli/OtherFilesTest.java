@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -111,10 +112,79 @@ class OtherFilesTest {
     void verifyingSaysWhatItCouldNotLookAt() {
         Invocation.of("adopt", torch, file);
 
-        assertThat(Invocation.of("verify", file).out())
-                .contains("all is well")
-                .endsWith("; not looked at: 1.6 MiB without checksums or in other files (for these give --root)\n");
-        assertThat(Invocation.of("verify", "--root", folder, file).out()).endsWith("113 tensors on 112 storages)\n");
+        Invocation verified = Invocation.of("verify", file);
+
+        assertThat(verified.code()).isEqualTo(3);
+        assertThat(verified.out()).contains("what was checked is not damaged")
+                .endsWith("; not checked: 1.6 MiB in other files\n").doesNotContain("all is well");
+        assertThat(verified.err()).hasLineCount(1).contains("'model.pt'", "--root", "--base");
+        Invocation whole = Invocation.of("verify", "--root", folder, file);
+        assertThat(whole.code()).isZero();
+        assertThat(whole.out()).contains("all is well").endsWith("113 tensors on 112 storages)\n");
+    }
+
+    @Test
+    void verifyingAFileWhoseAdoptedFileIsGoneIsNoSuccess() throws IOException {
+        Invocation.of("adopt", torch, file);
+        Files.delete(torch);
+
+        for (Invocation verified : List.of(Invocation.of("verify", file),
+                Invocation.of("verify", file, "--root", folder))) {
+            assertThat(verified.code()).isEqualTo(3);
+            assertThat(verified.out() + verified.err()).contains("'model.pt'", "--root").doesNotContain("all is well");
+        }
+    }
+
+    @Test
+    void aFileThatWasRenamedIsNamedInEveryCommand() throws IOException {
+        Path moved = folder.resolve("else").resolve("renamed");
+        Files.createDirectory(moved.getParent());
+        for (Path source : List.of(torch, base)) {
+            Invocation.of("adopt", source, file);
+            JsonNode expected = hashes(base);
+            Files.move(source, moved);
+
+            assertThat(Invocation.of("inspect", "--json", "--hash", file, "--base", moved).json().get("tensors"))
+                    .isEqualTo(expected);
+            assertThat(Invocation.of("verify", file, "--base", moved).code()).isZero();
+            assertThat(Invocation.of("flatten", file, folder.resolve("flat.croft"), "--base", moved).code()).isZero();
+            assertThat(hashes(folder.resolve("flat.croft"))).isEqualTo(expected);
+            Path converted = folder.resolve("converted.safetensors");
+            assertThat(Invocation.of("convert", "--part", "model", file, converted, "--base", moved).code()).isZero();
+            assertOneLine(Invocation.of("convert", "--part", "model", moved, converted, "--base", moved),
+                    "--base is for .croft files");
+            Path other = folder.resolve("other.croft");
+            assertThat(Invocation.of("convert", file, other, "--base", moved, "--root", folder).code()).isZero();
+            assertThat(Invocation.of("inspect", "--json", "--hash", other, "--root", folder).json().get("tensors"))
+                    .isEqualTo(expected);
+            assertThat(Invocation.of("salvage", file, folder.resolve("left.croft"), "--base", moved).code()).isZero();
+            Files.move(moved, source);
+        }
+    }
+
+    @Test
+    void inspectSaysWhichOtherFilesAFileNeedsAndWhichAreThere() throws IOException {
+        Invocation.of("adopt", torch, file);
+
+        assertThat(Invocation.of("inspect", file, "--root", folder).out())
+                .contains("needs     model.pt, an adopted file, found: " + torch.toRealPath());
+        assertThat(Invocation.of("inspect", file).out())
+                .contains("needs     model.pt, an adopted file, not found: no ");
+        JsonNode found = Invocation.of("inspect", "--json", file, "--root", folder).json().get("bases");
+        assertThat(found).hasSize(1);
+        assertThat(found.get(0).get("kind").asText()).isEqualTo("adopted");
+        assertThat(found.get(0).get("file").asText()).isEqualTo(torch.toRealPath().toString());
+        assertThat(found.get(0).get("problem").isNull()).isTrue();
+
+        Invocation.of("adopt", base, file);
+        Files.delete(base);
+        JsonNode missing = Invocation.of("inspect", "--json", file).json().get("bases").get(0);
+        assertThat(missing.get("kind").asText()).isEqualTo("croft");
+        assertThat(missing.get("path").asText()).isEqualTo("base.croft");
+        assertThat(missing.get("uuid").asText()).hasSize(36);
+        assertThat(missing.get("file").isNull()).isTrue();
+        assertThat(missing.get("problem").asText()).isEqualTo("it is not there");
+        assertThat(Invocation.of("inspect", "--json", torch).json().has("bases")).isFalse();
     }
 
     @Test
@@ -161,10 +231,10 @@ class OtherFilesTest {
 
         Invocation verified = Invocation.of("verify", file);
 
-        assertThat(verified.code()).isEqualTo(2);
+        assertThat(verified.code()).isEqualTo(3);
         assertThat(verified.err().lines()).hasSize(2).allMatch(line -> line.startsWith("croft: " + file + ": "));
         assertThat(verified.err()).contains("'base.croft': it is not there", "1 other file cannot be used", "--root")
-                .doesNotContain("damage");
+                .contains("what was checked is not damaged");
         assertOneLine(Invocation.of("convert", file, folder.resolve("out.croft")), "'base.croft': it is not there");
         assertOneLine(Invocation.of("flatten", file, folder.resolve("out.croft")), "'base.croft': it is not there");
     }

@@ -47,7 +47,7 @@ class ShardedModelsTest {
         assertThat(converted.out()).containsPattern("-> " + index + " \\([0-9.]+ KiB\\): ");
         String files = " in " + count(index.getParent()) + " files";
         assertThat(Invocation.of("inspect", index).out()).contains("safetensors-index, ", files);
-        assertThat(Invocation.of("verify", index).out()).contains("its structure is sound (safetensors-index, ", files);
+        assertThat(Invocation.of("verify", index).out()).contains("its structure is valid (safetensors-index, ", files);
         Path back = folder.resolve("back.croft");
         assertThat(Invocation.of("convert", index, back).out()).contains(files + ") -> " + back);
         assertThat(hashes(back)).isEqualTo(hashes(index));

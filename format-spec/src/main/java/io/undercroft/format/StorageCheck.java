@@ -123,6 +123,23 @@ public final class StorageCheck {
         }
     }
 
+    /// {@return the chunks of a storage that stand in files, in the order of the storage}
+    ///
+    /// @param storage its number
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    public List<StorageChunk> table(int storage) {
+        return chunks(storage).map(chunk -> new StorageChunk(chunk.damaged(storage), checksum(chunk))).toList();
+    }
+
+    /// {@return the CRC32C of a chunk as it is in its file}
+    ///
+    /// @param chunk the chunk
+    /// @param source the file, as [DamagedChunk#base] names it
+    /// @throws IOException if reading fails
+    public static int crc32c(DamagedChunk chunk, ByteSource source) throws IOException {
+        return crc32c(source, chunk.fileOffset(), chunk.length());
+    }
+
     /// {@return the spans of the tensors on a storage, by the numbers of the tensors} Those without elements are not among
     /// them, nor those whose own description is damaged.
     ///

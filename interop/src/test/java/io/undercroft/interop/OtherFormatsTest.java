@@ -5,21 +5,30 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ChecksumPolicy;
+import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -45,6 +54,123 @@ class OtherFormatsTest {
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("stand in several places");
 
         assertThat(folder).isEmptyDirectory();
+    }
+
+    /// A `.croft` file with a flipped bit, read by the drafts of all formats.
+    @ParameterizedTest
+    @ValueSource(strings = {"a.safetensors", "a.safetensors.index.json", "a.npz", "a.gguf", "a.pt", "a.t7"})
+    void aDamagedCroftFileIsNotExported(String name) throws IOException {
+        Tensor even = Tensor.arange(DType.FLOAT32, 300_000);
+        Path source = folder.resolve("source.croft");
+        Checkpoint.save(source, Map.of("w", even));
+        flip(source, even.narrow(0, 150_000, 100));
+        Path target = folder.resolve("out").resolve(name);
+        Files.createDirectory(target.getParent());
+
+        try (Checkpoint c = Checkpoint.open(source)) {
+            Object state = c.tree();
+            assertThatThrownBy(() -> Checkpoint.export(target, state)).isInstanceOf(FormatException.class)
+                    .hasMessageContaining("damages tensor 'w'");
+            assertThat(target.getParent()).isEmptyDirectory();
+        }
+        OpenOptions unchecked = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
+        try (Checkpoint c = Checkpoint.open(source, unchecked)) {
+            Checkpoint.export(target, c.tree());
+        }
+    }
+
+    /// Archives have a checksum of each record.
+    @ParameterizedTest
+    @ValueSource(strings = {"a.pt", "a.npz"})
+    void aDamagedRecordIsRefusedByWhateverReadsAllOfIt(String name) throws IOException {
+        Tensor even = Tensor.arange(DType.FLOAT32, 3000);
+        Path source = folder.resolve(name);
+        Path copy = folder.resolve("copy.croft");
+        Checkpoint.export(source, Map.of("w", even, "sound", Tensor.of(5f)));
+        flip(source, even.narrow(0, 1500, 100));
+
+        try (Checkpoint c = Checkpoint.open(source)) {
+            assertThat(c.tensor("w").getFloat(3)).isEqualTo(3);
+            for (ThrowingCallable use : List.<ThrowingCallable>of(() -> Checkpoint.save(copy, c.tree()),
+                    () -> Checkpoint.saveAsync(copy, c.tree()).join(),
+                    () -> Checkpoint.export(folder.resolve("copy.safetensors"), c.tree()),
+                    () -> c.loadInto(Map.of("w", Tensor.zeros(DType.FLOAT32, 3000), "sound", Tensor.of(0f))),
+                    () -> Checkpoint.open(source, OpenOptions.defaults().inMemory()))) {
+                assertThatThrownBy(use).isInstanceOf(FormatException.class).hasMessageContaining(source.toString())
+                        .hasMessageContaining("ZIP-CRC");
+            }
+            assertThat(copy).doesNotExist();
+            Checkpoint.save(copy, Map.of("sound", c.tensor("sound")));
+        }
+        OpenOptions onTouch = OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH);
+        try (Checkpoint c = Checkpoint.open(source, onTouch)) {
+            assertThat(c.tensor("sound").getFloat(0)).isEqualTo(5);
+            assertThatThrownBy(() -> c.tensor("w").getFloat(3)).hasMessageContaining("ZIP-CRC");
+        }
+        OpenOptions unchecked = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
+        try (Checkpoint c = Checkpoint.open(source, unchecked.inMemory())) {
+            Checkpoint.save(copy, c.tree());
+        }
+        try (Checkpoint c = Checkpoint.open(source, unchecked)) {
+            Checkpoint.save(copy, c.tree());
+        }
+    }
+
+    /// NumPy does not align arrays, so they are copied, and a copy is read whole.
+    @Test
+    void aDamagedArrayThatIsNotAlignedIsRefusedWhenItIsCopied() throws IOException {
+        Path source = folder.resolve("a.npz");
+        Checkpoint.export(source, Map.of("w", Tensor.arange(DType.FLOAT32, 3000)));
+        byte[] prefix = {1, 2, 3};
+        byte[] archive = Files.readAllBytes(source);
+        byte[] shifted = Arrays.copyOf(prefix, prefix.length + archive.length);
+        System.arraycopy(archive, 0, shifted, prefix.length, archive.length);
+        Files.write(source, shifted);
+        OpenOptions named = OpenOptions.defaults().format("npz");
+        try (Checkpoint c = Checkpoint.open(source, named)) {
+            assertThat(c.tensor("w").getFloat(2999)).isEqualTo(2999);
+        }
+        flip(source, Tensor.arange(DType.FLOAT32, 1500, 1600, 1));
+        try (Checkpoint c = Checkpoint.open(source, named)) {
+            assertThatThrownBy(() -> c.tensor("w").getFloat(3)).hasMessageContaining("ZIP-CRC");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.pt", "a.npz", "a.safetensors", "a.gguf"})
+    void aFileThatIsCutWhileItIsOpenIsNeitherSavedNorCalledWell(String name) throws IOException {
+        Path source = folder.resolve(name);
+        Path copy = folder.resolve("copy.croft");
+        Checkpoint.export(source, Map.of("w", Tensor.arange(DType.INT32, 3000)));
+        try (Checkpoint c = Checkpoint.open(source)) {
+            assertThat(c.tensor("w").getLong(3)).isEqualTo(3);
+            long size = Files.size(source);
+            long kept = indexOf(Files.readAllBytes(source), Tensor.arange(DType.INT32, 2990, 3000, 1));
+            try (FileChannel channel = FileChannel.open(source, StandardOpenOption.WRITE)) {
+                channel.truncate(kept);
+            }
+            assertThatThrownBy(() -> Checkpoint.save(copy, c.tree())).hasMessageContaining("was cut to " + kept);
+            assertThatThrownBy(() -> Checkpoint.export(folder.resolve("b.npz"), c.tree()))
+                    .hasMessageContaining("was cut to " + kept);
+            assertThat(copy).doesNotExist();
+            assertThat(c.verify().damages()).extracting(Damage::what)
+                    .anySatisfy(what -> assertThat(what).contains("cut to " + kept + " bytes", "had " + size));
+        }
+    }
+
+    private static void flip(Path file, Tensor around) throws IOException {
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[indexOf(bytes, around) + (int) around.nbytes() / 2] ^= 1;
+        Files.write(file, bytes);
+    }
+
+    private static int indexOf(byte[] all, Tensor elements) {
+        byte[] part = elements.bytes().toArray(ValueLayout.JAVA_BYTE);
+        int at = 0;
+        while (!Arrays.equals(all, at, at + part.length, part, 0, part.length)) {
+            at++;
+        }
+        return at;
     }
 
     @ParameterizedTest

@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -416,10 +417,15 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException as [#map(long, long)]
     /// @throws IllegalStateException if the file is closed
     public Allocation allocation(long offset, long length) {
-        return held(map(offset, length), offset);
+        return run(map(offset, length), offset);
     }
 
-    /// Maps pieces as an allocation that holds the file until it is freed.
+    private Allocation run(MemorySegment segment, long offset) {
+        long end = offset + segment.byteSize();
+        return held(segment, offset).withBacking(() -> requireAtLeast(end));
+    }
+
+    /// Maps pieces as an allocation that holds the file, and the files of the pieces, until it is freed.
     ///
     /// @param pieces what to map, in order
     /// @return the allocation; [Allocation.Sharing#SHARED] only in [MapMode#SHARED], its file name the path
@@ -429,7 +435,27 @@ public final class MappedFile implements AutoCloseable {
         long start = pieces.stream().filter(piece -> piece.length() > 0)
                 .mapToLong(piece -> piece instanceof FilePiece(MappedFile _, long offset, long _) ? offset : 0)
                 .findFirst().orElse(0);
-        return held(map(pieces), start);
+        Allocation here = held(map(pieces), start);
+        Map<MappedFile, Long> ends = Pieces.ends(pieces);
+        return ends.keySet().stream().allMatch(each -> each == this)
+                ? here.withBacking(() -> requireAtLeast(ends.getOrDefault(this, 0L)))
+                : holding(ends, here);
+    }
+
+    /// An allocation that holds other files too, so that they can be asked whether they were cut.
+    private static Allocation holding(Map<MappedFile, Long> ends, Allocation here) {
+        List<MappedFile> held = new ArrayList<>();
+        try {
+            ends.keySet().forEach(each -> held.add(each.retain()));
+        } catch (Throwable e) {
+            held.forEach(MappedFile::close);
+            here.free();
+            throw e;
+        }
+        return new Allocation(here.segment(), here.sharing(), here.filename(), here.origin().orElse(null), () -> {
+            here.free();
+            held.forEach(MappedFile::close);
+        }).withBacking(() -> ends.forEach(MappedFile::requireAtLeast));
     }
 
     /// Maps a run of bytes as the only thing that is ever mapped of the file, and closes the descriptor now: a process
@@ -443,7 +469,7 @@ public final class MappedFile implements AutoCloseable {
         if (offset > size) {
             throw refused(List.of(piece(offset, nbytes)), new EOFException("the file ends at byte " + size));
         }
-        Allocation only = allocation(offset, nbytes);
+        Allocation only = allocation(offset, nbytes).withBacking(ClosedFile.of(path, offset + nbytes));
         file.close();
         return only;
     }
@@ -480,7 +506,7 @@ public final class MappedFile implements AutoCloseable {
         try {
             MemorySegment window = whole().asSlice(offset, length);
             checkNotTruncated();
-            return held(window, offset);
+            return run(window, offset);
         } catch (IOException e) {
             throw refused(List.of(piece(offset, length)), e);
         } finally {
@@ -539,7 +565,7 @@ public final class MappedFile implements AutoCloseable {
         try {
             return watched(access);
         } catch (IOException e) {
-            throw new MappingException(path.toString(), "its size cannot be asked", 0, size, "Open it again", e);
+            throw sizeUnknown(e);
         } finally {
             lifetime.release();
         }
@@ -615,9 +641,42 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
+    /// Throws if the file ends before a byte that is mapped. The bytes of its last page behind its end read as zeros.
+    private void requireAtLeast(long end) {
+        lifetime.retain();
+        try {
+            checkLength(end);
+        } catch (IOException e) {
+            throw sizeUnknown(e);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /// {@return how long the file is now, in bytes, if it is shorter than when it was opened}
+    ///
+    /// @throws IOException if the system does not say
+    /// @throws IllegalStateException if the file is closed
+    public OptionalLong cutTo() throws IOException {
+        lifetime.retain();
+        try {
+            long now = file.size();
+            return now < size ? OptionalLong.of(now) : OptionalLong.empty();
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    private MappingException sizeUnknown(IOException cause) {
+        return new MappingException(path.toString(), "its size cannot be asked", 0, size, "Open it again", cause);
+    }
+
     private void checkNotTruncated() throws IOException {
+        checkLength(mappedEnd.get());
+    }
+
+    private void checkLength(long mapped) throws IOException {
         long now = file.size();
-        long mapped = mappedEnd.get();
         if (now < mapped) {
             throw new TruncatedMappingException(path.toString(), mapped, now);
         }

@@ -23,6 +23,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -203,7 +204,67 @@ class PagesTest {
     @Test
     void bulkWorkOverAFileThatWasCutSaysSoItself() throws IOException {
         Tensor whole = Tensor.zeros(DType.FLOAT32, 1 << 18);
-        List<Consumer<Tensor>> uses = List.of(Tensor::copy, t -> t.fill(3), t -> t.equal(whole), t -> whole.equal(t),
+        for (Consumer<Tensor> use : bulkWork(whole)) {
+            Tensor intact = Tensor.zeros(DType.FLOAT32, 1 << 18);
+            for (int i = 0; i < 50; i++) {
+                use.accept(intact);
+            }
+            Tensor tensor = cutTensor();
+            assertThatExceptionOfType(TruncatedMappingException.class).isThrownBy(() -> use.accept(tensor))
+                    .withMessageContaining("the file was cut to 8192 bytes");
+            tensor.storage().release();
+        }
+    }
+
+    /// Behind the cut the last page shows zeros, and nothing faults.
+    @Test
+    void bulkWorkOverAFileThatWasCutWithinAPageSaysSoToo() throws IOException {
+        Tensor whole = Tensor.zeros(DType.FLOAT32, 1 << 18);
+        for (Consumer<Tensor> use : bulkWork(whole)) {
+            Path path = Files.write(folder.resolve("f"), new byte[1 << 20]);
+            Tensor tensor = FileStorage.openTensor(path, MapMode.PRIVATE, DType.FLOAT32, 1 << 18);
+            use.accept(tensor.view(DType.FLOAT32));
+            Tensor again = FileStorage.openTensor(path, MapMode.PRIVATE, DType.FLOAT32, 1 << 18);
+            cut(path, (1 << 20) - 10);
+            assertThatExceptionOfType(TruncatedMappingException.class).isThrownBy(() -> use.accept(again))
+                    .withMessageContaining("the file was cut to 1048566 bytes");
+            again.storage().release();
+        }
+    }
+
+    @Test
+    void partsOfAFileBeforeACutAreUsedOn() throws IOException {
+        Path path = Files.write(folder.resolve("f"), filled(10_000, 1));
+        try (MappedFile file = MappedFile.open(path, MapMode.PRIVATE);
+                MappedFile other = MappedFile.open(Files.write(folder.resolve("g"), filled(5000, 2)),
+                        MapMode.PRIVATE)) {
+            Storage before = Storage.over(file.window(0, 5000));
+            Storage behind = Storage.over(file.window(5000, 5000));
+            Storage stitched = Storage.over(other.allocation(List.of(other.piece(0, 4096), file.piece(0, 9000))));
+            cut(path, 9999);
+
+            assertThat(before.copy().get(4999)).isEqualTo((byte) 1);
+            assertThat(stitched.copy().get(13_095)).isEqualTo((byte) 1);
+            assertThatExceptionOfType(TruncatedMappingException.class).isThrownBy(behind::copy);
+            cut(path, 8999);
+            assertThatExceptionOfType(TruncatedMappingException.class).isThrownBy(stitched::copy)
+                    .withMessageStartingWith(path.toString());
+        }
+    }
+
+    @Test
+    void aFileThatTookTheNameOfAMappedOneIsNotAsked() throws IOException {
+        Path path = Files.write(folder.resolve("f"), filled(10_000, 1));
+        Storage storage = FileStorage.openPrivate(path);
+        Files.move(Files.write(folder.resolve("g"), new byte[5]), path, StandardCopyOption.REPLACE_EXISTING);
+        assertThat(storage.copy().get(9999)).isEqualTo((byte) 1);
+        Files.delete(path);
+        assertThat(storage.copy().get(9999)).isEqualTo((byte) 1);
+        storage.release();
+    }
+
+    private static List<Consumer<Tensor>> bulkWork(Tensor whole) {
+        return List.of(Tensor::copy, t -> t.fill(3), t -> t.equal(whole), t -> whole.equal(t),
                 t -> t.contentEquals(whole), t -> t.allClose(whole), t -> t.to(DType.FLOAT64), whole::copyFrom,
                 t -> t.copyFrom(whole), Tensor::toFloatArray, t -> t.flip(0), t -> t.view(512, 512).t().copy(),
                 t -> t.storage().contentEquals(whole.storage()), t -> t.storage().copy(),
@@ -217,16 +278,6 @@ class PagesTest {
                 t -> new TypedStorage(middle(t), DType.FLOAT32).toTorch7String(),
                 t -> new TypedStorage(middle(t), DType.INT8).string(), t -> print(sparse(t)),
                 t -> print(new QuantizedTensor(t.view(DType.QINT8), new PerTensor(1, 0))));
-        for (Consumer<Tensor> use : uses) {
-            Tensor intact = Tensor.zeros(DType.FLOAT32, 1 << 18);
-            for (int i = 0; i < 50; i++) {
-                use.accept(intact);
-            }
-            Tensor tensor = cutTensor();
-            assertThatExceptionOfType(TruncatedMappingException.class).isThrownBy(() -> use.accept(tensor))
-                    .withMessageContaining("the file was cut to 8192 bytes");
-            tensor.storage().release();
-        }
     }
 
     @Test

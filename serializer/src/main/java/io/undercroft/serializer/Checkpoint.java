@@ -33,6 +33,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.SequencedCollection;
 import java.util.Set;
@@ -390,6 +391,16 @@ public final class Checkpoint implements AutoCloseable {
         return Stream.concat(Stream.of(path()), contents.companions().stream()).toList();
     }
 
+    /// {@return the other files that hold bytes of the snapshot that was opened: `.croft` files that were named as bases and files
+    /// of other formats that were adopted; whether they are there or not, in the order in which the file names them} Empty if
+    /// the file needs no other. Those that are there are opened; an adopted file that was renamed is read for that, if
+    /// [OpenOptions#base(Path)] names it.
+    ///
+    /// @throws FormatException if what describes them is damaged
+    public List<BaseFile> bases() {
+        return contents.bases();
+    }
+
     /// {@return whether this was closed}
     boolean isClosed() {
         return closed.get();
@@ -527,14 +538,33 @@ public final class Checkpoint implements AutoCloseable {
         return contents.damages();
     }
 
-    /// Reads the whole file, earlier snapshots included, and checks it against its checksums. Other files in which bytes of it
-    /// stand are read as far as these bytes go.
+    /// Reads the whole file, earlier snapshots included, and checks it against its checksums. Other files that hold bytes of it
+    /// are read as far as these bytes go. A file that is shorter now than when it was opened is damaged.
     ///
-    /// @return what is damaged, and how much could not be looked at, as it has no checksums, as all of most other formats, or stands in other
-    ///     files that were not found
+    /// @return what is damaged, how much was not compared because it has no checksums, as all of most other formats, or is in
+    ///     other files that were not looked for, and which other files are missing
     /// @throws IOException if reading fails
     public Verification verify() throws IOException {
-        return contents.verify();
+        try {
+            Verification found = contents.verify();
+            Optional<Damage> cut = cut();
+            return cut.isPresent() ? found.and(cut.get()) : found;
+        } catch (IOException | RuntimeException | InternalError e) {
+            Optional<Damage> cut = cut();
+            if (cut.isEmpty()) {
+                throw e;
+            }
+            return Verification.ofAll(List.of(cut.get()));
+        }
+    }
+
+    /// What is behind the end of a file that was cut cannot be read, and need not be missed by a format without checksums.
+    private Optional<Damage> cut() throws IOException {
+        OptionalLong size = file.cutTo();
+        return size.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Damage("the file", size.getAsLong(), file.size() - size.getAsLong(),
+                        "it was cut to " + size.getAsLong() + " bytes while it is open; it had " + file.size()));
     }
 
     /// Reads all bytes of the storages in the background, and checks them against their checksums.

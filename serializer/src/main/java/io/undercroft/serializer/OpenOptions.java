@@ -24,13 +24,13 @@ import org.jspecify.annotations.Nullable;
 /// How a checkpoint is opened. Immutable: each method returns a changed copy.
 public final class OpenOptions {
     private static final OpenOptions DEFAULTS = new OpenOptions(MapMode.PRIVATE, UnaryOperator.identity(),
-            OptionalLong.empty(), null, Map.of(), ChecksumPolicy.ADOPTED, Selection.ALL);
+            OptionalLong.empty(), new OtherFiles(null, Map.of(), List.of()),
+            ChecksumPolicy.WHEN_READ_WHOLE, Selection.ALL);
 
     private final MapMode mapping;
     private final UnaryOperator<Device> devices;
     private final OptionalLong snapshot;
-    private final @Nullable Path root;
-    private final Map<UUID, Path> bases;
+    private final OtherFiles others;
     private final ChecksumPolicy verification;
     private final Selection selection;
 
@@ -50,21 +50,28 @@ public final class OpenOptions {
                 new Reading(null, Map.of()));
     }
 
+    /// Where the other files are that have bytes of this one.
+    ///
+    /// @param root below which directory they are, or null
+    /// @param byId where `.croft` files are, by their ids
+    /// @param named files that may be some of them
+    private record OtherFiles(@Nullable Path root, Map<UUID, Path> byId, List<Path> named) {}
+
     /// What the file does not say itself.
     private record Reading(@Nullable String format, Map<String, String> settings) {}
 
-    private OpenOptions(MapMode mapping, UnaryOperator<Device> devices, OptionalLong snapshot, @Nullable Path root,
-            Map<UUID, Path> bases, ChecksumPolicy verification, Selection selection) {
+    private OpenOptions(MapMode mapping, UnaryOperator<Device> devices, OptionalLong snapshot, OtherFiles others,
+            ChecksumPolicy verification, Selection selection) {
         this.mapping = mapping;
         this.devices = devices;
         this.snapshot = snapshot;
-        this.root = root;
-        this.bases = bases;
+        this.others = others;
         this.verification = verification;
         this.selection = selection;
     }
 
-    /// {@return copy-on-write mapping, devices as saved, the newest snapshot, no root, checksums of adopted files only}
+    /// {@return copy-on-write mapping, devices as saved, the newest snapshot, no root, checksums compared by what reads
+    /// many bytes}
     public static OpenOptions defaults() {
         return DEFAULTS;
     }
@@ -79,7 +86,7 @@ public final class OpenOptions {
     /// @param mode copy-on-write (the file never changes), read-only, or shared (writes reach the file)
     /// @return the changed options
     public OpenOptions mapping(MapMode mode) {
-        return new OpenOptions(Objects.requireNonNull(mode, "mode"), devices, snapshot, root, bases, verification,
+        return new OpenOptions(Objects.requireNonNull(mode, "mode"), devices, snapshot, others, verification,
                 selection);
     }
 
@@ -92,7 +99,7 @@ public final class OpenOptions {
     /// @param mapper called with the device that a storage was saved from, for instance `cuda:0`; returns where it should be
     /// @return the changed options
     public OpenOptions devices(UnaryOperator<Device> mapper) {
-        return new OpenOptions(mapping, Objects.requireNonNull(mapper, "mapper"), snapshot, root, bases, verification,
+        return new OpenOptions(mapping, Objects.requireNonNull(mapper, "mapper"), snapshot, others, verification,
                 selection);
     }
 
@@ -123,14 +130,14 @@ public final class OpenOptions {
         if (commit < 1) {
             throw new IllegalArgumentException("snapshots are numbered from 1; there is no " + commit);
         }
-        return new OpenOptions(mapping, devices, OptionalLong.of(commit), root, bases, verification, selection);
+        return new OpenOptions(mapping, devices, OptionalLong.of(commit), others, verification, selection);
     }
 
     /// Opens the newest snapshot, as is the default.
     ///
     /// @return the changed options
     public OpenOptions newest() {
-        return new OpenOptions(mapping, devices, OptionalLong.empty(), root, bases, verification, selection);
+        return new OpenOptions(mapping, devices, OptionalLong.empty(), others, verification, selection);
     }
 
     /// Says below which directory other files may be in which bytes of this one stand: adopted files and `.croft` files that
@@ -141,7 +148,8 @@ public final class OpenOptions {
     /// @param directory the directory; looked at when a byte of another file is asked for
     /// @return the changed options
     public OpenOptions root(Path directory) {
-        return new OpenOptions(mapping, devices, snapshot, Objects.requireNonNull(directory, "directory"), bases,
+        return new OpenOptions(mapping, devices, snapshot,
+                new OtherFiles(Objects.requireNonNull(directory, "directory"), others.byId, others.named),
                 verification, selection);
     }
 
@@ -152,18 +160,33 @@ public final class OpenOptions {
     /// @param file where it is
     /// @return the changed options
     public OpenOptions base(UUID uuid, Path file) {
-        Map<UUID, Path> more = new HashMap<>(bases);
+        Map<UUID, Path> more = new HashMap<>(others.byId);
         more.put(Objects.requireNonNull(uuid, "uuid"), Objects.requireNonNull(file, "file"));
-        return new OpenOptions(mapping, devices, snapshot, root, Map.copyOf(more), verification, selection);
+        return new OpenOptions(mapping, devices, snapshot, new OtherFiles(others.root, Map.copyOf(more), others.named),
+                verification, selection);
     }
 
-    /// Chooses when bytes of storages are compared with their checksums. By default those in adopted files are, when they are
-    /// touched, and no others: opening a file of any size takes milliseconds, and reading one element reads one page.
+    /// Names a file that may have bytes of this one, wherever it is and whatever it is called now, such as a base or an adopted
+    /// file that was renamed. It is used for each base that it is: a `.croft` file is recognised by its id and snapshot, an
+    /// adopted one by its size and by a digest of all its bytes, for which it is read once if its name is not the one recorded.
+    /// A file that is no base has no effect. Files that are named are tried before those below the root.
+    ///
+    /// @param file the file; looked at when a byte of another file is asked for
+    /// @return the changed options
+    public OpenOptions base(Path file) {
+        List<Path> more = Stream.concat(others.named.stream(), Stream.of(file)).toList();
+        return new OpenOptions(mapping, devices, snapshot, new OtherFiles(others.root, others.byId, more), verification,
+                selection);
+    }
+
+    /// Chooses when bytes of storages are compared with their checksums. By default whatever reads many bytes of a storage
+    /// compares them, as [ChecksumPolicy#WHEN_READ_WHOLE] says; single elements are read without, unless they are in adopted
+    /// files. [ChecksumPolicy#ON_TOUCH] checks each storage before its first element is read.
     ///
     /// @param policy when
     /// @return the changed options
     public OpenOptions verification(ChecksumPolicy policy) {
-        return new OpenOptions(mapping, devices, snapshot, root, bases, Objects.requireNonNull(policy, "policy"),
+        return new OpenOptions(mapping, devices, snapshot, others, Objects.requireNonNull(policy, "policy"),
                 selection);
     }
 
@@ -172,6 +195,10 @@ public final class OpenOptions {
     /// Reads the bytes of all storages when the checkpoint is opened, with several threads, into memory of this process
     /// (huge pages where the system has them). Nothing is mapped then: what happens to the file later does not show. By
     /// default storages are mapped, and read when they are touched.
+    ///
+    /// What is read is compared with its checksums, unless the [policy][#verification] is [ChecksumPolicy#NONE]. A damaged storage
+    /// of a `.croft` file does not keep others from being loaded: [Checkpoint#damages] lists it, and it throws when it is touched.
+    /// A damaged record of a zip archive is refused when the file is opened.
     ///
     /// Storages up to some 32 MiB lie in blocks of memory together, and a block is given back when the last storage in it is
     /// released.
@@ -336,7 +363,7 @@ public final class OpenOptions {
     }
 
     private OpenOptions with(Selection changed) {
-        return new OpenOptions(mapping, devices, snapshot, root, bases, verification, changed);
+        return new OpenOptions(mapping, devices, snapshot, others, verification, changed);
     }
 
     // ---- what was said ----
@@ -362,14 +389,19 @@ public final class OpenOptions {
 
     /// {@return below which directory other files may be}
     public Optional<Path> root() {
-        return Optional.ofNullable(root);
+        return Optional.ofNullable(others.root);
     }
 
     /// {@return where the caller says that a `.croft` file is}
     ///
     /// @param uuid its id
     public Optional<Path> base(UUID uuid) {
-        return Optional.ofNullable(bases.get(uuid));
+        return Optional.ofNullable(others.byId.get(uuid));
+    }
+
+    /// {@return the files that the caller names as possible bases, in the order in which they were named}
+    public List<Path> bases() {
+        return others.named;
     }
 
     /// {@return when bytes of storages are compared with their checksums}

@@ -1,17 +1,30 @@
 package io.undercroft.serializer;
 
+import java.util.ArrayList;
 import java.util.List;
 
-/// What reading a whole file and comparing it with its checksums brought to light.
+/// What was found when a whole file was read and compared with its checksums.
 ///
-/// @param damages what is damaged; empty if all that was read is well
-/// @param unverifiedExtents how many runs of bytes were not compared, since they have no checksum, or stand in other files and nobody said
-///     where these may be; see [OpenOptions#root(java.nio.file.Path)]
+/// @param damages what is damaged; empty if nothing that was read is
+/// @param unverifiedExtents how many runs of bytes were not compared, since they have no checksum, or are in other files that were
+///     not looked for; see [OpenOptions#root(java.nio.file.Path)]
 /// @param unverifiedBytes how many bytes these have
-public record Verification(List<Damage> damages, long unverifiedExtents, long unverifiedBytes) {
-    /// Copies the list.
+/// @param missingBases the other files that hold bytes of this one, of any of its snapshots, and were not found
+public record Verification(List<Damage> damages, long unverifiedExtents, long unverifiedBytes,
+        List<BaseFile> missingBases) {
+    /// Copies the lists.
     public Verification {
         damages = List.copyOf(damages);
+        missingBases = List.copyOf(missingBases);
+    }
+
+    /// A file that needs no other.
+    ///
+    /// @param damages what is damaged
+    /// @param unverifiedExtents how many runs of bytes were not compared
+    /// @param unverifiedBytes how many bytes these have
+    public Verification(List<Damage> damages, long unverifiedExtents, long unverifiedBytes) {
+        this(damages, unverifiedExtents, unverifiedBytes, List.of());
     }
 
     /// A file of which everything was read.
@@ -22,8 +35,22 @@ public record Verification(List<Damage> damages, long unverifiedExtents, long un
         return new Verification(damages, 0, 0);
     }
 
-    /// {@return whether no damage was found} What could not be read may be damaged all the same.
+    /// {@return whether no damage was found} What was not compared may be damaged all the same: see [#isComplete].
     public boolean isSound() {
         return damages.isEmpty();
+    }
+
+    /// {@return whether everything was compared: nothing is without a checksum, and no other file is missing}
+    public boolean isComplete() {
+        return unverifiedBytes == 0 && missingBases.isEmpty();
+    }
+
+    /// {@return the same with more damage}
+    ///
+    /// @param damage what else is damaged
+    Verification and(Damage damage) {
+        List<Damage> more = new ArrayList<>(damages);
+        more.add(damage);
+        return new Verification(more, unverifiedExtents, unverifiedBytes, missingBases);
     }
 }

@@ -2,6 +2,7 @@ package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
@@ -16,12 +17,17 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.UUID;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
@@ -122,8 +128,111 @@ class BasesTest {
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             assertThat(bytes(checkpoint, "based")).isEqualTo(BASED);
             assertRefused(() -> bytes(checkpoint, "adopted"), "'lib/weights.bin'", "OpenOptions.root");
-            assertThat(checkpoint.verify()).isEqualTo(new Verification(List.of(), 1, ADOPTED.length));
+            Verification verified = checkpoint.verify();
+            assertThat(verified.damages()).isEmpty();
+            assertThat(verified.unverifiedExtents()).isOne();
+            assertThat(verified.unverifiedBytes()).isEqualTo(ADOPTED.length);
+            assertThat(verified.isComplete()).isFalse();
+            assertThat(verified.missingBases()).singleElement().satisfies(missing -> {
+                assertThat(missing.path()).isEqualTo("lib/weights.bin");
+                assertThat(missing.problem()).hasValueSatisfying(why -> assertThat(why).contains("no adopted file"));
+            });
         }
+    }
+
+    @Test
+    void theOtherFilesThatAFileNeedsAreListedWhetherTheyAreThereOrNot() throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertThat(checkpoint.bases()).containsExactly(
+                    new BaseFile(BaseFile.Kind.CROFT, "lib/base.croft", Optional.of(uuid), OptionalLong.empty(),
+                            Optional.of(base.toRealPath()), Optional.empty()),
+                    new BaseFile(BaseFile.Kind.ADOPTED, "lib/weights.bin", Optional.empty(), OptionalLong.of(5007),
+                            Optional.of(weights.toRealPath()), Optional.empty()));
+            assertThat(checkpoint.verify().isComplete()).isTrue();
+        }
+        Files.delete(base);
+        Files.delete(weights);
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertThat(checkpoint.bases()).extracting(BaseFile::isThere, BaseFile::problem).containsOnly(
+                    tuple(false, Optional.of("it is not there")));
+            assertThat(checkpoint.verify().missingBases()).isEqualTo(checkpoint.bases());
+        }
+        try (Checkpoint checkpoint = Checkpoint.open(Files.write(file, CroftImage.first().commit()))) {
+            assertThat(checkpoint.bases()).isEmpty();
+        }
+    }
+
+    @Test
+    void filesThatWereRenamedAreFoundIfTheyAreNamed() throws IOException {
+        Path elsewhere = Files.createTempDirectory(folder, "else");
+        Path croft = Files.move(base, elsewhere.resolve("a"));
+        Path adopted = Files.move(weights, elsewhere.resolve("b"));
+        Path sameSize = Files.write(elsewhere.resolve("c"), new byte[5007]);
+        OpenOptions named = OpenOptions.defaults().base(elsewhere.resolve("missing")).base(elsewhere).base(sameSize)
+                .base(croft).base(adopted);
+        assertThat(named.bases()).hasSize(5);
+        try (Checkpoint checkpoint = Checkpoint.open(file, named)) {
+            assertThat(bytes(checkpoint, "based")).isEqualTo(BASED);
+            assertThat(bytes(checkpoint, "adopted")).isEqualTo(ADOPTED);
+            assertThat(checkpoint.bases()).extracting(BaseFile::file).containsExactly(Optional.of(croft),
+                    Optional.of(adopted));
+            assertThat(checkpoint.verify()).isEqualTo(Verification.ofAll(List.of()));
+        }
+        try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().base(sameSize))) {
+            assertRefused(() -> bytes(checkpoint, "adopted"), "'lib/weights.bin'", "OpenOptions.base");
+            assertRefused(() -> bytes(checkpoint, "based"), "'lib/base.croft'", "OpenOptions.base");
+        }
+    }
+
+    /// The same name in another directory need not be read to be known; the checksums of what is used tell.
+    @Test
+    void anAdoptedFileThatWasMovedIsFoundByItsNameAndSize() throws IOException {
+        Path moved = Files.move(weights, folder.resolve("weights.bin"));
+        try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().base(moved))) {
+            assertThat(bytes(checkpoint, "adopted")).isEqualTo(ADOPTED);
+        }
+        Files.write(moved, new byte[5007]);
+        try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().base(moved))) {
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> checkpoint.tensor("adopted"))
+                    .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
+        }
+    }
+
+    /// They hold bytes of the storages, and a flip in them is as bad.
+    @Test
+    void damageInABaseIsFoundByWhatReadsItAsAWhole() throws IOException {
+        byte[] bytes = Files.readAllBytes(base);
+        bytes[indexOf(bytes, Arrays.copyOf(BASED, 32)) + 9] ^= 1;
+        Files.write(base, bytes);
+        Path copy = folder.resolve("copy.croft");
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertThatExceptionOfType(FormatException.class)
+                    .isThrownBy(() -> Checkpoint.save(copy, checkpoint.tree()))
+                    .withMessageContainingAll("in the file 'lib/base.croft'", "damages tensor")
+                    .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
+            assertThat(copy).doesNotExist();
+            Checkpoint.save(copy, Map.of("own", checkpoint.tensor("own"), "adopted", checkpoint.tensor("adopted")));
+        }
+    }
+
+    @Test
+    void aBaseThatIsCutWhileItIsOpenIsDamage() throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertThat(bytes(checkpoint, "adopted")).isEqualTo(ADOPTED);
+            try (FileChannel channel = FileChannel.open(weights, StandardOpenOption.WRITE)) {
+                channel.truncate(100);
+            }
+            assertThat(checkpoint.verify().damages()).extracting(Damage::what)
+                    .anySatisfy(what -> assertThat(what).contains("V18-BASE", "lib/weights.bin", "shorter"));
+        }
+    }
+
+    private static int indexOf(byte[] all, byte[] part) {
+        int at = 0;
+        while (!Arrays.equals(all, at, at + part.length, part, 0, part.length)) {
+            at++;
+        }
+        return at;
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Optional;
@@ -16,6 +17,7 @@ public final class Allocation {
     private final Sharing sharing;
     private final @Nullable String filename;
     private final @Nullable Origin origin;
+    private final @Nullable Backing backing;
     /// Null where the garbage collector does it.
     private final @Nullable Runnable release;
     private final AtomicBoolean freed = new AtomicBoolean();
@@ -50,19 +52,17 @@ public final class Allocation {
     /// @param release run once, when the bytes are given back; must not throw
     public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, @Nullable Origin origin,
             Runnable release) {
+        this(segment, sharing, filename, origin, null, Objects.requireNonNull(release, "release"));
+    }
+
+    private Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, @Nullable Origin origin,
+            @Nullable Backing backing, @Nullable Runnable release) {
         this.segment = Objects.requireNonNull(segment, "segment");
         this.sharing = Objects.requireNonNull(sharing, "sharing");
         this.filename = filename;
         this.origin = origin;
-        this.release = Objects.requireNonNull(release, "release");
-    }
-
-    private Allocation(MemorySegment segment) {
-        this.segment = Objects.requireNonNull(segment, "segment");
-        this.sharing = Sharing.PRIVATE;
-        this.filename = null;
-        this.origin = null;
-        this.release = null;
+        this.backing = backing;
+        this.release = release;
     }
 
     /// A private allocation that the garbage collector gives back with its segment.
@@ -70,7 +70,16 @@ public final class Allocation {
     /// @param segment the bytes
     /// @return the allocation
     public static Allocation collected(MemorySegment segment) {
-        return new Allocation(segment);
+        return new Allocation(segment, Sharing.PRIVATE, null, null, null, null);
+    }
+
+    /// The same bytes with what is known of the file behind them. The new allocation takes this one's place, and frees it.
+    ///
+    /// @param file the file behind the bytes
+    /// @return the allocation to use from now on
+    public Allocation withBacking(Backing file) {
+        Objects.requireNonNull(file, "file");
+        return new Allocation(segment, sharing, filename, origin, file, release == null ? null : this::free);
     }
 
     /// {@return the bytes; its size is the allocation's size in bytes}
@@ -91,6 +100,11 @@ public final class Allocation {
     /// {@return what is known of the memory behind the bytes, by those who made it}
     public Optional<Origin> origin() {
         return Optional.ofNullable(origin);
+    }
+
+    /// {@return the file behind the bytes, if there is one that can be asked}
+    public Optional<Backing> backing() {
+        return Optional.ofNullable(backing);
     }
 
     /// Whether the garbage collector gives the bytes back, so that [#free] does nothing.

@@ -1,5 +1,6 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
@@ -63,15 +64,27 @@ final class Bulk {
         }
     }
 
-    /// Waits for a fault that is due. Until here the storages are reachable.
+    /// Waits for a fault that is due, and then asks whether a file was cut within a page, which causes none: the bytes behind
+    /// the cut read as zeros. Until here the storages are reachable.
     private static void settle(Storage first, Storage second) {
         try {
             if (first.isFileBacked() || second.isFileBacked()) {
                 Faults.await();
+                checkNotCut(first);
+                if (second != first) {
+                    checkNotCut(second);
+                }
             }
         } finally {
             Reference.reachabilityFence(first);
             Reference.reachabilityFence(second);
+        }
+    }
+
+    private static void checkNotCut(Storage storage) {
+        Backing file = storage.backing().orElse(null);
+        if (file != null) {
+            file.checkNotCut();
         }
     }
 

@@ -2,6 +2,7 @@ package io.undercroft.storage;
 
 import io.undercroft.storage.internal.Endian;
 import io.undercroft.storage.internal.StoragePrinter;
+import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
@@ -321,6 +322,13 @@ public final class Storage implements Iterable<Integer> {
     /// @throws IllegalStateException if the storage was freed
     public Optional<Allocation.Origin> origin() {
         return isMeta() ? Optional.empty() : root().allocation().origin();
+    }
+
+    /// {@return the file behind the bytes, if they are there already and there is one that can be asked; of a slice, that of
+    /// its base} Makes no bytes.
+    public Optional<Backing> backing() {
+        Allocation there = root().holding.allocation();
+        return there == null ? Optional.empty() : there.backing();
     }
 
     /// {@return where the bytes came from, if they came from an allocator: not from a file, nor from somebody else's

@@ -4,6 +4,7 @@ import io.undercroft.storage.Loan;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.spi.Backing;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -101,7 +102,9 @@ public final class Sha256 implements AutoCloseable {
         return ranges.computeIfAbsent(new Range(storage, from, length), range -> {
             MessageDigest digest = digest();
             if (length > 0) {
-                update(digest, borrow(storage).storage().segment().asSlice(from, length));
+                Storage bytes = borrow(storage).storage();
+                update(digest, bytes.segment().asSlice(from, length));
+                bytes.backing().ifPresent(Backing::checkNotCut);
             }
             return hex(digest);
         });

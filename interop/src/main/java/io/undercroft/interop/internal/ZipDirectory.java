@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.spi.FileStorages;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
 
 /// The table of contents of a zip archive, with the place of every record's bytes.
 ///
@@ -198,6 +200,27 @@ public final class ZipDirectory {
     /// @throws FormatException if the record is damaged
     public void check(ZipRecord record) throws IOException {
         new ZipStream(file, record, dataOffset(record)).check();
+    }
+
+    /// {@return the checksum of a stored record whose bytes behind the first ones are a storage; null if it has none}
+    ///
+    /// @param record a stored record of this directory
+    /// @param skipped how many bytes come before the storage
+    public FileStorages.@Nullable Checksum checksum(ZipRecord record, int skipped) {
+        if (!record.hasCrc()) {
+            return null;
+        }
+        return new FileStorages.Checksum() {
+            @Override
+            public void check(MemorySegment bytes) throws IOException {
+                new ZipStream(file, record, dataOffset(record)).checkRead(skipped, bytes);
+            }
+
+            @Override
+            public void check() throws IOException {
+                ZipDirectory.this.check(record);
+            }
+        };
     }
 
     /// Reads all records, and compares the checksums of those that have one.

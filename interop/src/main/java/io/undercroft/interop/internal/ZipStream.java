@@ -89,6 +89,19 @@ final class ZipStream {
         compare(crc);
     }
 
+    /// Compares the checksum of the record with what was read of it.
+    ///
+    /// @param skipped how many of its first bytes were not
+    /// @param rest all bytes behind these
+    void checkRead(int skipped, MemorySegment rest) throws IOException {
+        CRC32 crc = new CRC32();
+        crc.update(first(skipped));
+        for (long at = 0; at < rest.byteSize(); at += CHUNK) {
+            crc.update(rest.asSlice(at, Math.min(CHUNK, rest.byteSize() - at)).asByteBuffer());
+        }
+        compare(crc);
+    }
+
     private void compare(CRC32 crc) {
         int found = (int) crc.getValue();
         if (record.hasCrc() && found != record.crc()) {

@@ -54,7 +54,7 @@ public final class NpyFormat implements CheckpointFormat {
     /// {@return the storage of an array whose elements stand uncompressed in a file}
     ///
     /// @param data where the elements start
-    static Storage stored(MappedFile file, FileStorages storages, NpyHeader header, long data) {
+    private static Storage stored(MappedFile file, FileStorages storages, NpyHeader header, long data) {
         if (header.type().isNative()) {
             return storages.stored(data, header.nbytes(), header.type().alignment());
         }

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
 /// without `.npy`.
 ///
 /// Arrays that are stored are mapped in place if they are aligned; those that NumPy wrote need not be, and are copied then. Deflated ones are
-/// decoded when they are first touched, and their checksum is compared; the others are checked by verifying,
-/// which counts what has no checksum. Ours are aligned to 64 bytes,
+/// decoded when they are first touched. Checksums are compared with what is copied and decoded, with what is mapped as
+/// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says, and by verifying, which counts what has no checksum. Ours are aligned to 64 bytes,
 /// and compressed if the setting `npz.compression` is `deflate`.
 public final class NpzFormat implements CheckpointFormat {
     private static final String SUFFIX = ".npy";
@@ -78,7 +78,7 @@ public final class NpzFormat implements CheckpointFormat {
             // A compressed header takes a hundredth of that in the file.
             budget.takeSteps(header.length());
             tensors.put(name, header.on(options.isChosen(StateIndex.escape(name))
-                    ? storage(file, zip, record, storages, header)
+                    ? storage(zip, record, storages, header)
                     : storages.blank(header.nbytes())));
         }
         List<ZipRecord> unverified = zip.unverified();
@@ -98,10 +98,11 @@ public final class NpzFormat implements CheckpointFormat {
         }
     }
 
-    private static Storage storage(MappedFile file, ZipDirectory zip, ZipRecord record, FileStorages storages,
-            NpyHeader header) throws IOException {
-        if (record.isStored()) {
-            return NpyFormat.stored(file, storages, header, zip.dataOffset(record) + header.length());
+    private static Storage storage(ZipDirectory zip, ZipRecord record, FileStorages storages, NpyHeader header)
+            throws IOException {
+        if (record.isStored() && header.type().isNative()) {
+            return storages.stored(zip.dataOffset(record) + header.length(), header.nbytes(),
+                    header.type().alignment(), zip.checksum(record, header.length()));
         }
         return storages.decoded(header.nbytes(), into -> {
             zip.readBehind(record, header.length(), into);
@@ -111,7 +112,7 @@ public final class NpzFormat implements CheckpointFormat {
 
     @Override
     public Set<Capability> capabilities() {
-        return Set.of(Capability.SAVE);
+        return Set.of(Capability.SAVE, Capability.CHECKSUMS);
     }
 
     @Override

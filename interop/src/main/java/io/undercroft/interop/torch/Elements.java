@@ -3,6 +3,7 @@ package io.undercroft.interop.torch;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.FileStorages.Checksum;
 import io.undercroft.serializer.spi.FileStorages.Decoder;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -35,9 +36,22 @@ final class Elements {
     /// @param type tells what its elements are, as far as is known by then; null if only its bytes are
     /// @param decoder reads the bytes, as they are in the file
     Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, Decoder decoder) {
+        return open(offset, nbytes, type, null, decoder);
+    }
+
+    /// {@return a storage as the other method makes it, of which the file may have a checksum}
+    ///
+    /// @param offset where its bytes stand in the file, if they stand there as they are
+    /// @param nbytes its size in bytes
+    /// @param type tells what its elements are
+    /// @param checksum the checksum of all its bytes as they are in the file, which the decoder compares itself; null if
+    ///     there is none
+    /// @param decoder reads the bytes, as they are in the file
+    Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, @Nullable Checksum checksum,
+            Decoder decoder) {
         int unit = unit(type.get());
         if (offset.isPresent() && (!isForeign || unit == 1)) {
-            return storages.stored(offset.getAsLong(), nbytes, unit);
+            return storages.stored(offset.getAsLong(), nbytes, unit, checksum);
         }
         return storages.decoded(nbytes, into -> {
             decoder.decode(into);

@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
 /// What `torch.save` writes since PyTorch 1.6: a zip archive of one pickle and one record for each storage.
 ///
 /// Opening reads the directory and the pickle; storages are mapped when they are first touched. The checksums of the
-/// pickle and the small records are compared on opening, those of the storages by [Contents#verify]. A writer that was
+/// pickle and the small records are compared on opening, those of the storages as
+/// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says, and by [Contents#verify]. A writer that was
 /// told to compute none leaves them 0; such records are accepted, and verifying says how much was not verified. (PyTorch
 /// compares no checksum at all.)
 ///
@@ -60,7 +61,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// read, and `torch.load` asks before it loads them.
     @Override
     public Set<Capability> capabilities() {
-        return EnumSet.of(Capability.SAVE, Capability.SHARING, Capability.STATE);
+        return EnumSet.of(Capability.SAVE, Capability.SHARING, Capability.STATE, Capability.CHECKSUMS);
     }
 
     @Override
@@ -141,7 +142,8 @@ public final class TorchZipFormat implements CheckpointFormat {
             // Asked now, so that a damaged archive is found when it is opened and not when it is used.
             long data = zip.dataOffset(record);
             OptionalLong place = record.isStored() ? OptionalLong.of(data) : OptionalLong.empty();
-            return elements.open(place, entry.nbytes(), entry::dtype, into -> zip.read(record, into));
+            return elements.open(place, entry.nbytes(), entry::dtype,
+                    record.isStored() ? zip.checksum(record, 0) : null, into -> zip.read(record, into));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -171,7 +171,7 @@ class NumpyFormatsTest {
             assertThat(c.storages()).hasSize(2);
             assertThat(c.tensor("b").contentEquals(tied)).isTrue();
         }
-        assertThat(new NpzFormat().capabilities()).isEqualTo(Set.of(Capability.SAVE));
+        assertThat(new NpzFormat().capabilities()).isEqualTo(Set.of(Capability.SAVE, Capability.CHECKSUMS));
     }
 
     /// Zeros and a seven behind them.

@@ -19,7 +19,7 @@ public record FileIdentity(int device, long inode) {
     ///
     /// @param path the path; symbolic links are followed
     /// @throws IOException if the system does not say
-    static Optional<FileIdentity> of(Path path) throws IOException {
+    public static Optional<FileIdentity> of(Path path) throws IOException {
         try {
             Map<String, Object> stat = Files.readAttributes(path, "unix:dev,ino");
             return stat.get("dev") instanceof Long device && stat.get("ino") instanceof Long inode

@@ -4,12 +4,17 @@ import io.undercroft.format.BaseFiles;
 import io.undercroft.format.BaseKind;
 import io.undercroft.format.BaseRecord;
 import io.undercroft.format.ByteSource;
+import io.undercroft.format.Digest128;
+import io.undercroft.format.ExtentDigester;
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Layout;
 import io.undercroft.format.Rule;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
@@ -18,6 +23,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /// The other files in which bytes of a file stand. Each is opened when the first of its bytes is asked for, once, and stays
@@ -27,7 +33,8 @@ import org.jspecify.annotations.Nullable;
 /// has to be a regular file there; a `.croft` file has to have the id, an adopted file the size. Bytes that pass all this
 /// and are others nevertheless fail the checksums of the file that names them. Safe for any thread.
 public final class Bases implements BaseFiles, AutoCloseable {
-    private static final String SAY_WHERE = "Bring it there, or say where it is when opening: OpenOptions.root";
+    private static final int PIECE = 1 << 17;
+    private static final String SAY_WHERE = "Bring it there, or say where it is when opening: OpenOptions.root or OpenOptions.base";
 
     private final Path file;
     private final MapMode mode;
@@ -65,9 +72,26 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// Finds a file for verifying. An adopted file is not looked at unless it was said where it may be.
     @Override
     public Optional<ByteSource> open(BaseRecord base) {
-        return base.kind() == BaseKind.FOREIGN && options.root().isEmpty()
+        return base.kind() == BaseKind.FOREIGN && options.root().isEmpty() && options.bases().isEmpty()
                 ? Optional.empty()
                 : Optional.of(new FileSource(file(base)));
+    }
+
+    /// {@return what is to be said of a base, and whether it is there}
+    ///
+    /// @param base a record that was checked
+    public BaseFile describe(BaseRecord base) {
+        boolean isCroft = base.kind() == BaseKind.CROFT;
+        Optional<Path> found = Optional.empty();
+        Optional<String> problem = Optional.empty();
+        try {
+            found = Optional.of(file(base).path());
+        } catch (FormatException e) {
+            problem = Optional.of(e.what().replace(standsIn(base), ""));
+        }
+        return new BaseFile(isCroft ? BaseFile.Kind.CROFT : BaseFile.Kind.ADOPTED, base.path(),
+                isCroft ? Optional.of(base.uuid()) : Optional.empty(),
+                isCroft ? OptionalLong.empty() : OptionalLong.of(base.length()), found, problem);
     }
 
     /// Closes all. Storages that hold a part of a file go on.
@@ -81,13 +105,50 @@ public final class Bases implements BaseFiles, AutoCloseable {
     private MappedFile find(BaseRecord base) {
         Optional<Path> given = base.kind() == BaseKind.CROFT ? options.base(base.uuid()) : Optional.empty();
         try {
-            return given.isPresent() ? open(base, given.get()) : openBelow(base, root(base).toRealPath());
+            if (given.isPresent()) {
+                return open(base, given.get());
+            }
+            MappedFile named = named(base);
+            return named == null ? openBelow(base, root(base).toRealPath()) : named;
         } catch (NoSuchFileException e) {
             throw unusable(base, "it is not there", SAY_WHERE
-                    + (base.kind() == BaseKind.CROFT ? " or OpenOptions.base with the id " + base.uuid() : ""), e);
+                    + (base.kind() == BaseKind.CROFT ? " with the id " + base.uuid() : ""), e);
         } catch (IOException | InvalidPathException e) {
             throw unusable(base, "it cannot be opened", "Check that it may be read", e);
         }
+    }
+
+    /// {@return the file among those that the caller names, or null} One that cannot be opened may be no base at all, or it is
+    /// below the root.
+    private @Nullable MappedFile named(BaseRecord base) {
+        for (Path path : options.bases()) {
+            try {
+                MappedFile opened = open(base, path);
+                if (base.kind() == BaseKind.CROFT || hasNameOf(base, path) || digest(opened).equals(base.digest())) {
+                    return opened;
+                }
+                opened.close();
+            } catch (FormatException | IOException _) {
+                // Another base, or none.
+            }
+        }
+        return null;
+    }
+
+    private static boolean hasNameOf(BaseRecord base, Path path) {
+        String name = String.valueOf(path.getFileName());
+        return base.path().equals(name) || base.path().endsWith("/" + name);
+    }
+
+    private static Digest128 digest(MappedFile file) throws IOException {
+        ExtentDigester digester = new ExtentDigester(Layout.DEFAULT_CHUNK_LOG2);
+        MemorySegment piece = MemorySegment.ofArray(new byte[PIECE]);
+        for (long done = 0; done < file.size(); done += PIECE) {
+            MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, file.size() - done));
+            file.read(done, bytes);
+            digester.update(bytes);
+        }
+        return digester.finish().digest();
     }
 
     private MappedFile openBelow(BaseRecord base, Path root) throws IOException {
@@ -108,7 +169,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
         }
         if (base.kind() == BaseKind.FOREIGN) {
             throw unusable(base, "no adopted file is opened unless it is said where they may be",
-                    "Give the directory when opening: OpenOptions.root", null);
+                    "Give the directory when opening: OpenOptions.root, or the file: OpenOptions.base", null);
         }
         return Objects.requireNonNull(file.toRealPath().getParent());
     }

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal;
 
+import io.undercroft.format.BaseRecord;
 import io.undercroft.format.ByteSource;
 import io.undercroft.format.DTypeRecord;
 import io.undercroft.format.FormatException;
@@ -9,6 +10,7 @@ import io.undercroft.format.TensorRecord;
 import io.undercroft.format.Verifier;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
@@ -22,6 +24,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -194,7 +197,28 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         if (damages.isEmpty()) {
             verifyTrees();
         }
-        return new Verification(damages, found.unverifiedExtents(), found.unverifiedBytes());
+        return new Verification(damages, found.unverifiedExtents(), found.unverifiedBytes(), missingBases());
+    }
+
+    @Override
+    public List<BaseFile> bases() {
+        return reading(() -> IntStream.range(0, snapshot.baseCount()).mapToObj(snapshot::base)
+                .map(storages.bases()::describe).toList());
+    }
+
+    /// Of all snapshots that can be opened; what is wrong with others is damage.
+    private List<BaseFile> missingBases() throws IOException {
+        Set<BaseRecord> bases = new LinkedHashSet<>();
+        try {
+            for (Snapshot next = newest; next != null; next = next.previous().orElse(null)) {
+                for (int number = 0; number < next.baseCount(); number++) {
+                    bases.add(next.base(number));
+                }
+            }
+        } catch (FormatException _) {
+            // Told already.
+        }
+        return bases.stream().map(storages.bases()::describe).filter(base -> !base.isThere()).toList();
     }
 
     /// Whether the names of a snapshot are those of its tree can be told only by reading the tree.

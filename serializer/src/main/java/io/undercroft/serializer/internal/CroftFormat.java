@@ -24,7 +24,8 @@ public final class CroftFormat implements CheckpointFormat {
     /// It is written otherwise, by [io.undercroft.serializer.Checkpoint#save].
     @Override
     public Set<Capability> capabilities() {
-        return Set.of(Capability.SAVE, Capability.SHARING, Capability.STATE, Capability.METADATA);
+        return Set.of(Capability.SAVE, Capability.SHARING, Capability.STATE, Capability.METADATA,
+                Capability.CHECKSUMS);
     }
 
     @Override

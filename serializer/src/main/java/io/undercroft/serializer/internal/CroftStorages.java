@@ -1,6 +1,5 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.BaseFiles;
 import io.undercroft.format.ByteSource;
 import io.undercroft.format.DamagedChunk;
 import io.undercroft.format.ExtentKind;
@@ -10,6 +9,7 @@ import io.undercroft.format.Rule;
 import io.undercroft.format.Snapshot;
 import io.undercroft.format.Span;
 import io.undercroft.format.StorageCheck;
+import io.undercroft.format.StorageChunk;
 import io.undercroft.format.StorageRecord;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
@@ -28,6 +28,7 @@ import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -109,7 +110,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     /// {@return the other files in which bytes stand, for verifying}
-    BaseFiles bases() {
+    Bases bases() {
         return bases;
     }
 
@@ -186,7 +187,7 @@ final class CroftStorages implements AutoCloseable {
     private boolean isToBeChecked(StorageRecord record) {
         return switch (options.verification()) {
             case NONE -> false;
-            case ADOPTED -> snapshot.baseCount() > 0
+            case WHEN_READ_WHOLE -> snapshot.baseCount() > 0
                     && extents(record).anyMatch(extent -> extent.kind() == ExtentKind.FOREIGN);
             case ON_TOUCH, EAGER -> true;
         };
@@ -221,9 +222,15 @@ final class CroftStorages implements AutoCloseable {
         if (known != null) {
             throw known.damage.refusal();
         }
-        Allocation bytes = options.isInMemory() ? memory.read(extents(record).map(this::piece).toList()) : map(record);
-        List<DamagedChunk> chunks = check(number, new Span(0, record.nbytes()), bytes);
+        boolean checksNow = isCheckedWhole(record);
+        Allocation bytes = options.isInMemory()
+                ? memory.read(extents(record).map(this::piece).toList())
+                : checkable(number, record, map(record));
+        List<DamagedChunk> chunks = checksNow ? check(number, new Span(0, record.nbytes()), bytes) : List.of();
         if (chunks.isEmpty()) {
+            if (checksNow && bytes.backing().orElse(null) instanceof CheckedBytes checked) {
+                checked.setCompared();
+            }
             return bytes;
         }
         DamagedStorage damage = damaged(chunks);
@@ -231,11 +238,39 @@ final class CroftStorages implements AutoCloseable {
         throw damage.refusal();
     }
 
-    /// Checks what was mapped or read of a storage, if the policy wants that.
-    private List<DamagedChunk> check(int number, Span part, Allocation bytes) {
-        if (!isToBeChecked(snapshot.storage(number))) {
-            return List.of();
+    /// What is read into memory is read as a whole.
+    private boolean isCheckedWhole(StorageRecord record) {
+        return options.verification() != ChecksumPolicy.NONE && (options.isInMemory() || isToBeChecked(record));
+    }
+
+    /// Lets those that read all of a mapped storage check it. Bytes that are mapped shared change in the file.
+    private Allocation checkable(int number, StorageRecord record, Allocation mapped) {
+        if (options.verification() == ChecksumPolicy.NONE || file.mode() == MapMode.SHARED) {
+            return mapped;
         }
+        try {
+            MappedFile held = file.retain();
+            Map<Integer, MappedFile> files = new HashMap<>();
+            extents(record).filter(extent -> extent.kind() != ExtentKind.ZERO)
+                    .forEach(extent -> files.computeIfAbsent(extent.base(), this::fileOf));
+            return new Allocation(mapped.segment(), mapped.sharing(), mapped.filename(), () -> {
+                mapped.free();
+                held.close();
+            }).withBacking(new CheckedBytes(number, check, held, files, mapped, this::refusal));
+        } catch (Throwable e) {
+            mapped.free();
+            throw e;
+        }
+    }
+
+    private FormatException refusal(StorageChunk chunk) {
+        DamagedStorage damage = damaged(List.of(chunk.place()));
+        damage.damages().forEach(metInParts::add);
+        return damage.refusal().withFile(file.path().toString());
+    }
+
+    /// Checks what was mapped or read of a storage.
+    private List<DamagedChunk> check(int number, Span part, Allocation bytes) {
         try {
             return check.mapped(number, part, bytes.segment());
         } catch (Throwable e) {
@@ -256,9 +291,10 @@ final class CroftStorages implements AutoCloseable {
 
     private Allocation readPart(int number, Span part) {
         StorageRecord record = snapshot.storage(number);
-        Span whole = isToBeChecked(record) ? check.chunksAround(number, part) : part;
+        boolean checks = isToBeChecked(record);
+        Span whole = checks ? check.chunksAround(number, part) : part;
         Allocation bytes = memory.copy(pieces(record, whole));
-        List<DamagedChunk> chunks = check(number, whole, bytes);
+        List<DamagedChunk> chunks = checks ? check(number, whole, bytes) : List.of();
         if (!chunks.isEmpty()) {
             bytes.free();
             DamagedStorage damage = damaged(chunks);

@@ -22,7 +22,10 @@ public interface CheckpointFormat {
         /// It holds free-form text about the file.
         METADATA,
         /// A file names others, in which the tensors are.
-        SEVERAL_FILES
+        SEVERAL_FILES,
+        /// The bytes of storages have checksums, which [Contents#verify] compares, as does whatever reads many of them; see
+        /// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy].
+        CHECKSUMS
     }
 
     /// {@return the name that `croft inspect` shows, for instance `torch-zip`} Of two formats with the same name the second is left out.

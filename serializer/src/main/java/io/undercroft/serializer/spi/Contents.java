@@ -2,6 +2,7 @@ package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
@@ -92,6 +93,11 @@ public interface Contents {
     /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages stand in
     /// these, and [#placeOf] tells nothing of them. Empty for a file that stands for itself.
     default List<Path> companions() {
+        return List.of();
+    }
+
+    /// {@return the other files that hold bytes of this one, whether they are there or not, in the order in which it names them}
+    default List<BaseFile> bases() {
         return List.of();
     }
 

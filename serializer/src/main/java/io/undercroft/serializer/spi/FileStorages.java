@@ -4,17 +4,21 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /// Storages whose bytes stand in a file of another format. Nothing is mapped, read or decoded before a storage is first touched. Safe for any
 /// thread.
@@ -37,6 +41,22 @@ public final class FileStorages {
         /// @throws IOException if reading fails
         /// @throws FormatException if the bytes in the file are damaged
         void decode(MemorySegment into) throws IOException;
+    }
+
+    /// The checksum that a file has of all bytes of a storage that is stored as it is in memory.
+    public interface Checksum {
+        /// Compares bytes that were read.
+        ///
+        /// @param bytes all bytes of the storage, in memory of this process
+        /// @throws IOException if something else that the checksum covers cannot be read
+        /// @throws FormatException if they do not match
+        void check(MemorySegment bytes) throws IOException;
+
+        /// Reads the bytes in the file and compares them.
+        ///
+        /// @throws IOException if reading fails
+        /// @throws FormatException if they do not match
+        void check() throws IOException;
     }
 
     /// The storages of a file.
@@ -63,14 +83,27 @@ public final class FileStorages {
     /// @param alignment what the offset has to be a multiple of to be mapped, in bytes: the size of an element, or of the pieces of one that have a
     ///     byte order
     public Storage stored(long offset, long nbytes, int alignment) {
+        return stored(offset, nbytes, alignment, null);
+    }
+
+    /// {@return a storage as [#stored(long, long, int)] makes it, of which the file has a checksum} It is checked when
+    /// [the options][OpenOptions#verification] say so.
+    ///
+    /// @param offset where, from the start of the file; the run has been checked to lie within it
+    /// @param nbytes its size in bytes
+    /// @param alignment as of [#stored(long, long, int)]
+    /// @param checksum the checksum of all its bytes; null if there is none
+    public Storage stored(long offset, long nbytes, int alignment, @Nullable Checksum checksum) {
         Device device = device();
         if (device.isMeta()) {
             return blank(nbytes);
         }
+        Checksum compared = options.verification() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
         boolean isMapped = offset % alignment == 0 || nbytes == 0;
         Storage storage = isMapped || options.isInMemory()
-                ? Storage.deferred(nbytes, () -> bytes(offset, nbytes), file.path())
-                : Storage.decoded(nbytes, () -> decode(nbytes, into -> file.read(offset, into)), file.path());
+                ? Storage.deferred(nbytes, () -> bytes(offset, nbytes, compared), file.path())
+                : Storage.decoded(nbytes,
+                        () -> checked(decode(nbytes, into -> file.read(offset, into)), compared), file.path());
         places.put(storage, offset);
         return storage;
     }
@@ -101,8 +134,87 @@ public final class FileStorages {
         return device;
     }
 
-    private Allocation bytes(long offset, long nbytes) {
-        return options.isInMemory() ? memory.read(List.of(file.piece(offset, nbytes))) : file.window(offset, nbytes);
+    private Allocation bytes(long offset, long nbytes, @Nullable Checksum checksum) {
+        return options.isInMemory()
+                ? checked(memory.read(List.of(file.piece(offset, nbytes))), checksum)
+                : checkable(file.window(offset, nbytes), checksum);
+    }
+
+    private Allocation checked(Allocation read, @Nullable Checksum checksum) {
+        if (checksum != null) {
+            try {
+                checking(() -> checksum.check(read.segment()));
+            } catch (Throwable e) {
+                read.free();
+                throw e;
+            }
+        }
+        return read;
+    }
+
+    private Allocation checkable(Allocation mapped, @Nullable Checksum checksum) {
+        if (checksum == null || options.mapping() == MapMode.SHARED) {
+            return mapped;
+        }
+        RecordBytes record = new RecordBytes(mapped.backing(), checksum);
+        Allocation made = mapped.withBacking(record);
+        if (options.verification() != ChecksumPolicy.WHEN_READ_WHOLE) {
+            try {
+                record.check(0, made.segment().byteSize());
+            } catch (Throwable e) {
+                made.free();
+                throw e;
+            }
+        }
+        return made;
+    }
+
+    @FunctionalInterface
+    private interface Checking {
+        void run() throws IOException;
+    }
+
+    /// The checksum of a mapped record, which is compared once, with the bytes in the file: a program may write to those in
+    /// memory.
+    private final class RecordBytes implements Backing {
+        private final Optional<Backing> mapping;
+        private final Checksum checksum;
+        private boolean isChecked;
+
+        RecordBytes(Optional<Backing> mapping, Checksum checksum) {
+            this.mapping = mapping;
+            this.checksum = checksum;
+        }
+
+        @Override
+        public boolean hasChecksums() {
+            return true;
+        }
+
+        @Override
+        public void checkNotCut() {
+            mapping.ifPresent(Backing::checkNotCut);
+        }
+
+        @Override
+        public synchronized void check(long start, long end) {
+            if (!isChecked) {
+                checkNotCut();
+                checking(checksum::check);
+                isChecked = true;
+            }
+        }
+    }
+
+    /// Long after the file was opened, so nobody else says which one it was.
+    private void checking(Checking check) {
+        try {
+            check.run();
+        } catch (FormatException e) {
+            throw e.withFile(file.path().toString());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private Allocation decode(long nbytes, Decoder decoder) {

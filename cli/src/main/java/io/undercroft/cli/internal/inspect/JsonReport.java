@@ -11,6 +11,7 @@ import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.state.StateIndex;
@@ -20,9 +21,12 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Collection;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /// A file's contents as one JSON object, as `docs/inspect-json.md` describes it. Written as it goes, so that memory does not
@@ -109,6 +113,7 @@ public final class JsonReport {
         json.writeStringField("format", inspection.checkpoint().format());
         writeStorages();
         writeAbsentDevices();
+        writeBases();
         writeTensors();
         json.writeFieldName("state");
         new StateJson(inspection, json).write(inspection.checkpoint().tree());
@@ -158,6 +163,23 @@ public final class JsonReport {
             json.writeArrayFieldStart("saved_from");
             for (String device : inspection.absentDevices()) {
                 json.writeString(device);
+            }
+            json.writeEndArray();
+        }
+    }
+
+    private void writeBases() throws IOException {
+        List<BaseFile> bases = inspection.checkpoint().bases();
+        if (!bases.isEmpty()) {
+            json.writeArrayFieldStart("bases");
+            for (BaseFile base : bases) {
+                json.writeStartObject();
+                json.writeStringField("kind", base.kind().name().toLowerCase(Locale.ROOT));
+                json.writeStringField("path", base.path());
+                json.writeStringField("uuid", base.uuid().map(UUID::toString).orElse(null));
+                json.writeStringField("file", base.file().map(Path::toString).orElse(null));
+                json.writeStringField("problem", base.problem().orElse(null));
+                json.writeEndObject();
             }
             json.writeEndArray();
         }

@@ -10,6 +10,7 @@ import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -77,8 +78,17 @@ public final class TextReport {
         }
         checkpoint.unread().forEach(
                 part -> out.line("besides   " + Text.printable(UnreadParts.describe(part))));
+        checkpoint.bases().forEach(base -> out.line("needs     " + describe(base)));
         checkpoint.metadata().forEach(
                 (key, value) -> out.line("metadata  %s = %s".formatted(key, StateOutline.of(value))));
+    }
+
+    /// Another file that has bytes of this one, and where it is.
+    private static String describe(BaseFile base) {
+        String what = base.uuid().map("the .croft file %s"::formatted).orElse("an adopted file");
+        String where = base.file().map("found: %s"::formatted)
+                .orElse("not found: " + base.problem().orElse("it is not there"));
+        return Text.printable("%s, %s, %s".formatted(base.path(), what, where));
     }
 
     private void printState() {

@@ -1,15 +1,20 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.format.Span;
 import io.undercroft.serializer.LoadOptions;
 import io.undercroft.serializer.MatchReport;
 import io.undercroft.serializer.PartlyLoadedException;
 import io.undercroft.serializer.StateMismatchException;
 import io.undercroft.serializer.TensorSpec;
+import io.undercroft.serializer.internal.ByteSpan;
+import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -89,6 +94,7 @@ public final class InPlaceLoad {
                 .ifPresent(source -> copies.add(new TensorCopy(name, source, target))));
         copies.forEach(TensorCopy::check);
         checkNoSourceChanges(copies);
+        checkSources(copies);
         return copies;
     }
 
@@ -97,6 +103,22 @@ public final class InPlaceLoad {
         Set<Storage> sources = copies.stream().map(copy -> TensorCopy.memoryOf(copy.source()))
                 .collect(Collectors.toSet());
         copies.stream().filter(copy -> sources.contains(copy.memory())).forEach(TensorCopy::checkStays);
+    }
+
+    /// Compares what is to be copied with the checksums of its file.
+    private static void checkSources(List<TensorCopy> copies) {
+        Map<Storage, List<Span>> spans = new HashMap<>();
+        for (TensorCopy copy : copies) {
+            if (copy.source().numel() > 0) {
+                spans.computeIfAbsent(copy.source().storage(), _ -> new ArrayList<>())
+                        .add(ByteSpan.of(copy.source()));
+            }
+        }
+        try {
+            SourceCheck.run(spans);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private void carryOut(List<TensorCopy> copies) {

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
+import io.undercroft.format.ExtentSums;
 import io.undercroft.format.Layout;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +18,18 @@ record Chunk(PlannedStorage storage, long start, long length, boolean isReached,
     /// @throws IllegalStateException if the storage is closed, or was resized since the save was planned
     MemorySegment bytes() {
         return storage.slice(start, length);
+    }
+
+    /// Compares it with the checksums of the file that it comes from, as it is now.
+    void check() {
+        storage.check(start, start + length);
+    }
+
+    /// Compares what was read of it with the checksums of the file that it comes from.
+    ///
+    /// @param sums the sums over what was read
+    void check(ExtentSums sums) {
+        storage.check(start, start + length, sums.checksums()[0]);
     }
 
     /// {@return what its place in the file has to be a multiple of}

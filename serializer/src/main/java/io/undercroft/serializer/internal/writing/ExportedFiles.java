@@ -21,19 +21,31 @@ final class ExportedFiles implements AutoCloseable {
         this.progress = progress;
     }
 
+    /// What is done when a file was written, and before it gets its name.
+    @FunctionalInterface
+    interface LastStep {
+        void run() throws IOException;
+    }
+
     void write(Path path, Draft draft) throws IOException {
         write(path, draft, () -> {});
     }
 
-    void writeLast(Path path, Draft draft) throws IOException {
+    /// Writes the last file.
+    ///
+    /// @param check whether the bytes that were written are those that should have been; what it throws ends the export
+    void writeLast(Path path, Draft draft, LastStep check) throws IOException {
         try {
-            write(path, draft, progress::finish);
+            write(path, draft, () -> {
+                check.run();
+                progress.finish();
+            });
         } finally {
             complete = named.contains(path);
         }
     }
 
-    private void write(Path path, Draft draft, Runnable whenWritten) throws IOException {
+    private void write(Path path, Draft draft, LastStep whenWritten) throws IOException {
         try (AtomicFile file = AtomicFile.create(path, disk);
                 BlockOutput output = new BlockOutput(file, progress)) {
             draft.writeTo(output);

@@ -1,11 +1,13 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Span;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.ExportReport;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.Settings;
+import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.WriterLock;
@@ -14,11 +16,14 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -60,8 +65,8 @@ public final class Exporter {
         List<ExportReport.Loss> losses = Losses.of(tree, index, draft, format, options);
         SequencedMap<String, Draft> companions = draft.companions();
         Written written = CroftWriter.guarded(path, () -> companions.isEmpty()
-                ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), nbytes, options))
-                : writeSet(path, draft, companions, nbytes, options));
+                ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), nbytes, index, options))
+                : writeSet(path, draft, companions, nbytes, index, options));
         return new ExportReport(format.name(), written.files, written.nbytes, Losses.tensors(index).size(),
                 index.storages().size(), losses);
     }
@@ -79,8 +84,8 @@ public final class Exporter {
     private record Written(List<Path> files, long nbytes) {}
 
     /// Alone, since another one might be replacing the same files.
-    private Written writeSet(Path path, Draft draft, Map<String, Draft> companions, long nbytes, ExportOptions options)
-            throws IOException {
+    private Written writeSet(Path path, Draft draft, Map<String, Draft> companions, long nbytes, StateIndex index,
+            ExportOptions options) throws IOException {
         Path target = AtomicFile.target(path);
         AtomicFile.checkDirectory(path, target);
         SequencedMap<Path, Draft> beside = new LinkedHashMap<>();
@@ -89,12 +94,12 @@ public final class Exporter {
             requireFree(beside.keySet());
             // Else an index that was deleted a moment ago might be back after a power cut, among files of another set.
             disk.forceDirectory(Objects.requireNonNull(target.getParent()));
-            return write(path, draft, beside, nbytes, options);
+            return write(path, draft, beside, nbytes, index, options);
         }
     }
 
     private Written write(Path path, Draft draft, SequencedMap<Path, Draft> companions, long nbytes,
-            ExportOptions options) throws IOException {
+            StateIndex index, ExportOptions options) throws IOException {
         Path target = AtomicFile.target(path);
         AtomicFile.checkDirectory(path, target);
         ExportSize.requireSpace(files(draft, companions), path, Objects.requireNonNull(target.getParent()), disk);
@@ -103,9 +108,21 @@ public final class Exporter {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
                 files.write(companion.getKey(), companion.getValue());
             }
-            files.writeLast(path, draft);
+            files.writeLast(path, draft, () -> checkSources(index));
             return new Written(Stream.concat(Stream.of(path), companions.keySet().stream()).toList(), progress.done());
         }
+    }
+
+    /// The files that the bytes came from may be damaged. Checked when all was written and nothing has its name yet, as the bytes
+    /// are in the system's cache then, and whatever a format read is in memory.
+    private static void checkSources(StateIndex index) throws IOException {
+        Reach reach = Reach.of(index);
+        Map<Storage, List<Span>> spans = new HashMap<>();
+        for (Storage storage : index.storages()) {
+            storage.backing().ifPresent(Backing::checkNotCut);
+            spans.put(storage, reach.spans(storage));
+        }
+        SourceCheck.run(spans);
     }
 
     private static List<Draft> files(Draft draft, Map<Path, Draft> companions) {

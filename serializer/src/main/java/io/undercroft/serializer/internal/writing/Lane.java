@@ -66,6 +66,7 @@ final class Lane {
             return Optional.of(new Finding.Unreached());
         }
         if (isLeftOut(chunk)) {
+            chunk.check();
             return Optional.of(new Finding.Zeros());
         }
         Extent.Stored before = chunk.before();
@@ -94,7 +95,9 @@ final class Lane {
     private ExtentSums copy(Chunk chunk, MemorySegment into) throws IOException {
         try {
             digester.copy(chunk.bytes(), into);
-            return digester.finish();
+            ExtentSums sums = digester.finish();
+            chunk.check(sums);
+            return sums;
         } catch (InternalError e) {
             throw truncated(chunk, e);
         }
@@ -107,7 +110,9 @@ final class Lane {
     ExtentSums sum(Chunk chunk) throws IOException {
         try {
             digester.update(chunk.bytes());
-            return digester.finish();
+            ExtentSums sums = digester.finish();
+            chunk.check(sums);
+            return sums;
         } catch (InternalError e) {
             throw truncated(chunk, e);
         }
@@ -139,7 +144,9 @@ final class Lane {
             }
             pieces.take(done, piece);
         }
-        return digester.finish();
+        ExtentSums sums = digester.finish();
+        chunk.check(sums);
+        return sums;
     }
 
     private static IOException truncated(Chunk chunk, InternalError cause) {

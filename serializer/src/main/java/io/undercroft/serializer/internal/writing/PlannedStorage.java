@@ -3,8 +3,10 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.Span;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 
 /// A storage that is to be saved, as it was when the save was planned.
 ///
@@ -26,6 +28,16 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
         ///
         /// @param thread any thread
         boolean isAccessibleBy(Thread thread);
+
+        /// {@return the file that they are mapped from, if there is one that can be asked, and they are in memory}
+        default Optional<Backing> backing() {
+            return Optional.empty();
+        }
+
+        /// {@return where they start in the bytes of that file's mapping}
+        default long start() {
+            return 0;
+        }
 
         /// {@return what they are called in messages}
         String describe();
@@ -75,11 +87,50 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
         return bytes.slice(offset, length);
     }
 
+    /// Compares what was read of a run of bytes with the checksums of the file that it comes from, if that has some. Bytes that
+    /// are not reached may be damaged.
+    ///
+    /// @param from the first byte
+    /// @param to the first byte behind the last
+    /// @param crc32c the CRC32C of what was read
+    /// @throws RuntimeException that says what is damaged
+    void check(long from, long to, int crc32c) {
+        Backing file = bytes.backing().filter(Backing::hasChecksums).orElse(null);
+        if (file != null && !file.matches(bytes.start() + from, bytes.start() + to, crc32c)) {
+            check(from, to, file);
+        }
+    }
+
+    /// Compares a run of bytes as [#check(long, long, int)] does, as it is in memory now.
+    ///
+    /// @param from the first byte
+    /// @param to the first byte behind the last
+    void check(long from, long to) {
+        bytes.backing().filter(Backing::hasChecksums).ifPresent(file -> check(from, to, file));
+    }
+
+    private void check(long from, long to, Backing file) {
+        for (int i = firstReachedBehind(from); i < reached.size() && reached.get(i).start() < to; i++) {
+            file.check(bytes.start() + Math.max(from, reached.get(i).start()),
+                    bytes.start() + Math.min(to, reached.get(i).end()));
+        }
+    }
+
+    /// Throws if the file behind the bytes was cut since they were mapped.
+    void checkNotCut() {
+        bytes.backing().ifPresent(Backing::checkNotCut);
+    }
+
     /// {@return whether a run of bytes holds one that is reached}
     ///
     /// @param start the first byte
     /// @param end the end of the run
     boolean reaches(long start, long end) {
+        int first = firstReachedBehind(start);
+        return first < reached.size() && reached.get(first).touches(start, end);
+    }
+
+    private int firstReachedBehind(long start) {
         int low = 0;
         int high = reached.size();
         while (low < high) {
@@ -90,6 +141,6 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
                 high = middle;
             }
         }
-        return low < reached.size() && reached.get(low).touches(start, end);
+        return low;
     }
 }

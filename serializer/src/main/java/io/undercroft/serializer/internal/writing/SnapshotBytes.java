@@ -1,15 +1,19 @@
 package io.undercroft.serializer.internal.writing;
 
+import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /// The bytes of a storage as they were when a snapshot was taken, as far as they are saved. Whoever reads them learns that
 /// the save is not wanted any more.
 final class SnapshotBytes implements PlannedStorage.Bytes {
     private final String name;
     private final SaveControl control;
+    private PlannedStorage.@Nullable Bytes source;
     /// By their first byte.
     private final NavigableMap<Long, Run> runs = new TreeMap<>();
 
@@ -32,6 +36,23 @@ final class SnapshotBytes implements PlannedStorage.Bytes {
     void add(long start, MemorySegment bytes) {
         runs.put(start, new Run(bytes, new AtomicLong()));
         control.expect(bytes.byteSize());
+    }
+
+    /// Names the bytes that these are copies of, before anybody reads. They are kept until the save has ended.
+    ///
+    /// @param copied the bytes of the storage, which a file with checksums is behind
+    void copyOf(PlannedStorage.Bytes copied) {
+        source = copied;
+    }
+
+    @Override
+    public Optional<Backing> backing() {
+        return source == null ? Optional.empty() : source.backing();
+    }
+
+    @Override
+    public long start() {
+        return source == null ? 0 : source.start();
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.Span;
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.Faults;
 import io.undercroft.storage.spi.Freezable;
 import io.undercroft.storage.spi.Freezable.Image;
@@ -151,6 +152,20 @@ final class StateSnapshot {
             Workers.share(pieces, Piece::copy);
         } else {
             pieces.forEach(Piece::copy);
+        }
+        for (Run run : copied) {
+            keepSource(run);
+        }
+    }
+
+    /// What was copied is checked when it is saved, against the file that it was mapped from.
+    private void keepSource(Run run) {
+        run.from.checkNotCut();
+        if (run.from.bytes() instanceof StorageBytes bytes
+                && bytes.backing().filter(Backing::hasChecksums).isPresent()) {
+            Storage storage = bytes.storage().retain();
+            held.add(storage::release);
+            run.into.copyOf(bytes);
         }
     }
 

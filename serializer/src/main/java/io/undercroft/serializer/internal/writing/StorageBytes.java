@@ -1,7 +1,9 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /// The bytes that a storage has by now.
 ///
@@ -22,6 +24,16 @@ record StorageBytes(Storage storage, long nbytes) implements PlannedStorage.Byte
     @Override
     public boolean isAccessibleBy(Thread thread) {
         return storage.segment().isAccessibleBy(thread);
+    }
+
+    @Override
+    public Optional<Backing> backing() {
+        return storage.backing();
+    }
+
+    @Override
+    public long start() {
+        return storage.sliceOffset();
     }
 
     @Override

@@ -103,6 +103,7 @@ final class StorageWriter {
             crew.work(lanes, number -> write(cutter,
                     new Lane(blocks.get(number), destination.chunkLog2(), candidates, options), progress));
         }
+        storages.forEach(PlannedStorage::checkNotCut);
     }
 
     private static long decodedBytes(List<PlannedStorage> storages) {

@@ -1,0 +1,154 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.Digests;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.StorageCheck;
+import io.undercroft.format.StorageChunk;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.spi.Backing;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/// The checksums of one mapped storage of a `.croft` file. Its chunks are compared when they are read as a whole, each at most
+/// once: first as they are in memory and then, if that is something else, as they are in the file, since a program may write
+/// to a copy-on-write mapping. A chunk that is damaged in the file, and of which memory holds anything but the undamaged bytes,
+/// is refused. Safe for any thread.
+final class CheckedBytes implements Backing {
+    private final int storage;
+    private final StorageCheck check;
+    private final MappedFile file;
+    /// The files in which chunks are, by the numbers that chunks have for them.
+    private final Map<Integer, MappedFile> files;
+    private final Allocation bytes;
+    private final Function<StorageChunk, FormatException> refusal;
+    private @Nullable List<StorageChunk> chunks;
+    private final BitSet compared = new BitSet();
+
+    /// The checksums of a storage of which no chunk was compared.
+    ///
+    /// @param storage its number
+    /// @param check the chunks of the storages
+    /// @param file the file that has the index
+    /// @param files the files in which its chunks are; each is open for as long as the bytes are mapped
+    /// @param bytes its bytes
+    /// @param refusal what to say of a damaged chunk
+    CheckedBytes(int storage, StorageCheck check, MappedFile file, Map<Integer, MappedFile> files, Allocation bytes,
+            Function<StorageChunk, FormatException> refusal) {
+        this.storage = storage;
+        this.check = check;
+        this.file = file;
+        this.files = files;
+        this.bytes = bytes;
+        this.refusal = refusal;
+    }
+
+    @Override
+    public boolean hasChecksums() {
+        return true;
+    }
+
+    @Override
+    public void checkNotCut() {
+        bytes.backing().ifPresent(Backing::checkNotCut);
+    }
+
+    /// Notes that all chunks were compared already.
+    void setCompared() {
+        int count = chunks().size();
+        synchronized (compared) {
+            compared.set(0, count);
+        }
+    }
+
+    @Override
+    public boolean matches(long start, long end, int crc32c) {
+        List<StorageChunk> all = chunks();
+        int number = firstEndingBehind(all, start);
+        if (number == all.size()) {
+            return false;
+        }
+        StorageChunk chunk = all.get(number);
+        boolean matches = chunk.start() == start && chunk.end() == end && chunk.checksum() == crc32c;
+        if (matches) {
+            note(number);
+        }
+        return matches;
+    }
+
+    @Override
+    public void check(long start, long end) {
+        List<StorageChunk> all = chunks();
+        for (int number = firstEndingBehind(all, start); number < all.size()
+                && all.get(number).start() < end; number++) {
+            if (!isCompared(number)) {
+                compare(all.get(number));
+                note(number);
+            }
+        }
+    }
+
+    private void compare(StorageChunk chunk) {
+        MemorySegment mapped = bytes.segment().asSlice(chunk.start(), chunk.place().length());
+        try {
+            if (Digests.crc32c(mapped) != chunk.checksum() && isDamaged(chunk)) {
+                throw refusal.apply(chunk);
+            }
+        } catch (InternalError fault) {
+            checkNotCut();
+            throw fault;
+        } catch (IOException e) {
+            checkNotCut();
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private boolean isDamaged(StorageChunk chunk) throws IOException {
+        ByteSource source = new FileSource(Objects.requireNonNull(files.get(chunk.place().base())));
+        return StorageCheck.crc32c(chunk.place(), source) != chunk.checksum();
+    }
+
+    private boolean isCompared(int number) {
+        synchronized (compared) {
+            return compared.get(number);
+        }
+    }
+
+    private void note(int number) {
+        synchronized (compared) {
+            compared.set(number);
+        }
+    }
+
+    private List<StorageChunk> chunks() {
+        synchronized (compared) {
+            if (chunks == null) {
+                chunks = Reads.guarded(file, () -> check.table(storage));
+            }
+            return chunks;
+        }
+    }
+
+    /// {@return the number of the first chunk that ends behind a byte} Runs of zeros that are in no file are between chunks.
+    private static int firstEndingBehind(List<StorageChunk> chunks, long start) {
+        int low = 0;
+        int high = chunks.size();
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (chunks.get(middle).end() <= start) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low;
+    }
+}

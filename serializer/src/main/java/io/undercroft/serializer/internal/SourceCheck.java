@@ -1,0 +1,43 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.Span;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/// Compares the bytes of storages with the checksums of the files that they are mapped from, where these have some.
+public final class SourceCheck {
+    /// What one thread checks at once.
+    private static final long SHARE = 16L << 20;
+
+    private SourceCheck() {}
+
+    private record Share(Backing file, long start, long end) {
+        void check() {
+            file.check(start, end);
+        }
+    }
+
+    /// Compares bytes of several storages, unless they were compared before; large ones with several threads. Bytes that are not
+    /// in memory are left out: they are compared when they are decoded.
+    ///
+    /// @param spans which bytes of each
+    /// @throws IOException if reading fails
+    /// @throws RuntimeException that says what is damaged, or which file was cut
+    public static void run(Map<Storage, List<Span>> spans) throws IOException {
+        List<Share> shares = new ArrayList<>();
+        spans.forEach((storage, parts) -> storage.backing().filter(Backing::hasChecksums)
+                .ifPresent(file -> parts.forEach(part -> share(file, storage.sliceOffset() + part.start(),
+                        storage.sliceOffset() + part.end(), shares))));
+        Workers.share(shares, Share::check);
+    }
+
+    private static void share(Backing file, long start, long end, List<Share> shares) {
+        for (long at = start; at < end; at += SHARE) {
+            shares.add(new Share(file, at, Math.min(end, at + SHARE)));
+        }
+    }
+}
