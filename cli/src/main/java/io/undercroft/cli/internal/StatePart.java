@@ -73,7 +73,7 @@ public final class StatePart {
         private final String path;
         private final List<Found> found = new ArrayList<>();
         /// The positions in the path from which nothing was found in a container.
-        private final Map<Object, BitSet> without = new IdentityHashMap<>();
+        private final IdentityHashMap<Object, BitSet> without = new IdentityHashMap<>();
 
         RawSearch(String path) {
             this.path = path;
