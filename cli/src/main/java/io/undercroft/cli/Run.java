@@ -144,6 +144,7 @@ final class Run {
     static String inWordsOfTheCommand(String message) {
         return message.replaceAll("(Open|Save)Options\\.root", "--root")
                 .replaceAll("CroftFile\\.export", "croft export")
+                .replaceAll("Checkpoint\\.snapshots lists", "croft snapshots lists")
                 .replaceAll("ExportOptions\\.format", "--to").replaceAll("ExportOptions\\.setting", "--to-set")
                 .replaceAll("OpenOptions\\.format", "--format").replaceAll("OpenOptions\\.setting", "--set")
                 .replaceFirst("is for writing files(, not for opening files)?$",

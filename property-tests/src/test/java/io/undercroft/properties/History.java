@@ -47,7 +47,8 @@ final class History {
     }
 
     /// What a snapshot has to hold.
-    private record Saved(Recipe recipe, boolean isWhole, long chunk, String message, Optional<Instant> time) {
+    private record Saved(long commit, Recipe recipe, boolean isWhole, long chunk, String message,
+            Optional<Instant> time) {
         /// The state as it comes back: chunks that no tensor reaches are zeros, unless whole storages were asked for.
         Object expected() {
             Object state = recipe.make();
@@ -139,7 +140,8 @@ final class History {
     }
 
     private Saved saved(SaveOptions options) {
-        return new Saved(recipe, options.savesWholeStorages(), chunk, options.message(), options.time());
+        long commit = snapshots.isEmpty() ? 1 : snapshots.getLast().commit + 1;
+        return new Saved(commit, recipe, options.savesWholeStorages(), chunk, options.message(), options.time());
     }
 
     private void save() throws IOException {
@@ -189,14 +191,14 @@ final class History {
     private void export() throws IOException {
         int number = choices.below(snapshots.size());
         Path target = scratch.file("exported.croft");
-        CroftFile.export(path, target, OpenOptions.defaults().snapshot(number + 1L));
+        CroftFile.export(path, target, OpenOptions.defaults().snapshot(snapshots.get(number).commit));
         checkFile(target, List.of(snapshots.get(number)));
     }
 
     private void flatten() throws IOException {
         int number = choices.below(snapshots.size());
         Path alone = scratch.file("flat.croft");
-        CroftFile.flatten(path, alone, OpenOptions.defaults().snapshot(number + 1L));
+        CroftFile.flatten(path, alone, OpenOptions.defaults().snapshot(snapshots.get(number).commit));
         checkFile(alone, List.of(snapshots.get(number)));
     }
 
@@ -208,7 +210,7 @@ final class History {
             DedupReport report = CroftFile.stream(channel, recipe.make(), options);
             checkReport(report, channel.size() - (1 << 16));
         }
-        checkFile(target, List.of(new Saved(recipe, options.savesWholeStorages(), options.chunkSize(),
+        checkFile(target, List.of(new Saved(1, recipe, options.savesWholeStorages(), options.chunkSize(),
                 options.message(), options.time())));
     }
 
@@ -233,7 +235,7 @@ final class History {
         }
         for (int number = 1; number <= saved.size(); number++) {
             Saved snapshot = saved.get(number - 1);
-            OpenOptions options = OpenOptions.defaults().snapshot(number)
+            OpenOptions options = OpenOptions.defaults().snapshot(snapshot.commit)
                     .mapping(number % 2 == 0 ? MapMode.READ_ONLY : MapMode.PRIVATE);
             try (Checkpoint opened = Checkpoint.open(file, options)) {
                 Object expected = snapshot.expected();
@@ -246,6 +248,8 @@ final class History {
             assertThat(opened.verify().damages()).isEmpty();
             assertThat(opened.verify().unverifiedBytes()).isZero();
             List<SnapshotInfo> infos = opened.snapshots().reversed();
+            assertThat(infos).extracting(SnapshotInfo::commit)
+                    .containsExactlyElementsOf(saved.stream().map(Saved::commit).toList());
             assertThat(infos).extracting(SnapshotInfo::message)
                     .containsExactlyElementsOf(saved.stream().map(Saved::message).toList());
             assertThat(infos).extracting(SnapshotInfo::time)

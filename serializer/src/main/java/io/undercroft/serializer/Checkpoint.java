@@ -32,6 +32,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Queue;
@@ -475,6 +476,7 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param name a tensor's name
     public boolean contains(String name) {
+        Objects.requireNonNull(name, "name");
         return lookup.find(name).isPresent();
     }
 
@@ -489,6 +491,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws NoSuchElementException if there is none, or if several are meant; the message names them, or some that are near
     /// @throws FormatException if what describes it is damaged, or its elements are
     public Tensor tensor(String name) {
+        Objects.requireNonNull(name, "name");
         return contents.tensor(name).or(() -> lookup.find(name).flatMap(contents::tensor))
                 .orElseThrow(() -> missing(name));
     }
@@ -573,6 +576,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @return a way to wait for the end, or to end it before
     /// @throws IllegalStateException if this is closed
     public Scrub scrub(Consumer<Damage> found) {
+        Objects.requireNonNull(found, "found");
         Scrub scrub = Scrub.start(contents, path().toString(), found);
         scrubs.add(scrub);
         if (closed.get()) {
@@ -600,6 +604,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if what describes it is damaged, or its rows are
     /// @throws UncheckedIOException if the file was cut, or reading fails
     public Tensor rows(String name, long from, long to) {
+        Objects.requireNonNull(name, "name");
         if (from < 0 || to < from) {
             throw new IndexOutOfBoundsException("rows from " + from + " to " + to + " of "
                     + FormatException.quote(name)
@@ -649,6 +654,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if what is to be loaded is damaged; nothing was changed then
     /// @throws PartlyLoadedException if the file turned out to be unreadable in the midst
     public MatchReport loadInto(@Nullable Object state, LoadOptions options) {
+        Objects.requireNonNull(options, "options");
         return InPlaceLoad.run(contents, path().toString(), Lowering.of(state, this.options.classes(), "load into"),
                 options);
     }

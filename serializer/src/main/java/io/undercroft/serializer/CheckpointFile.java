@@ -111,6 +111,7 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     private SaveOptions saying(String message) {
+        Objects.requireNonNull(message, "message");
         return saving.message(message).time(Instant.now());
     }
 
@@ -189,6 +190,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws io.undercroft.format.FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long retain(Retention rule) throws IOException {
+        Objects.requireNonNull(rule, "rule");
         Set<SnapshotInfo> dropped = dropped(rule);
         if (dropped.isEmpty()) {
             return 0;
@@ -207,6 +209,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws io.undercroft.format.FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long compact(Retention rule) throws IOException {
+        Objects.requireNonNull(rule, "rule");
         Set<SnapshotInfo> dropped = dropped(rule);
         return dropped.isEmpty() ? 0 : drop(dropped);
     }

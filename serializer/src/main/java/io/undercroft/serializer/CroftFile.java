@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import java.util.Objects;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
@@ -71,6 +72,7 @@ public final class CroftFile {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static DedupReport stream(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {
+        Objects.requireNonNull(channel, "channel");
         return CroftWriter.stream(channel, state, options);
     }
 
@@ -86,6 +88,7 @@ public final class CroftFile {
     /// @throws io.undercroft.format.FormatException if what is kept is damaged
     /// @throws IllegalArgumentException if no snapshot is kept
     public static long compact(Path path, Predicate<SnapshotInfo> keep) throws IOException {
+        Objects.requireNonNull(keep, "keep");
         return new FileCopier(Disk.system()).compact(path, keep);
     }
 
@@ -99,6 +102,7 @@ public final class CroftFile {
     /// @throws java.util.NoSuchElementException if there is no such snapshot
     /// @throws io.undercroft.format.FormatException if it is damaged
     public static void export(Path path, Path target, OpenOptions options) throws IOException {
+        Objects.requireNonNull(options, "options");
         new FileCopier(Disk.system()).export(path, target, options);
     }
 

@@ -61,6 +61,8 @@ public final class ExportOptions {
     /// @param value what the format documents, for instance `ascii`
     /// @return the changed options
     public ExportOptions setting(String name, String value) {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(value, "value");
         return settings(Map.of(name, value));
     }
 
@@ -69,6 +71,7 @@ public final class ExportOptions {
     /// @param settings values by name
     /// @return the changed options
     public ExportOptions settings(Map<String, String> settings) {
+        Objects.requireNonNull(settings, "settings");
         Map<String, String> more = new HashMap<>(this.settings);
         more.putAll(settings);
         return new ExportOptions(format, metadata, Map.copyOf(more), progress);
@@ -97,6 +100,7 @@ public final class ExportOptions {
     ///
     /// @param name the name of a setting
     public Optional<String> setting(String name) {
+        Objects.requireNonNull(name, "name");
         return Optional.ofNullable(settings.get(name));
     }
 

@@ -108,6 +108,7 @@ public final class OpenOptions {
     /// @param places the new device for each that is moved
     /// @return the changed options
     public OpenOptions devices(Map<Device, Device> places) {
+        Objects.requireNonNull(places, "places");
         Map<Device, Device> copy = Map.copyOf(places);
         return devices(saved -> copy.getOrDefault(saved, saved));
     }
@@ -174,6 +175,7 @@ public final class OpenOptions {
     /// @param file the file; looked at when a byte of another file is asked for
     /// @return the changed options
     public OpenOptions base(Path file) {
+        Objects.requireNonNull(file, "file");
         List<Path> more = Stream.concat(others.named.stream(), Stream.of(file)).toList();
         return new OpenOptions(mapping, devices, snapshot, new OtherFiles(others.root, others.byId, more), verification,
                 selection);
@@ -237,6 +239,7 @@ public final class OpenOptions {
     /// @param patterns one of which a name must match as a whole
     /// @return the changed options
     public OpenOptions only(String... patterns) {
+        Objects.requireNonNull(patterns, "patterns");
         List<Glob> globs = Stream.of(patterns).map(Glob::parse).toList();
         return with(new Selection(name -> globs.stream().anyMatch(glob -> glob.test(name)), globs, selection.expected,
                 selection.isInMemory, selection.memory, selection.classes, selection.reading));
@@ -258,6 +261,7 @@ public final class OpenOptions {
     /// @param expected what the tensors should be, by their names; see [TensorSpec#ofState]
     /// @return the changed options
     public OpenOptions strict(Map<String, TensorSpec> expected) {
+        Objects.requireNonNull(expected, "expected");
         Map<String, TensorSpec> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(expected));
         return with(new Selection(selection.names, selection.patterns, ordered, selection.isInMemory, selection.memory,
                 selection.classes,
@@ -289,6 +293,8 @@ public final class OpenOptions {
     /// @param value what the format documents, for instance `4`
     /// @return the changed options
     public OpenOptions setting(String name, String value) {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(value, "value");
         return settings(Map.of(name, value));
     }
 
@@ -297,6 +303,7 @@ public final class OpenOptions {
     /// @param settings values by name
     /// @return the changed options
     public OpenOptions settings(Map<String, String> settings) {
+        Objects.requireNonNull(settings, "settings");
         Map<String, String> more = new HashMap<>(selection.reading.settings);
         more.putAll(settings);
         return with(new Reading(selection.reading.format, Map.copyOf(more)));
@@ -317,6 +324,7 @@ public final class OpenOptions {
     ///
     /// @param name the name of a setting
     public Optional<String> setting(String name) {
+        Objects.requireNonNull(name, "name");
         return Optional.ofNullable(selection.reading.settings.get(name));
     }
 
@@ -354,6 +362,7 @@ public final class OpenOptions {
     ///
     /// @param name its name, as [Checkpoint#names] has it
     public boolean isChosen(String name) {
+        Objects.requireNonNull(name, "name");
         return selection.names == null || selection.names.test(name);
     }
 
@@ -396,6 +405,7 @@ public final class OpenOptions {
     ///
     /// @param uuid its id
     public Optional<Path> base(UUID uuid) {
+        Objects.requireNonNull(uuid, "uuid");
         return Optional.ofNullable(others.byId.get(uuid));
     }
 

@@ -20,6 +20,7 @@ import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /// A state in shared memory, for all processes of this user on this host: its storages, each once, and the index, in one
@@ -67,6 +68,7 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if shared memory of that name is there that is no published state
     /// @throws IOException if reading or writing fails; what had the name has it still
     public static Published publish(String name, Checkpoint checkpoint) throws IOException {
+        Objects.requireNonNull(name, "name");
         return publish(name, checkpoint.tree(), SaveOptions.defaults().metadata(checkpoint.metadata()));
     }
 
@@ -82,6 +84,7 @@ public final class Published implements AutoCloseable {
     /// @throws IOException if reading or writing fails; what had the name has it still
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static Published publish(String name, @Nullable Object state, SaveOptions options) throws IOException {
+        Objects.requireNonNull(name, "name");
         return publish(name, state, options, Lifespan.UNTIL_UNLINKED);
     }
 
@@ -98,6 +101,7 @@ public final class Published implements AutoCloseable {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static Published publish(String name, @Nullable Object state, SaveOptions options, Lifespan lifespan)
             throws IOException {
+        Objects.requireNonNull(name, "name");
         checkName(name, TrustedOwner.SELF_OR_ROOT);
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             DedupReport report = CroftWriter.draft(draft, name, state, options);
@@ -164,6 +168,7 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Checkpoint attach(String name, OpenOptions options, TrustedOwner owner) throws IOException {
+        Objects.requireNonNull(owner, "owner");
         return Checkpoint.open(MappedFile.attach(name, options.mapping(), new MapBudget(), owner), Published::format,
                 options);
     }
@@ -201,6 +206,7 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Follower follow(String name, OpenOptions options, TrustedOwner owner) throws IOException {
+        Objects.requireNonNull(owner, "owner");
         return new Follower(name, options, owner);
     }
 

@@ -94,6 +94,7 @@ public final class SaveOptions {
     /// @return the changed options
     /// @throws IllegalArgumentException if it is longer, or has half of a surrogate pair, for which there is no UTF-8
     public SaveOptions message(String text) {
+        Objects.requireNonNull(text, "text");
         if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
             throw new IllegalArgumentException("the message has half of a surrogate pair, which is no text");
         }

@@ -60,6 +60,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws FormatException as [#open(Path, OpenOptions)]
     /// @throws IOException if the manifest is missing, or a file cannot be read
     public static ShardSet open(Path manifest) throws IOException {
+        Objects.requireNonNull(manifest, "manifest");
         return open(manifest, OpenOptions.defaults());
     }
 
@@ -74,6 +75,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws IllegalArgumentException if the options name a snapshot: the set says which ones are meant
     /// @throws java.util.NoSuchElementException if the options have a pattern that no name of a tensor in any shard matches
     public static ShardSet open(Path manifest, OpenOptions options) throws IOException {
+        Objects.requireNonNull(manifest, "manifest");
         if (options.snapshot().isPresent()) {
             throw new IllegalArgumentException(
                     "the set says which snapshots are meant; open its files one by one for others");
@@ -104,6 +106,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or has a name that
     ///     not all systems allow
     public static void save(Path manifest, List<Path> files) throws IOException {
+        Objects.requireNonNull(manifest, "manifest");
         Path directory = directory(AtomicFile.target(manifest));
         List<Shard> shards = new ArrayList<>();
         for (Path file : files) {

@@ -112,6 +112,7 @@ public final class StateClasses {
     /// @throws IllegalArgumentException if one has no objects of its own (it is an interface or abstract, and not sealed), is an
     ///     array, a primitive type or a value of the JDK, or has the name of another
     public StateClasses with(Class<?>... classes) {
+        Objects.requireNonNull(classes, "classes");
         StateClasses all = this;
         for (Class<?> type : classes) {
             all = all.withPermitted(type);
@@ -182,6 +183,7 @@ public final class StateClasses {
     /// @return the changed classes
     /// @throws IllegalArgumentException as from [#named]
     public StateClasses formerly(String oldName, Class<?> type) {
+        Objects.requireNonNull(oldName, "oldName");
         StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
         checkName(oldName, type);
         return new StateClasses(all.names, put(all.byName, oldName, type), serializers, growths);
@@ -229,6 +231,7 @@ public final class StateClasses {
     /// @return the changed classes
     /// @throws IllegalArgumentException if a class is an enum or has a serializer, or cannot be added
     public StateClasses ignoringUnknown(Class<?>... types) {
+        Objects.requireNonNull(types, "types");
         StateClasses all = this;
         for (Class<?> type : types) {
             all.checkParts(type);
@@ -334,6 +337,7 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Optional<String> name(Class<?> type) {
+        Objects.requireNonNull(type, "type");
         return Optional.ofNullable(names.get(type));
     }
 
@@ -341,6 +345,7 @@ public final class StateClasses {
     ///
     /// @param name the name
     public Optional<Class<?>> type(String name) {
+        Objects.requireNonNull(name, "name");
         return Optional.ofNullable(byName.get(name));
     }
 
@@ -348,6 +353,7 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Optional<Serializer<?>> serializer(Class<?> type) {
+        Objects.requireNonNull(type, "type");
         return Optional.ofNullable(serializers.get(type));
     }
 
@@ -355,6 +361,7 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Optional<Upgrader> upgrader(Class<?> type) {
+        Objects.requireNonNull(type, "type");
         return Optional.ofNullable(growth(type).upgrader);
     }
 
@@ -362,6 +369,7 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Map<String, @Nullable Object> defaults(Class<?> type) {
+        Objects.requireNonNull(type, "type");
         return growth(type).defaults;
     }
 
@@ -369,6 +377,7 @@ public final class StateClasses {
     ///
     /// @param type any class
     public boolean ignoresUnknown(Class<?> type) {
+        Objects.requireNonNull(type, "type");
         return growth(type).ignoresUnknown;
     }
 

@@ -42,6 +42,7 @@ public record TensorSpec(DType dtype, Shape shape) {
     /// @param classes the classes whose objects may stand in it
     /// @throws IllegalArgumentException if it holds other objects, is deeper, or its names are longer, than [StateIndex] allows
     public static SequencedMap<String, TensorSpec> ofState(@Nullable Object state, StateClasses classes) {
+        Objects.requireNonNull(classes, "classes");
         SequencedMap<String, TensorSpec> specs = new LinkedHashMap<>();
         StateIndex.of(Lowering.of(state, classes, "look into")).tensors()
                 .forEach((name, tensor) -> specs.put(name, of(tensor)));

@@ -188,6 +188,7 @@ public final class CroftSalvage implements Salvage {
 
     @Override
     public Tensor tensor(String name) {
+        Objects.requireNonNull(name, "name");
         String found = lookup.find(name).orElseThrow(() -> new NoSuchElementException(
                 file.path() + " has no tensor " + FormatException.quote(name) + " among its "
                         + sound.size() + " sound and " + damaged.size() + " damaged ones"
@@ -201,6 +202,7 @@ public final class CroftSalvage implements Salvage {
 
     @Override
     public Tensor damagedTensor(String name) {
+        Objects.requireNonNull(name, "name");
         Hurt hurt = lookup.find(name).map(damaged::get).orElseThrow(() -> new NoSuchElementException(
                 file.path() + " has no damaged tensor " + FormatException.quote(name) + "; damaged are "
                         + damaged.size()));

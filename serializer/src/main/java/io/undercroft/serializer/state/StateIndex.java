@@ -88,6 +88,7 @@ public final class StateIndex {
     /// @return its names
     /// @throws IllegalArgumentException as [#of(Object)]
     public static StateIndex of(@Nullable Object state, LongConsumer names) {
+        Objects.requireNonNull(names, "names");
         StateIndex index = new StateIndex(names);
         index.walk(state);
         index.places.forEach(index::nameTensor);

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /// An immutable list that comes back as an immutable list: Python's tuple. Elements may be null; a tuple is equal to any
@@ -16,6 +17,7 @@ public final class Tuple extends AbstractList<@Nullable Object> {
     ///
     /// @param elements copied
     public Tuple(Collection<? extends @Nullable Object> elements) {
+        Objects.requireNonNull(elements, "elements");
         this.elements = new ArrayList<>(elements);
     }
 
@@ -27,6 +29,7 @@ public final class Tuple extends AbstractList<@Nullable Object> {
     ///
     /// @param elements in order
     public static Tuple of(@Nullable Object... elements) {
+        Objects.requireNonNull(elements, "elements");
         return new Tuple(Arrays.asList(elements));
     }
 
