@@ -37,7 +37,9 @@ final class Soak {
     static final String ATTACHED = "done: attach";
     private static final int SIGKILL = 128 + 9;
     /// So much longer it may take, on a machine that has much to do, until there were enough kills and something was attached.
-    private static final Duration PATIENCE = Duration.ofMinutes(2);
+    private static final Duration PATIENCE = Duration.ofMinutes(10);
+    /// Between two kills the processes come to the end of so many things: on a slow machine none would do anything else.
+    private static final int DONE_BETWEEN_KILLS = 10;
     /// A process is killed so many microseconds after it began something, at most: 2 to that.
     private static final int MOMENT_LOG2 = 16;
     private static final List<String> JVM = List.of("-Xmx32m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
@@ -49,6 +51,7 @@ final class Soak {
     private final String prefix = "undercroft-soak-" + Long.toString(ThreadLocalRandom.current().nextLong(), 36) + "-";
     private final AtomicReferenceArray<Child> children;
     private final Map<String, LongAdder> counts = new ConcurrentHashMap<>();
+    private final LongAdder ends = new LongAdder();
     private final Queue<String> troubles = new ConcurrentLinkedQueue<>();
     private final Set<Long> pids = ConcurrentHashMap.newKeySet();
     private volatile boolean isOver;
@@ -130,6 +133,9 @@ final class Soak {
             ShmListing before = ShmListing.now();
             ShmListing dead = liveAndDie();
             SharedMemory.gc();
+            for (int slot = 0; slot < plan.processes(); slot++) {
+                SharedMemory.unlinkIfUnheld(SoakProcess.sweptName(prefix, slot));
+            }
             return outcome(before, dead, ShmListing.now());
         } finally {
             Files.delete(foreign);
@@ -187,12 +193,15 @@ final class Soak {
 
     private void killSome() throws InterruptedException {
         long start = System.nanoTime();
+        long doneBefore = 0;
         while (isToGoOn(Duration.ofNanos(System.nanoTime() - start))) {
             Thread.sleep(random.nextLong(2 * plan.pause().toMillis()));
             Child victim = children.get(random.nextInt(plan.processes()));
-            if (victim == null) {
+            long done = ends.sum();
+            if (victim == null || done - doneBefore < DONE_BETWEEN_KILLS) {
                 continue;
             }
+            doneBefore = done;
             if (victim.isUp && random.nextInt(4) != 0) {
                 victim.isDoomed = true;
             } else if (victim.isUp || random.nextInt(10) == 0) {
@@ -254,7 +263,10 @@ final class Soak {
         String[] words = line.split(" ", 4);
         switch (words[0]) {
             case "begin" -> killInTheMiddle(child);
-            case "end" -> count("done: " + words[1]);
+            case "end" -> {
+                count("done: " + words[1]);
+                ends.increment();
+            }
             case "refused" -> count("refused " + words[1] + " " + words[2]);
             case "offer" -> pass(child, line.substring("offer ".length()));
             case "torn", "failed" -> trouble(words[0], line);

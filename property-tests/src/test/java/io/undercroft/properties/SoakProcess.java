@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
 
 /// One process of a [Soak]: shares memory with the others until it is killed, and tells line by line what it does.
 ///
@@ -58,6 +59,10 @@ final class SoakProcess {
     private final Map<Lifespan, Published> published = new EnumMap<>(Lifespan.class);
     private final Map<Lifespan, Follower> followed = new EnumMap<>(Lifespan.class);
     private final Map<Lifespan, Long> seen = new EnumMap<>(Lifespan.class);
+    private final int processes;
+    /// What this process has published under the name that others sweep, or null.
+    private @Nullable Published own;
+    private long ownNumber;
 
     /// A segment that this process has, and the number that it wrote into it last.
     private record Hold(SharedMemory memory, boolean isCreator, long written) {}
@@ -80,6 +85,7 @@ final class SoakProcess {
     private SoakProcess(String prefix, int slot, int processes, long seed) {
         this.prefix = prefix;
         this.slot = slot;
+        this.processes = processes;
         this.segments = SoakSegment.all(prefix, processes);
         this.random = new Random(seed);
     }
@@ -87,6 +93,11 @@ final class SoakProcess {
     /// {@return the name under which a state is published that lasts so long}
     static String publishedName(String prefix, Lifespan lifespan) {
         return prefix + "published-" + lifespan;
+    }
+
+    /// {@return the name under which one process publishes, and which all remove when nobody holds it}
+    static String sweptName(String prefix, int slot) {
+        return prefix + "swept" + slot;
     }
 
     /// Lives until it is killed.
@@ -116,7 +127,7 @@ final class SoakProcess {
     }
 
     private void act() {
-        switch (random.nextInt(12)) {
+        switch (random.nextInt(15)) {
             case 0, 1, 2 -> hold(segments.get(random.nextInt(segments.size())));
             case 3 -> letGo();
             case 4 -> unlink(segments.get(random.nextInt(segments.size())));
@@ -125,6 +136,9 @@ final class SoakProcess {
             case 7 -> attempt("publish", this::publish);
             case 8 -> attempt("read", this::read);
             case 9, 10 -> attempt("follow", this::follow);
+            case 11 -> attempt("publish-own", this::publishOwn);
+            case 12 -> attempt("check-own", this::checkOwn);
+            case 13 -> attempt("sweep", this::sweep);
             default -> lookAround();
         }
     }
@@ -316,6 +330,55 @@ final class SoakProcess {
         String fault = NumberedState.faultOf(checkpoint);
         if (!fault.isEmpty()) {
             throw new TornException(fault);
+        }
+    }
+
+    // ---- names that are removed when nobody holds them
+
+    /// Publishes the next version, and then lets go of the one before or, now and then, of both.
+    private void publishOwn() throws IOException {
+        Published before = own;
+        long number = random.nextLong();
+        own = Published.publish(sweptName(prefix, slot), NumberedState.of(number), SaveOptions.defaults());
+        ownNumber = number;
+        if (before != null) {
+            before.close();
+        }
+        checkOwn();
+        if (random.nextInt(4) == 0) {
+            own.close();
+            own = null;
+        }
+    }
+
+    /// What a living process holds is not swept, whoever sweeps in whatever moment.
+    private void checkOwn() throws IOException {
+        if (own == null) {
+            return;
+        }
+        try (Checkpoint checkpoint = Published.attach(sweptName(prefix, slot))) {
+            check(checkpoint);
+            if (!((Map<?, ?>) checkpoint.state()).get("number").equals(ownNumber)) {
+                throw new TornException("under the own name is another version than the own one");
+            }
+        } catch (SharedMemoryException e) {
+            if (e.reason() == Reason.NOT_FOUND) {
+                throw new TornException("a name that its publisher holds was swept");
+            }
+            throw e;
+        }
+    }
+
+    /// Also while this process reads a version, which stays readable whatever becomes of its name.
+    private void sweep() throws IOException {
+        String name = sweptName(prefix, random.nextInt(processes));
+        if (random.nextBoolean()) {
+            SharedMemory.unlinkIfUnheld(name).ifPresent(_ -> say("end swept"));
+            return;
+        }
+        try (Checkpoint checkpoint = Published.attach(name)) {
+            SharedMemory.unlinkIfUnheld(name);
+            check(checkpoint);
         }
     }
 

@@ -18,7 +18,7 @@ final class SoakProof {
 
     /// Without these it would prove nothing.
     private static final List<String> NEEDED = List.of(Soak.STARTED, Soak.KILLED, Soak.IN_THE_MIDDLE, Soak.ATTACHED,
-            "done: publish", "done: swap", "done: take");
+            "done: publish", "done: swap", "done: take", "done: publish-own", "done: swept");
 
     private SoakProof() {}
 

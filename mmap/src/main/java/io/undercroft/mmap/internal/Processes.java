@@ -41,10 +41,10 @@ final class Processes implements RegistryEntry.Liveness {
         // The first time; or somebody cleared the directory away, and the file with it.
         closeOwn();
         files.makeFolder(folder);
-        while (isAlive(self)) {
+        // Also past one that is dead: a process that got its number, and started in the same moment, would take over what it held.
+        while (files.inode(path(self)).isPresent()) {
             self = self.next();
         }
-        files.remove(path(self));
         int fd = files.create(path(self));
         own = OptionalInt.of(fd);
         if (!files.tryLock(fd)) {

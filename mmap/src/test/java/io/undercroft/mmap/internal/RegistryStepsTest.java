@@ -511,6 +511,22 @@ class RegistryStepsTest {
         assertThat(player.steps.open).as("left open").isEmpty();
     }
 
+    @Test
+    void aProcessWithTheNumberAndTheStartOfADeadOneIsNotTakenForIt() throws IOException {
+        Player dead = player(NEVER, 7);
+        create(dead, "name", Lifespan.WITH_CREATOR);
+        create(dead, "kept", Lifespan.UNTIL_UNLINKED);
+        dead.steps.kill();
+        Player same = player(NEVER, 7);
+        Hold hold = create(same, "mine", Lifespan.WITH_CREATOR);
+        assertThat(home.resolve("name")).doesNotExist();
+        assertThat(same.registry.list()).extracting(SharedSegment::name).containsExactly("kept", "mine");
+        assertThat(same.registry.list().getFirst().isHeld()).isFalse();
+        assertThat(same.registry.unlinkIfUnheld("kept")).isPresent();
+        hold.release();
+        assertThat(home.toFile().list()).isEmpty();
+    }
+
     /// A copy of the descriptor is what a child has that was forked meanwhile.
     @Test
     void aLockIsGivenBackAlsoForChildrenThatWereForkedMeanwhile() throws Throwable {
