@@ -110,9 +110,6 @@ final class CopyingCommands {
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.openingOnMeta())) {
                 number = Soundness.requireSnapshot(checkpoint).commit();
                 run.notePassedOver(checkpoint);
-                if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
-                    return Foundations.refuse(source, target, run);
-                }
             }
             return run.writing(target, () -> {
                 body.run(source, target, arguments.opening());
@@ -125,9 +122,6 @@ final class CopyingCommands {
 
     private int salvage(Arguments arguments) {
         return copy(arguments, (source, target) -> {
-            if (Foundations.isBase(source, target, arguments.rootDirectory())) {
-                return Foundations.refuse(source, target, run);
-            }
             try (Salvage salvage = Checkpoint.salvage(source, arguments.opening())) {
                 NameTree sound = new NameTree();
                 salvage.names().forEach(name -> sound.put(name, salvage.tensor(name)));

@@ -30,7 +30,7 @@ final class Saver {
     /// Opens a file that is sound, and saves it under a name that messages get unless they name a file themselves.
     int save(Path source, Path target, Arguments arguments, Save body) {
         for (Path base : arguments.bases()) {
-            int code = run.of(base, () -> open(base, target, arguments));
+            int code = run.of(base, () -> open(base));
             if (code != Run.OK) {
                 return code;
             }
@@ -39,9 +39,6 @@ final class Saver {
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening())) {
                 Soundness.requireBeforeSaving(checkpoint);
                 Soundness.requireChosen(checkpoint, arguments);
-                if (Foundations.include(checkpoint, target, arguments.rootDirectory())) {
-                    return Foundations.refuse(source, target, run);
-                }
                 int code = run.writing(target, () -> {
                     try (ProgressBar bar = ProgressBar.onTerminal()) {
                         return body.run(checkpoint,
@@ -61,11 +58,9 @@ final class Saver {
     }
 
     /// Whether a base can be used is said of that base, and before anything is written.
-    private int open(Path base, Path target, Arguments arguments) throws IOException {
-        try (Checkpoint checkpoint = Checkpoint.open(base, OpenOptions.defaults().onMeta())) {
-            return Foundations.include(checkpoint, target, arguments.rootDirectory())
-                    ? Foundations.refuse(base, target, run)
-                    : Run.OK;
+    private static int open(Path base) throws IOException {
+        try (Checkpoint _ = Checkpoint.open(base, OpenOptions.defaults().onMeta())) {
+            return Run.OK;
         }
     }
 

@@ -200,8 +200,8 @@ class ConversionsTest {
         byte[] before = Files.readAllBytes(base);
         Invocation.of("adopt", base, thin, "--root", folder);
 
-        assertOneLine(Invocation.of("convert", thin, base, "--root", folder), base + ": ", "stand in it");
-        assertOneLine(Invocation.of("convert", thin, base, "--to", "croft", "--root", folder), "stand in it");
+        assertOneLine(Invocation.of("convert", thin, base, "--root", folder), base + ": ", "are stored in it");
+        assertOneLine(Invocation.of("convert", thin, base, "--to", "croft", "--root", folder), "its name is that");
 
         assertThat(base).hasBinaryContent(before);
         assertThat(Invocation.of("convert", thin, folder.resolve("other.pt"), "--root", folder).code()).isZero();
@@ -219,10 +219,10 @@ class ConversionsTest {
         byte[] before = Files.readAllBytes(base);
 
         for (String command : new String[]{"convert", "flatten", "export"}) {
-            assertOneLine(Invocation.of(command, file, base), base + ": ", "stand in it");
+            assertOneLine(Invocation.of(command, file, base), base + ": ", "are stored in it");
         }
-        assertOneLine(Invocation.of("convert", last, file), file + ": ", "stand in it");
-        assertOneLine(Invocation.of("convert", last, base), base + ": ", "stand in it");
+        assertOneLine(Invocation.of("convert", last, file), file + ": ", "are stored in it");
+        assertOneLine(Invocation.of("convert", last, base), base + ": ", "are stored in it");
 
         assertThat(base).hasBinaryContent(before);
         assertThat(Invocation.of("verify", last).code()).isZero();
@@ -239,11 +239,11 @@ class ConversionsTest {
         Invocation.of("append", thin, other);
         byte[] before = Files.readAllBytes(base);
 
-        assertOneLine(Invocation.of("export", thin, base), base + ": ", "stand in it");
+        assertOneLine(Invocation.of("export", thin, base), base + ": ", "are stored in it");
         for (String command : new String[]{"flatten", "salvage", "adopt"}) {
-            assertOneLine(Invocation.of(command, thin, base, "--root", folder), base + ": ", "stand in it");
+            assertOneLine(Invocation.of(command, thin, base, "--root", folder), base + ": ", "are stored in it");
         }
-        assertOneLine(Invocation.of("convert", other, base, "--base", thin, "--root", folder), "stand in it");
+        assertOneLine(Invocation.of("convert", other, base, "--base", thin, "--root", folder), "are stored in it");
 
         assertThat(base).hasBinaryContent(before);
     }
@@ -270,7 +270,7 @@ class ConversionsTest {
         }
         byte[] before = Files.readAllBytes(shard);
 
-        assertOneLine(Invocation.of("convert", index, shard), shard + ": ", "stand in it");
+        assertOneLine(Invocation.of("convert", index, shard), shard + ": ", "are stored in it");
 
         assertThat(shard).hasBinaryContent(before);
         assertThat(Invocation.of("verify", index).code()).isZero();

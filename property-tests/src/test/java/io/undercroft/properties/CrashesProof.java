@@ -16,6 +16,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.Exporter;
 import io.undercroft.serializer.internal.writing.FileCopier;
@@ -91,7 +92,7 @@ final class CrashesProof {
         Files.write(path, tail, StandardOpenOption.APPEND);
         change(state);
         cut("append after a torn one", path, (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
-        cut("compaction", path, (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2));
+        cut("compaction", path, (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
         cutSet("export of a set", "2KB");
         cutSet("export over another set", "1KB");
         figures.add(Figure.count("states", states));

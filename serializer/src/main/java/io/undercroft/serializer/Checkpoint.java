@@ -8,6 +8,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.graph.Lowering;
@@ -74,6 +75,7 @@ public final class Checkpoint implements AutoCloseable {
     private final OpenOptions options;
     private final Object stateLock = new Object();
     private volatile @Nullable Raised raised;
+    private final References.@Nullable Referrer set;
     private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
     private final NameLookup lookup;
@@ -87,6 +89,8 @@ public final class Checkpoint implements AutoCloseable {
         this.contents = contents;
         this.options = options;
         this.lookup = new NameLookup(contents::contains, contents::anyName);
+        List<Path> companions = contents.companions();
+        this.set = companions.isEmpty() ? null : References.openSet(file, companions);
     }
 
     /// Opens a file copy-on-write. Its format is found by its contents, not by its name.
@@ -165,9 +169,16 @@ public final class Checkpoint implements AutoCloseable {
             }
             return this;
         } catch (Throwable e) {
-            contents.release();
+            release();
             throw e;
         }
+    }
+
+    private void release() {
+        if (set != null) {
+            set.close();
+        }
+        contents.release();
     }
 
     private void checkMapping() {
@@ -668,7 +679,7 @@ public final class Checkpoint implements AutoCloseable {
         if (closed.compareAndSet(false, true)) {
             scrubs.forEach(Scrub::close);
             try {
-                contents.release();
+                release();
             } finally {
                 file.close();
             }

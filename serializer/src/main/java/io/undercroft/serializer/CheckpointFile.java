@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
@@ -220,7 +221,8 @@ public final class CheckpointFile implements AutoCloseable {
 
     /// By what they are and not by their numbers: should another process have compacted the file meanwhile, these mean others.
     private long drop(Set<SnapshotInfo> dropped) throws IOException {
-        return CroftFile.compact(path, snapshot -> !dropped.contains(snapshot));
+        return new FileCopier(Disk.system()).compact(path, snapshot -> !dropped.contains(snapshot),
+                References.rule(saving.isReplacingReferenced()));
     }
 
     private void checkOpen() {

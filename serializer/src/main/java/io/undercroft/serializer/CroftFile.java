@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import io.undercroft.serializer.internal.References;
 import java.util.Objects;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.writing.CroftWriter;
@@ -89,7 +90,7 @@ public final class CroftFile {
     /// @throws IllegalArgumentException if no snapshot is kept
     public static long compact(Path path, Predicate<SnapshotInfo> keep) throws IOException {
         Objects.requireNonNull(keep, "keep");
-        return new FileCopier(Disk.system()).compact(path, keep);
+        return new FileCopier(Disk.system()).compact(path, keep, References.rule(false));
     }
 
     /// Writes one snapshot as a new file: the newest, or the one that the options name. Bytes that stand in bases stay there;

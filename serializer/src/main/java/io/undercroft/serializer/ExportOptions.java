@@ -13,15 +13,17 @@ import org.jspecify.annotations.Nullable;
 /// with a parameter returns a changed copy.
 public final class ExportOptions {
     private static final ExportOptions DEFAULTS = new ExportOptions(null, Map.of(), Map.of(),
-            (_, _) -> {});
+            false, (_, _) -> {});
 
     private final @Nullable String format;
     private final Map<String, String> metadata;
     private final Map<String, String> settings;
+    private final boolean replacingReferenced;
     private final SaveProgress progress;
 
     private ExportOptions(@Nullable String format, Map<String, String> metadata, Map<String, String> settings,
-            SaveProgress progress) {
+            boolean replacingReferenced, SaveProgress progress) {
+        this.replacingReferenced = replacingReferenced;
         this.format = format;
         this.metadata = metadata;
         this.settings = settings;
@@ -38,7 +40,7 @@ public final class ExportOptions {
     /// @param name the name of a format, for instance `safetensors`; see [Checkpoint#format]
     /// @return the changed options
     public ExportOptions format(String name) {
-        return new ExportOptions(Objects.requireNonNull(name, "name"), metadata, settings, progress);
+        return new ExportOptions(Objects.requireNonNull(name, "name"), metadata, settings, replacingReferenced, progress);
     }
 
     /// Adds free-form text about the file. A format that has no place for it leaves it out.
@@ -51,7 +53,7 @@ public final class ExportOptions {
             Objects.requireNonNull(value, () -> "the metadata of " + key + " is null");
         });
         return new ExportOptions(format, Collections.unmodifiableMap(new LinkedHashMap<>(text)), settings,
-                progress);
+                replacingReferenced, progress);
     }
 
     /// Tells a format how to write. What other formats know has no effect; a name that is no [setting][CheckpointFormat#settings] of any known
@@ -74,7 +76,7 @@ public final class ExportOptions {
         Objects.requireNonNull(settings, "settings");
         Map<String, String> more = new HashMap<>(this.settings);
         more.putAll(settings);
-        return new ExportOptions(format, metadata, Map.copyOf(more), progress);
+        return new ExportOptions(format, metadata, Map.copyOf(more), replacingReferenced, progress);
     }
 
     /// Names somebody to be told how far writing has come. The bytes of which it is told are those of the file, or
@@ -83,7 +85,15 @@ public final class ExportOptions {
     /// @param listener who is told
     /// @return the changed options
     public ExportOptions progress(SaveProgress listener) {
-        return new ExportOptions(format, metadata, settings, Objects.requireNonNull(listener, "listener"));
+        return new ExportOptions(format, metadata, settings, replacingReferenced,
+                Objects.requireNonNull(listener, "listener"));
+    }
+
+    /// Allows a file to be replaced in which bytes of other files are stored; see [SaveOptions#replacingReferenced()].
+    ///
+    /// @return the changed options
+    public ExportOptions replacingReferenced() {
+        return new ExportOptions(format, metadata, settings, true, progress);
     }
 
     /// {@return the name of the format, if that was said}
@@ -112,5 +122,10 @@ public final class ExportOptions {
     /// {@return who is told how far writing has come; somebody who does not listen if nobody was named}
     public SaveProgress progress() {
         return progress;
+    }
+
+    /// {@return whether a file may be replaced in which bytes of other files are stored}
+    public boolean isReplacingReferenced() {
+        return replacingReferenced;
     }
 }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// How a state is saved. Immutable: each method with a parameter returns a changed copy.
 public final class SaveOptions {
     private static final SaveOptions DEFAULTS = new SaveOptions(Map.of(), new Stamp("", null, null),
-            new Dedup(Sharing.CONTENT, List.of(), null), Extent.REACHED, Layout.DEFAULT_CHUNK_LOG2,
+            new Dedup(Sharing.CONTENT, List.of(), null, false), Extent.REACHED, Layout.DEFAULT_CHUNK_LOG2,
             StateClasses.of(), (_, _) -> {});
 
     private final Map<String, String> metadata;
@@ -45,7 +45,7 @@ public final class SaveOptions {
     /// What is said about a commit.
     private record Stamp(String message, @Nullable Instant time, @Nullable UUID uuid) {}
 
-    private record Dedup(Sharing sharing, List<Base> bases, @Nullable Path root) {}
+    private record Dedup(Sharing sharing, List<Base> bases, @Nullable Path root, boolean replacing) {}
 
     /// A file whose bytes are referred to.
     ///
@@ -133,7 +133,7 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions sharing(Sharing which) {
         Objects.requireNonNull(which, "which");
-        return new SaveOptions(metadata, stamp, new Dedup(which, dedup.bases, dedup.root), extent, chunkLog2, classes, progress);
+        return new SaveOptions(metadata, stamp, new Dedup(which, dedup.bases, dedup.root, dedup.replacing), extent, chunkLog2, classes, progress);
     }
 
     /// Names a file whose bytes are not written again, but referred to: a `.croft` file, or one of another format whose
@@ -155,7 +155,7 @@ public final class SaveOptions {
     public SaveOptions base(Path file, OpenOptions opening) {
         List<Base> bases = new ArrayList<>(dedup.bases);
         bases.add(new Base(file, opening));
-        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root), extent,
+        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root, dedup.replacing), extent,
                 chunkLog2, classes, progress);
     }
 
@@ -166,7 +166,17 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions root(Path directory) {
         Objects.requireNonNull(directory, "directory");
-        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory), extent, chunkLog2, classes, progress);
+        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory, dedup.replacing), extent, chunkLog2, classes, progress);
+    }
+
+    /// Allows a file to be replaced in which bytes of other files are stored: a base of a `.croft` file, an adopted file, or a file of a set. By
+    /// default that is refused with [ReferencedFileException] if this process has such another file open, or has opened or saved one before that
+    /// is still there. The bytes of the other file are lost, unless they are the same in the new one.
+    ///
+    /// @return the changed options
+    public SaveOptions replacingReferenced() {
+        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, dedup.root, true), extent, chunkLog2,
+                classes, progress);
     }
 
     /// Saves all bytes of all storages. By default a chunk of a storage that no tensor of the state reaches is saved as
@@ -245,6 +255,11 @@ public final class SaveOptions {
     /// {@return the files whose bytes are referred to}
     public List<Base> bases() {
         return dedup.bases;
+    }
+
+    /// {@return whether a file may be replaced in which bytes of other files are stored}
+    public boolean isReplacingReferenced() {
+        return dedup.replacing;
     }
 
     /// {@return the directory that paths of bases start from, if it is not that of the file itself}

@@ -12,6 +12,7 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.Below;
 import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import java.io.IOException;
@@ -89,6 +90,7 @@ public final class ShardSet implements AutoCloseable {
                 shards.add(Checkpoint.open(locate(shard, directory), shard, options, budget));
             }
             Checkpoint.checkPatterns(manifest, shards);
+            References.knownSet(manifest, shards.stream().map(Checkpoint::path).toList());
             return new ShardSet(manifest, set.uuid(), shards);
         } catch (Throwable e) {
             shards.forEach(Checkpoint::close);
@@ -103,20 +105,26 @@ public final class ShardSet implements AutoCloseable {
     /// @param files the shards, in their order; in the directory of the manifest or below it
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
     /// @throws FormatException if a file is no `.croft` file, or damaged
-    /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or has a name that
-    ///     not all systems allow
+    /// @throws ReferencedFileException if the manifest would replace a file in which bytes of others are stored
+    /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or is the manifest itself
     public static void save(Path manifest, List<Path> files) throws IOException {
         Objects.requireNonNull(manifest, "manifest");
-        Path directory = directory(AtomicFile.target(manifest));
+        Path target = AtomicFile.target(manifest);
+        Path directory = directory(target);
         List<Shard> shards = new ArrayList<>();
         for (Path file : files) {
             shards.add(Shard.of(hint(directory, file), newest(file)));
+            if (Files.exists(target) && Files.isSameFile(file, target)) {
+                throw new IllegalArgumentException(file + " would be replaced by the manifest that names it; "
+                        + "give the manifest a name of its own, for instance one that ends in .croftset");
+            }
         }
         byte[] bytes = SetManifest.canonical(shards).encode();
-        try (AtomicFile written = AtomicFile.create(manifest, Disk.system())) {
+        try (AtomicFile written = AtomicFile.create(manifest, Disk.system(), References.rule(false))) {
             written.write(0, MemorySegment.ofArray(bytes));
             written.commit();
         }
+        References.knownSet(AtomicFile.target(manifest), files);
     }
 
     private static SetManifest read(Path manifest) throws IOException {

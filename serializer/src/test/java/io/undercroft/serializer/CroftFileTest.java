@@ -485,7 +485,7 @@ class CroftFileTest {
         CroftFile.append(base, state, SaveOptions.defaults());
         Checkpoint.save(path, state, SaveOptions.defaults().base(base));
         state.put("weight", noise(100, 1));
-        Checkpoint.save(base, state);
+        Checkpoint.save(base, state, SaveOptions.defaults().replacingReferenced());
         state.put("weight", noise(70_000, 3));
         CroftFile.append(base, state, SaveOptions.defaults());
         try (Checkpoint checkpoint = Checkpoint.open(path)) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.undercroft.serializer.FailingDisk.Failure;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.storage.Tensor;
@@ -122,14 +123,14 @@ class FailingDiskTest {
     @ParameterizedTest
     @EnumSource
     void aFileThatCouldNotBeCompactedIsAsItWas(Failure failure) throws IOException {
-        assertThat(failEverywhere(failure, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1)))
+        assertThat(failEverywhere(failure, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY)))
                 .isGreaterThan(8);
     }
 
     @Test
     void whatOneFailureInterruptsIsCleanedUp() throws IOException {
         failEverywhere(Failure.ONCE, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS));
-        failEverywhere(Failure.ONCE, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1));
+        failEverywhere(Failure.ONCE, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY));
         assertOnlyTheFile();
     }
 
@@ -166,7 +167,7 @@ class FailingDiskTest {
         long open = count(descriptors);
         failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS));
         failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS));
-        failEverywhere(Failure.FOR_GOOD, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1));
+        failEverywhere(Failure.FOR_GOOD, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY));
         assertThat(count(descriptors)).isLessThan(open + 10);
     }
 

@@ -84,7 +84,7 @@ class ShardSetTest {
 
     @Test
     void anotherFileInTheShardsPlaceIsRefused() throws IOException {
-        Checkpoint.save(a, state(9));
+        Checkpoint.save(a, state(9), SaveOptions.defaults().replacingReferenced());
         assertRefused().contains("'a.croft'", "is the file");
     }
 

@@ -48,6 +48,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     private final Snapshot snapshot;
     private final OpenOptions options;
     private final CroftStorages storages;
+    private final References.Referrer referrer;
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
     /// Sound tensors on damaged storages.
     private final Map<Integer, Tensor> spared = new ConcurrentHashMap<>();
@@ -64,6 +65,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         this.snapshot = snapshot;
         this.options = options;
         this.storages = new CroftStorages(file, snapshot, options, new Bases(file.path(), options));
+        this.referrer = References.open(file, options, hasBases(snapshot));
     }
 
     /// Opens a snapshot of a file.
@@ -246,8 +248,18 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         return storages.check(number, () -> {});
     }
 
+    /// A damaged index says so when it is used.
+    private static boolean hasBases(Snapshot snapshot) {
+        try {
+            return snapshot.baseCount() > 0;
+        } catch (FormatException _) {
+            return false;
+        }
+    }
+
     @Override
     public void release() {
+        referrer.close();
         storages.close();
     }
 

@@ -27,9 +27,11 @@ public final class AtomicFile implements Sink, Closeable {
     private final Path temporary;
     private final Disk disk;
     private final DiskFile file;
+    private final Replacing rule;
     private boolean committed;
 
-    private AtomicFile(Path target, Path temporary, Disk disk, DiskFile file) {
+    private AtomicFile(Path target, Path temporary, Disk disk, DiskFile file, Replacing rule) {
+        this.rule = rule;
         this.target = target;
         this.temporary = temporary;
         this.disk = disk;
@@ -40,9 +42,11 @@ public final class AtomicFile implements Sink, Closeable {
     ///
     /// @param path the name it gets; a symbolic link keeps pointing where it points, and the file there is replaced
     /// @param disk where
+    /// @param rule whether the file there may be replaced
     /// @return the file, empty
-    /// @throws IOException if the directory is missing or not writable, or `path` is something other than a regular file
-    public static AtomicFile create(Path path, Disk disk) throws IOException {
+    /// @throws IOException if the directory is missing or not writable, or `path` is something other than a regular file, or one that must
+    ///     not be replaced
+    public static AtomicFile create(Path path, Disk disk, Replacing rule) throws IOException {
         Path target = target(path);
         Path directory = target.getParent();
         if (directory == null || Files.isDirectory(target)) {
@@ -53,8 +57,9 @@ public final class AtomicFile implements Sink, Closeable {
                     "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
         }
         checkDirectory(path, target);
+        rule.check(target);
         try {
-            AtomicFile file = create(target, directory, disk);
+            AtomicFile file = create(target, directory, disk, rule);
             Temporaries.sweep(file.temporary);
             return file;
         } catch (AccessDeniedException e) {
@@ -71,9 +76,9 @@ public final class AtomicFile implements Sink, Closeable {
         }
     }
 
-    private static AtomicFile create(Path target, Path directory, Disk disk) throws IOException {
+    private static AtomicFile create(Path target, Path directory, Disk disk, Replacing rule) throws IOException {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            AtomicFile file = open(target, Temporaries.name(directory), disk);
+            AtomicFile file = open(target, Temporaries.name(directory), disk, rule);
             try {
                 if (file.file.isAt(file.temporary)) {
                     file.copyPermissions();
@@ -89,9 +94,9 @@ public final class AtomicFile implements Sink, Closeable {
                 "what is written in its directory is deleted at once by somebody else; find out by whom");
     }
 
-    private static AtomicFile open(Path target, Path temporary, Disk disk) throws IOException {
+    private static AtomicFile open(Path target, Path temporary, Disk disk, Replacing rule) throws IOException {
         try {
-            return new AtomicFile(target, temporary, disk, disk.create(temporary));
+            return new AtomicFile(target, temporary, disk, disk.create(temporary), rule);
         } catch (Throwable e) {
             Temporaries.forget(temporary);
             throw e;
@@ -181,6 +186,7 @@ public final class AtomicFile implements Sink, Closeable {
             throw failed("bringing it to the disk failed", e);
         }
         lastWord.run();
+        rule.check(target);
         // Not closed before, since it would not be locked then, and might be taken for left behind.
         try {
             disk.rename(temporary, target);

@@ -87,6 +87,7 @@ final class Appender implements Closeable {
         CommitRecord commit;
         try (NamedBases bases = NamedBases.open(options, path, parent.header().chunkLog2())) {
             bases.keep(parent, path, options);
+            bases.remember(path, options);
             draft = StateWriter.write(plan, options, bases, destination());
             commit = writeIndex(draft, options);
             file.force();

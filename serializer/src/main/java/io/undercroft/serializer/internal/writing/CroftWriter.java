@@ -5,8 +5,10 @@ import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.disk.WriterLock;
 import java.io.IOException;
@@ -59,7 +61,7 @@ public final class CroftWriter {
         var snapshotting = new Snapshotting(StatePlan.of(state, options), options, staging);
         return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
             // Before its directory is asked for a lock: it says best what is wrong with that.
-            AtomicFile file = held.add(AtomicFile.create(path, disk));
+            AtomicFile file = held.add(AtomicFile.create(path, disk, rule(options)));
             held.add(WriterLock.of(AtomicFile.target(path)));
             return snapshotting.saving(file, path, held, control);
         }));
@@ -104,7 +106,7 @@ public final class CroftWriter {
             var snapshotting = new Snapshotting(plan, options, staging);
             return Files.exists(target)
                     ? snapshotting.appending(Appender.open(target, disk), held, control)
-                    : snapshotting.saving(held.add(AtomicFile.create(path, disk)), path, held, control);
+                    : snapshotting.saving(held.add(AtomicFile.create(path, disk, rule(options))), path, held, control);
         }));
     }
 
@@ -163,7 +165,7 @@ public final class CroftWriter {
     }
 
     private DedupReport saveUnlocked(Path path, StatePlan plan, SaveOptions options) throws IOException {
-        try (AtomicFile file = AtomicFile.create(path, disk)) {
+        try (AtomicFile file = AtomicFile.create(path, disk, rule(options))) {
             return saveTo(file, path, plan, options, () -> {});
         }
     }
@@ -173,6 +175,7 @@ public final class CroftWriter {
         try (NamedBases bases = NamedBases.open(options, AtomicFile.target(path), chunkLog2(options))) {
             DedupReport report = write(plan, options, bases, file, file.file());
             file.commit(lastWord);
+            bases.remember(AtomicFile.target(path), options);
             return report;
         }
     }
@@ -226,6 +229,10 @@ public final class CroftWriter {
             file.finish(draft.index(), draft.end(), timeMillis(options), options.message());
             return draft.report();
         }
+    }
+
+    private static Replacing rule(SaveOptions options) {
+        return References.rule(options.isReplacingReferenced());
     }
 
     private static int chunkLog2(SaveOptions options) {

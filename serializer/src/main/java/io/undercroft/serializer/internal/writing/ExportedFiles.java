@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.spi.Draft;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -13,10 +14,12 @@ import java.util.List;
 final class ExportedFiles implements AutoCloseable {
     private final Disk disk;
     private final ExportProgress progress;
+    private final Replacing rule;
     private final List<Path> named = new ArrayList<>();
     private boolean complete;
 
-    ExportedFiles(Disk disk, ExportProgress progress) {
+    ExportedFiles(Disk disk, ExportProgress progress, Replacing rule) {
+        this.rule = rule;
         this.disk = disk;
         this.progress = progress;
     }
@@ -46,7 +49,7 @@ final class ExportedFiles implements AutoCloseable {
     }
 
     private void write(Path path, Draft draft, LastStep whenWritten) throws IOException {
-        try (AtomicFile file = AtomicFile.create(path, disk);
+        try (AtomicFile file = AtomicFile.create(path, disk, rule);
                 BlockOutput output = new BlockOutput(file, progress)) {
             draft.writeTo(output);
             output.finish();

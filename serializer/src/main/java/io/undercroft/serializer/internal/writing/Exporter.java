@@ -6,6 +6,7 @@ import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.ExportReport;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.internal.disk.AtomicFile;
@@ -104,7 +105,8 @@ public final class Exporter {
         AtomicFile.checkDirectory(path, target);
         ExportSize.requireSpace(files(draft, companions), path, Objects.requireNonNull(target.getParent()), disk);
         ExportProgress progress = new ExportProgress(options.progress(), nbytes);
-        try (ExportedFiles files = new ExportedFiles(disk, progress)) {
+        try (ExportedFiles files = new ExportedFiles(disk, progress,
+                References.rule(options.isReplacingReferenced()))) {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
                 files.write(companion.getKey(), companion.getValue());
             }

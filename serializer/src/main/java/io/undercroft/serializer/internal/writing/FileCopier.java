@@ -11,13 +11,16 @@ import io.undercroft.format.Snapshot;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.internal.Bases;
 import io.undercroft.serializer.internal.CommitNumbers;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Replacing;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -49,16 +52,19 @@ public final class FileCopier {
     ///
     /// @param path the file
     /// @param keep which snapshots to keep
+    /// @param rule whether the file may be replaced
     /// @return how many bytes shorter the file is
     /// @throws IOException if reading or writing fails; the file is as it was
-    public long compact(Path path, Predicate<SnapshotInfo> keep) throws IOException {
+    public long compact(Path path, Predicate<SnapshotInfo> keep, Replacing rule) throws IOException {
         return CroftWriter.guarded(path, () -> CroftWriter.replacing(path, () -> {
             long before = Files.size(path);
             try {
                 reading(path, (file, newest) -> {
                     WriteAccess.check(new FileSource(file), newest);
-                    copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), path);
+                    copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), path, rule);
                 });
+            } catch (ReferencedFileException e) {
+                throw e;
             } catch (FileSystemException e) {
                 throw withRemedy(e, path, storedBytes(path, keep));
             }
@@ -105,11 +111,11 @@ public final class FileCopier {
     private void copy(Path path, Path target, OpenOptions options, BaseFiles bases) throws IOException {
         Formats.requireOwnName(target);
         CroftWriter.guarded(target, () -> CroftWriter.replacing(target, () -> {
-            reading(path, (file, newest) -> {
+            reading(path, options, (file, newest) -> {
                 Snapshot wanted = options.snapshot().isPresent()
                         ? CommitNumbers.find(newest, options.snapshot().getAsLong())
                         : newest;
-                copy(file, List.of(wanted), bases, null, target);
+                copy(file, List.of(wanted), bases, null, target, References.rule(false));
             });
             return target;
         }));
@@ -146,7 +152,12 @@ public final class FileCopier {
 
     /// Opens a file, and says which one it is if something is wrong with it.
     private static void reading(Path path, Reading reading) throws IOException {
-        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+        reading(path, OpenOptions.defaults(), reading);
+    }
+
+    private static void reading(Path path, OpenOptions options, Reading reading) throws IOException {
+        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY);
+                References.Referrer _ = References.open(file, options, false)) {
             reading.of(file, Snapshot.open(new FileSource(file), Limits.DEFAULT));
         } catch (FormatException e) {
             throw e.withFile(path.toString());
@@ -173,10 +184,10 @@ public final class FileCopier {
         return newest.sequence() == 1 ? null : Layout.canonicalUuid(newest.rootDigest());
     }
 
-    private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid, Path target)
-            throws IOException {
+    private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid, Path target,
+            Replacing rule) throws IOException {
         int chunkLog2 = snapshots.getFirst().header().chunkLog2();
-        try (AtomicFile out = AtomicFile.create(target, disk)) {
+        try (AtomicFile out = AtomicFile.create(target, disk, rule)) {
             NewFile pages = new NewFile(out, chunkLog2, uuid);
             try (SnapshotCopier copier = new SnapshotCopier(out, pages, new FileSource(file), bases, chunkLog2)) {
                 for (Snapshot snapshot : snapshots) {

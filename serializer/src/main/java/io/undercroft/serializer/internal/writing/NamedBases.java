@@ -15,6 +15,7 @@ import io.undercroft.serializer.internal.Bases;
 import io.undercroft.serializer.internal.Below;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
@@ -44,6 +45,7 @@ final class NamedBases implements AutoCloseable {
     private final List<Base> bases = new ArrayList<>();
     /// The files that the caller names.
     private final List<MappedFile> files = new ArrayList<>();
+    private final List<References.Referrer> referrers = new ArrayList<>();
     private @Nullable Bases kept;
 
     /// A base.
@@ -125,7 +127,7 @@ final class NamedBases implements AutoCloseable {
         if (target != null && Files.exists(target) && Files.isSameFile(path, target)) {
             throw new IllegalArgumentException(path + " cannot be its own base");
         }
-        Base base = base(file, format, path, hint(path, root), opening);
+        Base base = base(file, format, path, root, opening);
         if (!contains(base.record)) {
             bases.add(base);
         }
@@ -135,14 +137,16 @@ final class NamedBases implements AutoCloseable {
         return bases.stream().anyMatch(base -> base.record.identity().equals(record.identity()));
     }
 
-    private Base base(MappedFile file, CheckpointFormat format, Path path, String hint, OpenOptions opening)
+    private Base base(MappedFile file, CheckpointFormat format, Path path, Path root, OpenOptions opening)
             throws IOException {
+        String hint = hint(path, root);
         if (!format.name().equals("croft")) {
             BaseRecord record = BaseRecord.foreign(hint, digest(file, 0, file.size()), file.size());
             return new Base(file, record,
                     (candidates, number) -> addForeign(file, format, opening.settings(), number, candidates));
         }
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
+        referrers.add(References.open(file, OpenOptions.defaults().root(root), false));
         BaseRecord record = BaseRecord.croft(hint, depth(snapshot, path), snapshot.commit());
         return new Base(file, record, (candidates, number) -> candidates.addStorages(snapshot, number));
     }
@@ -191,6 +195,16 @@ final class NamedBases implements AutoCloseable {
     /// {@return what an index says of the bases, in the order of their numbers}
     List<BaseRecord> records() {
         return bases.stream().map(Base::record).toList();
+    }
+
+    /// Remembers which file has bytes in these, so that they are not replaced from now on.
+    ///
+    /// @param file the file
+    /// @param options where its bases are
+    void remember(Path file, SaveOptions options) {
+        if (!bases.isEmpty()) {
+            References.saved(file, options.root());
+        }
     }
 
     /// Adds the bytes of the bases.
@@ -249,6 +263,7 @@ final class NamedBases implements AutoCloseable {
 
     @Override
     public void close() {
+        referrers.forEach(References.Referrer::close);
         files.forEach(MappedFile::close);
         if (kept != null) {
             kept.close();

@@ -1,0 +1,298 @@
+package io.undercroft.serializer.internal;
+
+import io.undercroft.format.BaseKind;
+import io.undercroft.format.BaseRecord;
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Snapshot;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.ReferencedFileException;
+import io.undercroft.serializer.internal.disk.Replacing;
+import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/// The files known to this process that have bytes in other files: those that are open, and the last ones that were opened or saved before
+/// and are still there. By them it is known which files must not be replaced. No directory is searched.
+///
+/// A referenced file is recognised by what it is, not by its path: by the file that its path leads to, or, where that is not to be found,
+/// by its id or size. All snapshots of a file count, and those of its bases. Safe for any thread.
+public final class References {
+    /// How many files that are not open are remembered, the last ones.
+    private static final int MOST_KNOWN = 1 << 12;
+    private static final Set<Referrer> OPEN = ConcurrentHashMap.newKeySet();
+    private static final Map<Path, Referrer> KNOWN = new LinkedHashMap<>();
+
+    private References() {}
+
+    /// A file with bytes in others, registered until it is closed.
+    public static final class Referrer implements AutoCloseable {
+        private final Path path;
+        private final OpenOptions options;
+        private final List<Path> companions;
+        /// What is open as long as it can be reached; null of a file that is only known.
+        private final @Nullable WeakReference<MappedFile> open;
+        private final boolean isRemembered;
+        private final BaseRecords records = new BaseRecords();
+
+        private Referrer(Path path, OpenOptions options, List<Path> companions, @Nullable MappedFile open,
+                boolean isRemembered) {
+            this.path = path.toAbsolutePath();
+            this.options = options;
+            this.companions = companions.stream().map(Path::toAbsolutePath).toList();
+            this.open = open == null ? null : new WeakReference<>(open);
+            this.isRemembered = isRemembered;
+        }
+
+        /// Ends the registration; a file that is known to have bytes in others is remembered.
+        @Override
+        public void close() {
+            if (OPEN.remove(this) && isRemembered) {
+                remember(path, options, companions);
+            }
+        }
+
+        private boolean isForgotten() {
+            return open != null && open.get() == null;
+        }
+
+        /// The base records of what was opened, or of what has the name now.
+        private Set<BaseRecord> bases() {
+            try (MappedFile file = file()) {
+                return records.of(new FileSource(file));
+            } catch (IOException | IllegalStateException _) {
+                // It is gone, or was closed in this moment.
+                return Set.of();
+            }
+        }
+
+        private MappedFile file() throws IOException {
+            MappedFile held = open == null ? null : open.get();
+            return held == null ? MappedFile.open(path, MapMode.READ_ONLY) : held.retain();
+        }
+    }
+
+    /// The base records of all snapshots of a file, as far as they can be read. What was read once is kept, and only newer snapshots are read.
+    private static final class BaseRecords {
+        private @Nullable UUID uuid;
+        private long sequence;
+        private final Set<BaseRecord> records = new LinkedHashSet<>();
+
+        synchronized Set<BaseRecord> of(ByteSource file) throws IOException {
+            try {
+                Snapshot newest = Snapshot.open(file, Limits.DEFAULT);
+                if (!newest.commit().uuid().equals(uuid) || newest.commit().sequence() < sequence) {
+                    uuid = newest.commit().uuid();
+                    sequence = 0;
+                    records.clear();
+                }
+                long seen = sequence;
+                sequence = newest.commit().sequence();
+                Optional<Snapshot> next = Optional.of(newest);
+                while (next.isPresent() && next.get().commit().sequence() > seen) {
+                    for (int number = 0; number < next.get().baseCount(); number++) {
+                        records.add(next.get().base(number));
+                    }
+                    next = next.get().previous();
+                }
+            } catch (FormatException _) {
+                // What cannot be read has no bytes to lose.
+            }
+            return Set.copyOf(records);
+        }
+    }
+
+    /// Registers an open `.croft` file.
+    ///
+    /// @param file the file
+    /// @param options where its bases are
+    /// @param hasBases whether the snapshot that was opened has any, so that the file is remembered when it is closed
+    /// @return the registration
+    public static Referrer open(MappedFile file, OpenOptions options, boolean hasBases) {
+        return add(new Referrer(file.path(), options, List.of(), file, hasBases));
+    }
+
+    /// Registers an open index and the files that it names.
+    ///
+    /// @param index the index
+    /// @param companions the files
+    /// @return the registration
+    public static Referrer openSet(MappedFile index, List<Path> companions) {
+        return add(new Referrer(index.path(), OpenOptions.defaults(), companions, index, true));
+    }
+
+    private static Referrer add(Referrer referrer) {
+        OPEN.stream().filter(Referrer::isForgotten).toList().forEach(Referrer::close);
+        OPEN.add(referrer);
+        return referrer;
+    }
+
+    /// Remembers a file that was saved.
+    ///
+    /// @param path the file
+    /// @param root the directory that paths of its bases start from, if it is not that of the file
+    public static void saved(Path path, Optional<Path> root) {
+        remember(path, root.map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults()), List.of());
+    }
+
+    /// Remembers a set that was opened or saved.
+    ///
+    /// @param path the index or the manifest
+    /// @param companions the files that it names
+    public static void knownSet(Path path, List<Path> companions) {
+        remember(path, OpenOptions.defaults(), companions);
+    }
+
+    private static void remember(Path path, OpenOptions options, List<Path> companions) {
+        Referrer referrer = new Referrer(path, options, companions, null, true);
+        synchronized (KNOWN) {
+            KNOWN.remove(referrer.path);
+            KNOWN.put(referrer.path, referrer);
+            if (KNOWN.size() > MOST_KNOWN) {
+                KNOWN.remove(KNOWN.keySet().iterator().next());
+            }
+        }
+    }
+
+    /// {@return the rule for what is written}
+    ///
+    /// @param any whether the caller allowed every file to be replaced
+    public static Replacing rule(boolean any) {
+        return any ? Replacing.ANY : References::check;
+    }
+
+    /// Refuses a file in which others have bytes.
+    ///
+    /// @param target the file; it need not be there
+    /// @throws ReferencedFileException if a file that is known has bytes in it
+    /// @throws IOException if reading fails
+    private static void check(Path target) throws IOException {
+        Optional<Path> referrer = referrer(target, null);
+        if (referrer.isPresent()) {
+            throw new ReferencedFileException(target, referrer.get());
+        }
+    }
+
+    /// {@return a file that is known to have bytes in another one}
+    ///
+    /// @param target the other one, there or not
+    /// @param except a file that is not asked, or null
+    /// @throws IOException if reading fails
+    public static Optional<Path> referrer(Path target, @Nullable Path except) throws IOException {
+        if (!Files.isRegularFile(target)) {
+            return Optional.empty();
+        }
+        for (Referrer each : all()) {
+            boolean asked = except == null || !isSame(each.path, except);
+            if (asked && references(each, target)) {
+                return Optional.of(each.path);
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static List<Referrer> all() {
+        List<Referrer> all = new ArrayList<>(OPEN);
+        synchronized (KNOWN) {
+            KNOWN.keySet().removeIf(path -> !Files.isRegularFile(path));
+            all.addAll(KNOWN.values());
+        }
+        return all;
+    }
+
+    private static boolean references(Referrer referrer, Path target) throws IOException {
+        for (Path companion : referrer.companions) {
+            if (isSame(companion, target)) {
+                return true;
+            }
+        }
+        return referrer.companions.isEmpty()
+                && new Search(target, referrer.options).finds(referrer.bases(), parent(referrer.path), 0);
+    }
+
+    /// A walk through the bases of a file, and theirs.
+    private record Search(Path target, OpenOptions options, Set<Path> seen) {
+        Search(Path target, OpenOptions options) {
+            this(target, options, new HashSet<>());
+        }
+
+        boolean finds(Set<BaseRecord> bases, @Nullable Path directory, int depth) throws IOException {
+            for (BaseRecord base : bases) {
+                Optional<Path> found = find(base, directory);
+                if (found.isPresent() ? isSame(found.get(), target) : means(base)) {
+                    return true;
+                }
+                if (found.isPresent() && base.kind() == BaseKind.CROFT && depth < Limits.DEFAULT.maxBaseDepth()
+                        && seen.add(found.get()) && finds(basesOf(found.get()), parent(found.get()), depth + 1)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        /// Where a base is, if the file that is there is the one that was meant.
+        private Optional<Path> find(BaseRecord base, @Nullable Path directory) throws IOException {
+            try {
+                Optional<Path> given = base.kind() == BaseKind.CROFT ? options.base(base.uuid()) : Optional.empty();
+                Path root = options.root().orElse(directory);
+                Optional<Path> found = given.isPresent() || root == null
+                        ? given
+                        : Below.resolve(root.toRealPath(), base.path());
+                return found.isPresent() && Files.isRegularFile(found.get()) && isOf(base, found.get())
+                        ? found
+                        : Optional.empty();
+            } catch (IOException | InvalidPathException _) {
+                return Optional.empty();
+            }
+        }
+
+        private static boolean isOf(BaseRecord base, Path path) {
+            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+                base.check(new FileSource(file));
+                return true;
+            } catch (IOException | FormatException _) {
+                return false;
+            }
+        }
+
+        /// Where it cannot be found, a file is known by what it is. Of one that was adopted the record has the length and a digest of all
+        /// bytes, which would take long to compute; here the name has to do instead.
+        private boolean means(BaseRecord base) throws IOException {
+            String name = base.path().substring(base.path().lastIndexOf('/') + 1);
+            return isOf(base, target)
+                    && (base.kind() == BaseKind.CROFT || target.toRealPath().endsWith(name));
+        }
+
+        private static Set<BaseRecord> basesOf(Path path) {
+            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+                return new BaseRecords().of(new FileSource(file));
+            } catch (IOException _) {
+                return Set.of();
+            }
+        }
+    }
+
+    private static @Nullable Path parent(Path path) throws IOException {
+        return Files.exists(path) ? path.toRealPath().getParent() : path.getParent();
+    }
+
+    private static boolean isSame(Path one, Path other) throws IOException {
+        return Files.exists(one) && Files.exists(other) && Files.isSameFile(one, other);
+    }
+}

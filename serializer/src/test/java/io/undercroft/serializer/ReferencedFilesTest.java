@@ -1,0 +1,269 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Map;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// Files in which bytes of others are stored are not replaced.
+class ReferencedFilesTest {
+    private static final Map<String, Tensor> OTHER = Map.of("other", Tensor.of(1L));
+
+    @TempDir
+    Path folder;
+
+    private Path base;
+    private Path thin;
+
+    @BeforeEach
+    void nameTheFiles() {
+        base = folder.resolve("base.croft");
+        thin = folder.resolve("thin.croft");
+    }
+
+    private static Map<String, Tensor> state() {
+        Tensor weight = Tensor.zeros(DType.INT64, 20_000);
+        for (int i = 0; i < 20_000; i++) {
+            weight.setLong(i * 31L, i);
+        }
+        return Map.of("weight", weight);
+    }
+
+    private void saveThin() throws IOException {
+        Checkpoint.save(base, state());
+        DedupReport report = Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
+        assertThat(report.written()).isZero();
+    }
+
+    private void assertRefused(Path target, Path referrer, ThrowingCallable writing) throws IOException {
+        byte[] before = Files.readAllBytes(target);
+        assertThatThrownBy(writing).isInstanceOfSatisfying(ReferencedFileException.class, e -> {
+            assertThat(Path.of(e.getFile())).isEqualTo(target);
+            assertThat(e.referrer().getFileName()).isEqualTo(referrer.getFileName());
+            assertThat(e).hasMessageContaining("are stored in it");
+        });
+        assertThat(target).hasBinaryContent(before);
+    }
+
+    @Test
+    void aBaseOfASavedFileIsNotReplacedWhateverWrites() throws IOException {
+        saveThin();
+        Path single = folder.resolve("single.croft");
+        Checkpoint.save(single, OTHER);
+
+        assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
+        assertRefused(base, thin, () -> Checkpoint.saveAsync(base, OTHER).join());
+        assertRefused(base, thin, () -> CroftFile.export(single, base, OpenOptions.defaults()));
+        assertRefused(base, thin, () -> CroftFile.flatten(single, base, OpenOptions.defaults()));
+        assertRefused(base, thin, () -> CroftFile.flatten(thin, base, OpenOptions.defaults()));
+        assertRefused(base, thin, () -> CroftFile.compact(base, _ -> true));
+        assertRefused(base, thin, () -> ShardSet.save(base, List.of(single)));
+        assertRefused(base, thin,
+                () -> Checkpoint.export(base, Tensor.zeros(DType.UINT8, 3), ExportOptions.defaults().format("raw")));
+
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            assertThat(c.verify().damages()).isEmpty();
+        }
+    }
+
+    @Test
+    void snapshotsOfABaseAreNotDropped() throws IOException {
+        saveThin();
+        try (CheckpointFile file = CheckpointFile.open(base)) {
+            file.commit(OTHER, "more");
+
+            assertRefused(base, thin, () -> file.compact(Retention.last(1)));
+            assertRefused(base, thin, () -> file.retain(Retention.last(1)));
+        }
+        try (CheckpointFile file = CheckpointFile.open(base, SaveOptions.defaults().replacingReferenced(),
+                OpenOptions.defaults())) {
+            assertThat(file.compact(Retention.last(1))).isPositive();
+        }
+    }
+
+    /// Bytes are added behind those that others need.
+    @Test
+    void aBaseIsAppendedTo() throws IOException {
+        saveThin();
+
+        CroftFile.append(base, OTHER, SaveOptions.defaults());
+
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            assertThat(c.verify().damages()).isEmpty();
+        }
+    }
+
+    @Test
+    void aBaseIsReplacedWhenThatIsAllowed() throws IOException {
+        saveThin();
+
+        Checkpoint.save(base, OTHER, SaveOptions.defaults().replacingReferenced());
+
+        Checkpoint.save(base, state());
+        Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
+        Checkpoint.export(base, Tensor.zeros(DType.UINT8, 3),
+                ExportOptions.defaults().format("raw").replacingReferenced());
+        assertThat(base).hasSize(11);
+    }
+
+    @Test
+    void aBaseIsReplacedOnceNothingReferencesIt() throws IOException {
+        saveThin();
+        Files.delete(thin);
+
+        Checkpoint.save(base, OTHER);
+
+        Checkpoint.save(base, state());
+        Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
+        Checkpoint.save(thin, state());
+        Checkpoint.save(base, OTHER);
+    }
+
+    @Test
+    void aBaseOfABaseIsNotReplaced() throws IOException {
+        Checkpoint.save(base, state());
+        Path middle = Files.createDirectory(folder.resolve("elsewhere")).resolve("middle.croft");
+        Tensor more = state().get("weight").narrow(0, 100, 19_000).copy();
+        Map<String, Tensor> both = Map.of("weight", state().get("weight"), "more", more);
+        Checkpoint.save(middle, both, SaveOptions.defaults().base(base).root(folder));
+        Path last = folder.resolve("last.croft");
+        Checkpoint.save(last, Map.of("more", more), SaveOptions.defaults().base(middle).root(folder));
+        // As another process finds them.
+        Path there = Files.createDirectory(folder.resolve("there"));
+        base = Files.copy(base, there.resolve("base.croft"));
+        last = Files.copy(last, there.resolve("last.croft"));
+        Files.copy(middle, Files.createDirectory(there.resolve("elsewhere")).resolve("middle.croft"));
+        Path opened = last;
+        try (Checkpoint _ = Checkpoint.open(opened, OpenOptions.defaults().root(there))) {
+            assertRefused(base, opened, () -> Checkpoint.save(base, OTHER));
+        }
+    }
+
+    @Test
+    void aFileThatWasNamedAsABaseMeanwhileIsNotReplaced() throws IOException {
+        Checkpoint.save(base, state());
+        HeldDisk disk = new HeldDisk();
+        try (BackgroundSaver saver = new BackgroundSaver(disk)) {
+            PendingSave pending = saver.save(base, OTHER, SaveOptions.defaults());
+
+            Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
+
+            disk.letGo();
+            assertRefused(base, thin, pending::join);
+        }
+    }
+
+    @Test
+    void aBaseOfAnOpenFileIsNotReplacedByTheStateThatIsBackedByIt() throws IOException {
+        saveThin();
+        Path copy = Files.createDirectory(folder.resolve("copies")).resolve("copy.croft");
+        Files.copy(thin, copy);
+        Files.delete(thin);
+        try (Checkpoint c = Checkpoint.open(copy, OpenOptions.defaults().root(folder))) {
+            assertRefused(base, copy, () -> Checkpoint.save(base, c.tree()));
+        }
+        // It is known from now on.
+        assertRefused(base, copy, () -> Checkpoint.save(base, OTHER));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aBaseIsKnownByWhatItIs(boolean linked) throws IOException {
+        saveThin();
+        Path other = folder.resolve("other.croft");
+        if (linked) {
+            Files.createLink(other, base);
+        } else {
+            Files.move(base, other);
+        }
+
+        assertRefused(other, thin, () -> Checkpoint.save(other, OTHER));
+    }
+
+    @Test
+    void basesOfFormerSnapshotsCount() throws IOException {
+        saveThin();
+        CroftFile.append(thin, OTHER, SaveOptions.defaults().root(folder));
+
+        try (Checkpoint _ = Checkpoint.open(thin)) {
+            assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
+        }
+    }
+
+    @Test
+    void anAdoptedFileIsNotReplaced() throws IOException {
+        Path raw = folder.resolve("some.raw");
+        Checkpoint.export(raw, Tensor.zeros(DType.UINT8, 300_000).fill(7));
+        try (Checkpoint c = Checkpoint.open(raw)) {
+            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(raw).wholeStorages());
+        }
+
+        assertRefused(raw, thin, () -> Checkpoint.export(raw, Tensor.zeros(DType.UINT8, 3)));
+    }
+
+    @Test
+    void aStateIsSavedOverTheFileThatItWasOpenedFrom() throws IOException {
+        Checkpoint.save(base, state());
+        try (Checkpoint c = Checkpoint.open(base)) {
+            Checkpoint.save(base, c.tree());
+            Checkpoint.save(base, OTHER);
+            assertThat(c.tensor("weight").getLong(3)).isEqualTo(93);
+        }
+    }
+
+    @Test
+    void aThinFileIsReplacedByItsOwnState() throws IOException {
+        saveThin();
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(base));
+        }
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            assertThat(c.verify().damages()).isEmpty();
+        }
+    }
+
+    @Test
+    void aShardOfASetIsNotReplaced() throws IOException {
+        Path set = folder.resolve("model.croftset");
+        Checkpoint.save(base, state());
+        ShardSet.save(set, List.of(base));
+
+        assertRefused(base, set, () -> Checkpoint.save(base, OTHER));
+        assertRefused(base, set, () -> CroftFile.compact(base, _ -> true));
+        CroftFile.append(base, OTHER, SaveOptions.defaults());
+        ShardSet.save(set, List.of(base));
+        Files.delete(set);
+        Checkpoint.save(base, OTHER);
+    }
+
+    @Test
+    void aManifestDoesNotReplaceOneOfItsFiles() throws IOException {
+        Checkpoint.save(base, OTHER);
+
+        assertThatThrownBy(() -> ShardSet.save(base, List.of(base))).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("base.croft").hasMessageContaining("a name of its own");
+    }
+
+    /// What cannot be read keeps nobody from writing.
+    @Test
+    void aDamagedReferrerDoesNotKeepOthersFromWriting() throws IOException {
+        saveThin();
+        Files.write(folder.resolve("x"), new byte[100_000]);
+        Files.move(folder.resolve("x"), thin, StandardCopyOption.REPLACE_EXISTING);
+
+        Checkpoint.save(base, OTHER);
+    }
+}
