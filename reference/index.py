@@ -203,7 +203,7 @@ class Index:
 
 def check_path(path):
     parts = path.split("/")
-    need(path and not any(part in ("", ".", "..") for part in parts) and not any(c in "\\:" or c < " " for c in path), 6, f"{path!r} is no path hint")
+    need(path and not any(part in ("", ".", "..") for part in parts) and "\0" not in path, 6, f"{path!r} is no path hint")
 
 
 def check_disjoint(spans):

@@ -34,6 +34,7 @@ final class ConvertCommand {
     private static final String TO = "--to";
     private static final String TO_SETTING = "--to-set";
     private static final String PART = "--part";
+    private static final String DELETE_OLD = "--delete-old-shards";
 
     private final Output out;
     private final Run run;
@@ -63,7 +64,8 @@ final class ConvertCommand {
                         "Tell the format of OUT something, such as safetensors.shard=5GB; may be given again."),
                 Arguments.format(), Arguments.setting(),
                 Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
-                Arguments.sharing(), Arguments.chunk(), flag(Saver.REPORT, "Tell what became of the bytes."));
+                Arguments.sharing(), Arguments.chunk(),
+                flag(DELETE_OLD, "Of a set that OUT replaces, delete the files that no index names any more."), flag(Saver.REPORT, "Tell what became of the bytes."));
     }
 
     /// What is converted of a file: its state, or a part of it.
@@ -95,6 +97,9 @@ final class ConvertCommand {
         if (isCroft && arguments.has(TO_SETTING)) {
             return run.complain("%s: %s is not for .croft files, whose format has no settings. Leave it out"
                     .formatted(target, TO_SETTING));
+        }
+        if (isCroft && arguments.has(DELETE_OLD)) {
+            return run.complain("%s: %s is for sets of files. Leave it out".formatted(target, DELETE_OLD));
         }
         if (isStream) {
             return stream(arguments);
@@ -184,6 +189,15 @@ final class ConvertCommand {
         run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
                 Text.bytes(report.nbytes()),
                 sharing ? part.contents() : Text.count(part.tensors.size(), "tensor")));
+        if (!report.deleted().isEmpty()) {
+            run.say("%s: deleted %s of the set that it replaced".formatted(target,
+                    Text.count(report.deleted().size(), "file")));
+        }
+        if (!report.leftBehind().isEmpty()) {
+            run.note("%s: %s of the set that it replaced %s left behind: %s".formatted(target,
+                    Text.count(report.leftBehind().size(), "file"), report.leftBehind().size() == 1 ? "is" : "are",
+                    Text.names(report.leftBehind().stream().map(file -> String.valueOf(file.getFileName())).toList())));
+        }
         report.losses().stream().filter(ConvertCommand::isWorthSaying)
                 .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing)));
         return Run.OK;
@@ -194,6 +208,9 @@ final class ConvertCommand {
         Optional<String> format = arguments.text(TO);
         if (format.isPresent()) {
             options = options.format(format.get());
+        }
+        if (arguments.has(DELETE_OLD)) {
+            options = options.deletingFormerFiles();
         }
         return options.settings(arguments.settings(TO_SETTING));
     }

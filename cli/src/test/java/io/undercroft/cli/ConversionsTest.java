@@ -261,6 +261,32 @@ class ConversionsTest {
     }
 
     @Test
+    void shardsOfAFormerSetAreNamedAndDeletedOnDemand() throws IOException {
+        Path index = Files.createDirectory(folder.resolve("set")).resolve("model.safetensors.index.json");
+        Invocation.of("convert", MODEL, index);
+
+        Invocation second = Invocation.of("convert", MODEL, index, "--to-set", "safetensors.shard=100KB");
+
+        assertThat(second.code()).isZero();
+        assertThat(second.err()).contains("1 file of the set that it replaced is left behind",
+                "model-00001-of-00001.safetensors");
+        Files.delete(index.resolveSibling("model-00001-of-00001.safetensors"));
+        Invocation third = Invocation.of("convert", index, index, "--delete-old-shards");
+        assertThat(third.err()).isEmpty();
+        assertThat(third.out()).contains("of the set that it replaced");
+        try (Stream<Path> files = Files.list(index.getParent())) {
+            assertThat(files).hasSize(2);
+        }
+        assertThat(Invocation.of("verify", index).code()).isZero();
+    }
+
+    @Test
+    void aSettingThatDoesNotApplyIsRefused() {
+        assertOneLine(Invocation.of("convert", MODEL, folder.resolve("out.safetensors"), "--to-set",
+                "safetensors.shard=1GB"), "'safetensors.shard' does not apply");
+    }
+
+    @Test
     void aShardOfTheSourceIsNotReplaced() throws IOException {
         Path index = Files.createDirectory(folder.resolve("set")).resolve("model.safetensors.index.json");
         Invocation.of("convert", MODEL, index, "--to-set", "safetensors.shard=100KB");

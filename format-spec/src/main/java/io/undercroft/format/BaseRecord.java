@@ -9,7 +9,7 @@ import java.util.UUID;
 ///
 /// @param kind what it is
 /// @param path where it may be found below a directory that the reader chooses: relative, its parts separated by `/`,
-///     none of them empty, `.` or `..`, without `\`, `:` and control characters
+///     none of them empty, `.` or `..`, without U+0000
 /// @param depth how many files one behind the other the snapshot of a CROFT base needs in turn; 0 for a FOREIGN one
 /// @param uuid the id of a CROFT base; zero for a FOREIGN one
 /// @param digest the root digest of the snapshot of a CROFT base; the digest of all bytes of a FOREIGN one

@@ -125,7 +125,8 @@ public final class IndexBuilder {
         if (!PathHint.isValid(base.path()) || !base.isWellFormed() || base.depth() < 0
                 || base.depth() > Limits.DEFAULT.maxBaseDepth()
                 || bases.stream().anyMatch(other -> other.identity().equals(base.identity()))) {
-            throw new IllegalArgumentException(base + " cannot be a base, or is one already");
+            throw new IllegalArgumentException(
+                    "the file " + FormatException.quote(base.path()) + " cannot be a base, or is one already");
         }
         if (bases.size() == Limits.DEFAULT.maxBases()) {
             throw tooMuch(bases.size() + 1 + " bases", Limits.DEFAULT.maxBases());

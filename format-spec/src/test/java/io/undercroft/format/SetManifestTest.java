@@ -120,7 +120,7 @@ class SetManifestTest {
         refused(Rule.V10_INDEX, forged(64 + 48, 100));
         refused(Rule.V6_NAME, forged(TEXT, '/'));
         refused(Rule.V6_NAME, forged(TEXT, 0xFF));
-        refused(Rule.V6_NAME, forged(TEXT + 5, ':'));
+        refused(Rule.V6_NAME, forged(TEXT + 5, 0));
     }
 
     @Test

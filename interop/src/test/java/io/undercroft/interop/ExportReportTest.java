@@ -1,28 +1,39 @@
 package io.undercroft.interop;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Device;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.ExportReport;
 import io.undercroft.serializer.ExportReport.Kind;
 import io.undercroft.serializer.ExportReport.Loss;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.ReferencedFileException;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -163,5 +174,108 @@ class ExportReportTest {
         dict.put("w", Tensor.of(1f));
         assertThat(Checkpoint.export(path, Map.of("usual", List.of(dict, Set.of(2L), new byte[]{1}, Shape.of(3),
                 DType.FLOAT8_E5M2, new Typed("builtins.bytearray", new byte[]{2}), Device.CPU))).losses()).isEmpty();
+    }
+
+    @Test
+    void shardsOfTheFormerSetAreReportedAndDeletedWhenThatIsWanted() throws IOException {
+        Path index = folder.resolve("model.safetensors.index.json");
+        Path one = folder.resolve("model-00001-of-00001.safetensors");
+        ExportOptions two = ExportOptions.defaults().setting("safetensors.shard", "32");
+        Checkpoint.export(index, tied());
+
+        // The state is backed by the shards that are not needed any more.
+        try (Checkpoint c = Checkpoint.open(index)) {
+            ExportReport report = Checkpoint.export(index, c.tree(), two);
+            assertThat(report.leftBehind()).containsExactly(one);
+            assertThat(one).exists();
+        }
+        for (Path file : List.of(one, folder.resolve("model-00003-of-00003.safetensors"))) {
+            Files.deleteIfExists(file);
+        }
+        try (Checkpoint c = Checkpoint.open(index)) {
+            ExportReport report = Checkpoint.export(index, c.tree(), ExportOptions.defaults().deletingFormerFiles());
+            assertThat(report.leftBehind()).isEmpty();
+            assertThat(report.deleted()).hasSize(2).allSatisfy(file -> assertThat(file).doesNotExist());
+            assertThat(c.tensor("embed").contentEquals(tied().get("embed"))).isTrue();
+        }
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThat(c.tensor("embed").storage()).isSameAs(c.tensor("head").storage());
+        }
+    }
+
+    @Test
+    void aShardOfASetIsNotReplaced() throws IOException {
+        Path index = folder.resolve("model.safetensors.index.json");
+        Path shard = folder.resolve("model-00001-of-00001.safetensors");
+        Checkpoint.export(index, tied());
+
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThatThrownBy(() -> Checkpoint.export(shard, c.tree())).isInstanceOf(ReferencedFileException.class)
+                    .hasMessageContaining("model.safetensors.index.json");
+        }
+        assertThatThrownBy(() -> Checkpoint.export(shard, tied())).isInstanceOf(ReferencedFileException.class);
+    }
+
+    @Test
+    void anAdoptedFileIsNotReplaced() throws IOException {
+        Path source = folder.resolve("src.safetensors");
+        Path thin = folder.resolve("thin.croft");
+        Map<String, Tensor> state = Map.of("w", Tensor.zeros(DType.FLOAT32, 100_000).fill(3f));
+        Checkpoint.export(source, state);
+        try (Checkpoint c = Checkpoint.open(source)) {
+            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(source).wholeStorages());
+        }
+
+        assertThatThrownBy(() -> Checkpoint.export(source, tied())).isInstanceOfSatisfying(
+                ReferencedFileException.class, e -> assertThat(e.referrer()).isEqualTo(thin));
+
+        try (Checkpoint c = Checkpoint.open(thin, OpenOptions.defaults().root(folder))) {
+            assertThat(c.tensor("w").contentEquals(state.get("w"))).isTrue();
+        }
+    }
+
+    @Test
+    void aSettingThatDoesNotApplyIsRefused() {
+        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("model.safetensors"), tied(),
+                ExportOptions.defaults().setting("safetensors.shard", "5GB")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("'safetensors.shard' does not apply to files of safetensors")
+                .hasMessageContaining("safetensors-index");
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void aFileWithANameThatPosixAllowsIsAdopted() throws IOException {
+        Path source = folder.resolve("a:b\\c\n.safetensors");
+        Path thin = folder.resolve("thin.croft");
+        Map<String, Tensor> state = Map.of("w", Tensor.zeros(DType.FLOAT32, 100_000).fill(3f));
+        Checkpoint.export(source, state);
+
+        try (Checkpoint c = Checkpoint.open(source)) {
+            DedupReport report = Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(source).wholeStorages());
+            assertThat(report.written()).isZero();
+        }
+
+        try (Checkpoint c = Checkpoint.open(thin, OpenOptions.defaults().root(folder))) {
+            assertThat(c.tensor("w").contentEquals(state.get("w"))).isTrue();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"model-00001-of-00001.safetensors", "model.safetensors.index.json"})
+    @DisabledOnOs(OS.WINDOWS)
+    @Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aPipeIsNoFileOfASet(String name) throws Exception {
+        Path index = folder.resolve("model.safetensors.index.json");
+        Checkpoint.export(index, tied());
+        Path pipe = folder.resolve(name);
+        Files.delete(pipe);
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+
+        assertThatThrownBy(() -> Checkpoint.open(index)).isInstanceOfAny(FormatException.class,
+                FileSystemException.class);
+        assertThatThrownBy(() -> Checkpoint.export(index, Map.of("w", Tensor.of(1f)),
+                ExportOptions.defaults().deletingFormerFiles())).isInstanceOf(FileSystemException.class);
+        assertThat(pipe).exists();
     }
 }

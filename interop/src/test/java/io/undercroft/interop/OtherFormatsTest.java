@@ -252,8 +252,11 @@ class OtherFormatsTest {
         assertThatThrownBy(() -> Checkpoint.export(file, Map.of("w", Tensor.of(1f)),
                 ExportOptions.defaults().setting("npz.compresion", "deflate")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("did you mean 'npz.compression'?");
+        assertThatThrownBy(() -> Checkpoint.export(file, Map.of("w", Tensor.of(1f)),
+                ExportOptions.defaults().setting("npz.compression", "deflate").setting("torch7.longs", "4")))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("'torch7.longs' does not apply");
         Checkpoint.export(file, Map.of("w", Tensor.of(1f)),
-                ExportOptions.defaults().setting("npz.compression", "deflate").setting("torch7.longs", "4"));
+                ExportOptions.defaults().setting("npz.compression", "deflate"));
         assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().setting("torch7.encodin", "ascii")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("did you mean 'torch7.encoding'?");
         assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().setting("npz.compression", "deflate")))

@@ -13,17 +13,20 @@ import org.jspecify.annotations.Nullable;
 /// with a parameter returns a changed copy.
 public final class ExportOptions {
     private static final ExportOptions DEFAULTS = new ExportOptions(null, Map.of(), Map.of(),
-            false, (_, _) -> {});
+            new Overwriting(false, false), (_, _) -> {});
 
     private final @Nullable String format;
     private final Map<String, String> metadata;
     private final Map<String, String> settings;
-    private final boolean replacingReferenced;
+    private final Overwriting overwriting;
     private final SaveProgress progress;
 
+    /// What may happen to files that are there.
+    private record Overwriting(boolean referenced, boolean former) {}
+
     private ExportOptions(@Nullable String format, Map<String, String> metadata, Map<String, String> settings,
-            boolean replacingReferenced, SaveProgress progress) {
-        this.replacingReferenced = replacingReferenced;
+            Overwriting overwriting, SaveProgress progress) {
+        this.overwriting = overwriting;
         this.format = format;
         this.metadata = metadata;
         this.settings = settings;
@@ -40,7 +43,7 @@ public final class ExportOptions {
     /// @param name the name of a format, for instance `safetensors`; see [Checkpoint#format]
     /// @return the changed options
     public ExportOptions format(String name) {
-        return new ExportOptions(Objects.requireNonNull(name, "name"), metadata, settings, replacingReferenced, progress);
+        return new ExportOptions(Objects.requireNonNull(name, "name"), metadata, settings, overwriting, progress);
     }
 
     /// Adds free-form text about the file. A format that has no place for it leaves it out.
@@ -53,11 +56,11 @@ public final class ExportOptions {
             Objects.requireNonNull(value, () -> "the metadata of " + key + " is null");
         });
         return new ExportOptions(format, Collections.unmodifiableMap(new LinkedHashMap<>(text)), settings,
-                replacingReferenced, progress);
+                overwriting, progress);
     }
 
-    /// Tells a format how to write. What other formats know has no effect; a name that is no [setting][CheckpointFormat#settings] of any known
-    /// format for writing is refused when a state is exported.
+    /// Sets how a format writes. A name that is no [setting][CheckpointFormat#settings] of the format that is written is refused when a state is
+    /// exported.
     ///
     /// @param name the name of the format, a dot, and a name, for instance `torch7.encoding`
     /// @param value what the format documents, for instance `ascii`
@@ -68,7 +71,7 @@ public final class ExportOptions {
         return settings(Map.of(name, value));
     }
 
-    /// Tells formats several things, as [#setting(String, String)].
+    /// Sets several settings, as [#setting(String, String)].
     ///
     /// @param settings values by name
     /// @return the changed options
@@ -76,7 +79,7 @@ public final class ExportOptions {
         Objects.requireNonNull(settings, "settings");
         Map<String, String> more = new HashMap<>(this.settings);
         more.putAll(settings);
-        return new ExportOptions(format, metadata, Map.copyOf(more), replacingReferenced, progress);
+        return new ExportOptions(format, metadata, Map.copyOf(more), overwriting, progress);
     }
 
     /// Names somebody to be told how far writing has come. The bytes of which it is told are those of the file, or
@@ -85,7 +88,7 @@ public final class ExportOptions {
     /// @param listener who is told
     /// @return the changed options
     public ExportOptions progress(SaveProgress listener) {
-        return new ExportOptions(format, metadata, settings, replacingReferenced,
+        return new ExportOptions(format, metadata, settings, overwriting,
                 Objects.requireNonNull(listener, "listener"));
     }
 
@@ -93,7 +96,17 @@ public final class ExportOptions {
     ///
     /// @return the changed options
     public ExportOptions replacingReferenced() {
-        return new ExportOptions(format, metadata, settings, true, progress);
+        return new ExportOptions(format, metadata, settings, new Overwriting(true, overwriting.former), progress);
+    }
+
+    /// Deletes the files of a set that is replaced, once the new set is durable: those that the former index names and that are beside it. A
+    /// file that this process knows to be referenced elsewhere stays, and so does a symbolic link. By default all of them stay; what became of
+    /// them is in the [report][ExportReport#leftBehind()]. A `.croft` file that has bytes in them and that this process has not seen is not
+    /// looked for, and loses these bytes.
+    ///
+    /// @return the changed options
+    public ExportOptions deletingFormerFiles() {
+        return new ExportOptions(format, metadata, settings, new Overwriting(overwriting.referenced, true), progress);
     }
 
     /// {@return the name of the format, if that was said}
@@ -124,8 +137,13 @@ public final class ExportOptions {
         return progress;
     }
 
+    /// {@return whether the files of a set that is replaced are deleted}
+    public boolean isDeletingFormerFiles() {
+        return overwriting.former;
+    }
+
     /// {@return whether a file may be replaced in which bytes of other files are stored}
     public boolean isReplacingReferenced() {
-        return replacingReferenced;
+        return overwriting.referenced;
     }
 }

@@ -19,8 +19,10 @@ import java.util.Optional;
 /// @param tensors the number of tensors of the state; a tensor in two places counts once
 /// @param storages the number of storages that these tensors are backed by
 /// @param losses what the files do not keep, at most one entry of each kind; empty if they keep everything
+/// @param deleted files of the set that was replaced which were [deleted][ExportOptions#deletingFormerFiles()]
+/// @param leftBehind files of the set that was replaced which are still there, and which no index names any more
 public record ExportReport(String format, List<Path> files, long nbytes, int tensors, int storages,
-        List<Loss> losses) {
+        List<Loss> losses, List<Path> deleted, List<Path> leftBehind) {
     /// What a format may be unable to keep.
     public enum Kind {
         /// Tensors that share a storage were written each with bytes of its own.
@@ -69,6 +71,8 @@ public record ExportReport(String format, List<Path> files, long nbytes, int ten
         Objects.requireNonNull(format, "format");
         files = List.copyOf(files);
         losses = List.copyOf(losses);
+        deleted = List.copyOf(deleted);
+        leftBehind = List.copyOf(leftBehind);
     }
 
     /// {@return the loss of a kind, if there is one}

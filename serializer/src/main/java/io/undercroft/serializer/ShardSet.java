@@ -18,6 +18,7 @@ import io.undercroft.serializer.internal.disk.Disk;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -147,6 +148,8 @@ public final class ShardSet implements AutoCloseable {
                 throw missing(shard, "is not a regular file");
             }
             return path;
+        } catch (InvalidPathException _) {
+            throw missing(shard, "has a name that no file here can have");
         } catch (NoSuchFileException _) {
             throw missing(shard, "is not in " + FormatException.quote(directory.toString()));
         }

@@ -29,10 +29,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -297,13 +300,48 @@ class BasesTest {
 
     @Test
     void pathsThatLeadUpAreRefusedByTheirForm() throws IOException {
-        for (String path : List.of("../base.croft_", "/lib/base.crof", "lib/../ba.crof", "lib\\base.croft",
-                "C:/base.croft_", "lib//base.crof", "./lib/ba.croft")) {
+        for (String path : List.of("../base.croft_", "/lib/base.crof", "lib/../ba.crof",
+                "lib//base.crof", "lib/base.crof\u0000", "./lib/ba.croft")) {
             assertThat(path).hasSameSizeAs("lib/base.croft");
             Files.write(file, image.forge("lib/base.croft", path).commit());
             try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
                 assertThatExceptionOfType(FormatException.class).isThrownBy(() -> bytes(checkpoint, "based"))
                         .extracting(FormatException::code).isEqualTo("V6-NAME");
+            }
+        }
+    }
+
+    /// On another system they may lead elsewhere, and are refused there.
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void namesThatPosixHasAreTakenAsTheyAre() throws IOException {
+        for (String path : List.of("lib\\base.croft", "C:/base.croft_", "..\\..\\ba.croft", "lib/base\n.crof")) {
+            assertThat(path).hasSameSizeAs("lib/base.croft");
+            Files.write(file, image.forge("lib/base.croft", path).commit());
+            try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+                assertRefused(() -> bytes(checkpoint, "based"), "it is not there");
+            }
+            Path there = folder.resolve(path);
+            Files.createDirectories(there.getParent());
+            Files.copy(base, there);
+            try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+                assertThat(bytes(checkpoint, "based")).isEqualTo(BASED);
+            }
+        }
+    }
+
+    /// Files that the system makes up have no size, and some never end.
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    @Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void nothingOfTheSystemIsABase() throws IOException {
+        for (String target : List.of("/proc/self/mem", "/proc/self/environ", "/proc/kmsg", "/dev/zero", "/dev/null")) {
+            Files.delete(base);
+            Files.createSymbolicLink(base, Path.of(target));
+            assertRefused("based", "lead from it out of");
+            OpenOptions everywhere = OpenOptions.defaults().base(uuid, Path.of(target));
+            try (Checkpoint checkpoint = Checkpoint.open(file, everywhere)) {
+                assertRefused(() -> bytes(checkpoint, "based"), "lib/base.croft");
             }
         }
     }

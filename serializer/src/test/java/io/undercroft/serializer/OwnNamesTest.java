@@ -41,6 +41,19 @@ class OwnNamesTest {
         assertThat(folder).isEmptyDirectory();
     }
 
+    /// The module interop is not on the class path here.
+    @ParameterizedTest
+    @ValueSource(strings = {"q.pt", "q.PTH", "q.safetensors", "q.safetensors.index.json", "q.npz", "q.gguf", "q.t7",
+            "pytorch_model.bin"})
+    void norWithThatOfAFormatThatIsMissing(String name) {
+        Path path = folder.resolve(name);
+
+        assertThatThrownBy(() -> Checkpoint.save(path, state)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(name).hasMessageContaining("undercroft-interop");
+        assertThatThrownBy(() -> Checkpoint.saveAsync(path, state)).isInstanceOf(IllegalArgumentException.class);
+        assertThat(path).doesNotExist();
+    }
+
     @Test
     void snapshotsAreNotCopiedToSuchANameEither() throws IOException {
         Path croft = folder.resolve("model.croft");

@@ -11,9 +11,11 @@ import io.undercroft.serializer.spi.TreeContents;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
+import java.util.SequencedSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +41,13 @@ public final class RawSetFormat implements CheckpointFormat {
     @Override
     public boolean matches(MappedFile file) throws IOException {
         return file.startsWith(MAGIC);
+    }
+
+    @Override
+    public SequencedSet<String> companionNames(MappedFile file) throws IOException {
+        byte[] text = new byte[(int) file.size()];
+        file.read(0, MemorySegment.ofArray(text));
+        return new LinkedHashSet<>(new String(text, UTF_8).lines().skip(1).toList());
     }
 
     @Override

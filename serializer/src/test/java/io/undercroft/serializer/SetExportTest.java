@@ -208,4 +208,77 @@ class SetExportTest {
             }
         }
     }
+
+    // ---- the files of the set that is replaced
+
+    private static final ExportOptions DELETING = ExportOptions.defaults().deletingFormerFiles();
+
+    @Test
+    void filesOfTheFormerSetAreLeftBehindAndReported() throws IOException {
+        assertThat(Checkpoint.export(index, state("a.raw", "b.raw")).leftBehind()).isEmpty();
+
+        ExportReport report = Checkpoint.export(index, state("c.raw"));
+
+        assertThat(report.leftBehind()).containsExactly(folder.resolve("a.raw"), folder.resolve("b.raw"));
+        assertThat(report.deleted()).isEmpty();
+        assertThat(files()).containsExactly("a.raw", "b.raw", "c.raw", "some.rawset");
+    }
+
+    @Test
+    void filesOfTheFormerSetAreDeletedWhenThatIsWanted() throws IOException {
+        Checkpoint.export(index, state("a.raw", "b.raw"));
+
+        ExportReport report = Checkpoint.export(index, state("c.raw"), DELETING);
+
+        assertThat(report.deleted()).containsExactly(folder.resolve("a.raw"), folder.resolve("b.raw"));
+        assertThat(report.leftBehind()).isEmpty();
+        assertThat(files()).containsExactly("c.raw", "some.rawset");
+    }
+
+    @Test
+    void aFileOfTheFormerSetThatIsReferencedElsewhereStays() throws IOException {
+        Map<String, Tensor> large = Map.of("a.raw", Tensor.zeros(DType.UINT8, 300_000).fill(7));
+        Checkpoint.export(index, large);
+        Path adopting = folder.resolve("thin.croft");
+        Path shard = folder.resolve("a.raw");
+        try (Checkpoint c = Checkpoint.open(shard)) {
+            Checkpoint.save(adopting, c.tree(), SaveOptions.defaults().base(shard).wholeStorages());
+        }
+
+        ExportReport report = Checkpoint.export(index, state("c.raw"), DELETING);
+
+        assertThat(report.leftBehind()).containsExactly(shard);
+        assertThat(shard).exists();
+    }
+
+    /// An index may come from anybody.
+    @Test
+    void nothingButPlainFilesBesideTheIndexIsDeleted() throws IOException {
+        Path inner = Files.createDirectory(folder.resolve("inner"));
+        Path set = inner.resolve("some.rawset");
+        Path outside = Files.writeString(folder.resolve("outside.raw"), "precious");
+        Path linked = Files.createSymbolicLink(inner.resolve("linked.raw"), outside);
+        Path directory = Files.createDirectory(inner.resolve("directory.raw"));
+        Files.writeString(set, String.join("\n", "RAWSET", "../outside.raw", outside.toString(), "linked.raw",
+                "directory.raw", "..", ".", "", "some.rawset", "gone.raw"));
+
+        ExportReport report = Checkpoint.export(set, state("c.raw"), DELETING);
+
+        assertThat(report.deleted()).isEmpty();
+        assertThat(outside).hasContent("precious");
+        assertThat(linked).exists();
+        assertThat(directory).exists();
+        assertThat(set).exists();
+    }
+
+    @Test
+    void filesOfTheFormerSetStayIfTheExportFails() throws IOException {
+        Checkpoint.export(index, state("a.raw", "b.raw"));
+
+        assertThatThrownBy(() -> Checkpoint.export(index, state("c.raw"), DELETING.progress((_, _) -> {
+            throw new IllegalStateException("no more");
+        }))).isInstanceOf(IllegalStateException.class);
+
+        assertThat(files()).containsExactly("a.raw", "b.raw", "some.rawset");
+    }
 }

@@ -86,6 +86,17 @@ class SettingsTest {
     }
 
     @Test
+    void aSettingThatDoesNotApplyToTheFileIsRefused() {
+        Path index = folder.resolve("some.rawset");
+
+        assertThatThrownBy(() -> Checkpoint.export(index, Map.of("a.raw", few),
+                ExportOptions.defaults().setting("raw.padded", "yes"))).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("'raw.padded' does not apply to files of raw-set; it is for those of raw");
+
+        assertThat(index).doesNotExist();
+    }
+
+    @Test
     void whatIsToldIsDone() throws IOException {
         Checkpoint.export(file, few, ExportOptions.defaults().setting("raw.padded", "yes"));
 

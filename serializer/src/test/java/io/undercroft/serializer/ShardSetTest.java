@@ -8,15 +8,18 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import io.undercroft.format.FormatException;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.Map;
 import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
@@ -110,8 +113,39 @@ class ShardSetTest {
         Files.delete(inner.resolve("a.croft"));
         Files.createDirectory(inner.resolve("a.croft"));
         assertRefused().contains("'a.croft'", "is not a regular file");
+        Files.delete(inner.resolve("a.croft"));
+        Files.createSymbolicLink(inner.resolve("a.croft"), Path.of("/proc/self/mem"));
+        assertRefused().contains("'a.croft'", "is not below");
         assertThatIllegalArgumentException().isThrownBy(() -> ShardSet.save(moved, List.of(a)))
                 .withMessageContaining("not below the directory");
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    @Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aPipeIsNoShard() throws Exception {
+        Files.delete(a);
+        assertThat(new ProcessBuilder("mkfifo", a.toString()).start().waitFor()).isZero();
+
+        assertRefused().contains("'a.croft'", "is not a regular file");
+        assertThatExceptionOfType(FileSystemException.class)
+                .isThrownBy(() -> ShardSet.save(folder.resolve("other.croftset"), List.of(a)));
+        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> ShardSet.open(a));
+        assertThatExceptionOfType(FileSystemException.class)
+                .isThrownBy(() -> ShardSet.save(a, List.of(b)));
+    }
+
+    /// On another system they may lead elsewhere, and are refused there.
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void shardsHaveNamesAsPosixAllows() throws IOException {
+        Path odd = Files.move(a, folder.resolve("a:1\\2\n.croft"));
+
+        ShardSet.save(manifest, List.of(odd, b));
+
+        try (ShardSet set = ShardSet.open(manifest)) {
+            assertThat(set.shards().getFirst().path().getFileName()).isEqualTo(odd.getFileName());
+        }
     }
 
     @Test

@@ -4,11 +4,12 @@ package io.undercroft.format.internal;
 public final class PathHint {
     private PathHint() {}
 
-    /// {@return whether a path is relative, leads nowhere but down, and means the same on every system}
+    /// {@return whether a path is relative and leads nowhere but down} Its parts are names as POSIX has them, so one may have a character that
+    /// leads elsewhere on another system: readers there refuse it when they look for the file.
     ///
     /// @param path any text
     public static boolean isValid(String path) {
-        if (path.chars().anyMatch(c -> c < ' ' || c == '\\' || c == ':')) {
+        if (path.indexOf('\0') >= 0) {
             return false;
         }
         for (String part : path.split("/", -1)) {

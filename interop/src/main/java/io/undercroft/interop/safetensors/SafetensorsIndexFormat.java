@@ -11,7 +11,9 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.SequencedSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -54,6 +56,11 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
     /// The total size is a number, even if a tensor has it for its name.
     private static boolean isAlias(String key, String value, ShardIndex index) {
         return !key.equals(IndexText.TOTAL_SIZE) && Sharing.isAlias(key, value, index.shards());
+    }
+
+    @Override
+    public SequencedSet<String> companionNames(MappedFile file) throws IOException {
+        return new LinkedHashSet<>(ShardIndex.read(file).shards().values());
     }
 
     @Override

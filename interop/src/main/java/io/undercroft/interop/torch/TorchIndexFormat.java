@@ -8,7 +8,9 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
 import java.util.EnumSet;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.SequencedSet;
 import java.util.Set;
 
 /// The index of a model in several files of `torch.save`, usually called `pytorch_model.bin.index.json`: what transformers wrote before
@@ -38,6 +40,11 @@ public final class TorchIndexFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         return READER.open(ShardIndex.read(file), file, options);
+    }
+
+    @Override
+    public SequencedSet<String> companionNames(MappedFile file) throws IOException {
+        return new LinkedHashSet<>(ShardIndex.read(file).shards().values());
     }
 
     @Override

@@ -2,8 +2,8 @@ package io.undercroft.serializer.internal;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
 /// Paths that a file names, taken below a directory. A path that was checked for its form leads nowhere but down, but for
@@ -11,13 +11,19 @@ import java.util.stream.StreamSupport;
 public final class Below {
     private Below() {}
 
-    /// {@return the file that a path means, without links, or nothing if links lead out of the directory}
+    /// {@return the file that a path means, without links, or nothing if links lead out of the directory, or the path means something else on
+    /// this system than the names that it consists of: on Windows `a\b` is two}
     ///
     /// @param directory the directory, without links
     /// @param path relative, with `/` between its parts
     /// @throws IOException if there is no such file
+    /// @throws java.nio.file.InvalidPathException if no file can have such a name on this system
     public static Optional<Path> resolve(Path directory, String path) throws IOException {
-        Path real = directory.resolve(path).toRealPath();
+        Path relative = directory.getFileSystem().getPath(path);
+        if (relative.getRoot() != null || !names(relative).equals(List.of(path.split("/", -1)))) {
+            return Optional.empty();
+        }
+        Path real = directory.resolve(relative).toRealPath();
         return real.startsWith(directory) ? Optional.of(real) : Optional.empty();
     }
 
@@ -27,9 +33,12 @@ public final class Below {
     /// @param real the path, without links
     public static Optional<String> hint(Path directory, Path real) {
         return real.startsWith(directory)
-                ? Optional.of(StreamSupport.stream(directory.relativize(real).spliterator(), false).map(Path::toString)
-                        .collect(Collectors.joining("/")))
+                ? Optional.of(String.join("/", names(directory.relativize(real))))
                 : Optional.empty();
+    }
+
+    private static List<String> names(Path relative) {
+        return StreamSupport.stream(relative.spliterator(), false).map(Path::toString).toList();
     }
 
     /// {@return whether a path that had no links has none now} Between looking and opening it may have changed hands.

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -23,7 +24,20 @@ public final class Formats {
     private static final CheckpointFormat CROFT = new CroftFormat();
     private static final String ADD_OTHERS = "no other format is on the class path; undercroft-interop has most of them";
 
+    /// What names of files end in that the module interop opens, whether or not it is there.
+    private static final Map<String, String> FOREIGN = Map.ofEntries(Map.entry(".pt", "torch-zip"),
+            Map.entry(".pth", "torch-zip"), Map.entry(".ckpt", "torch-zip"),
+            Map.entry("pytorch_model.bin", "torch-zip"), Map.entry(".bin.index.json", "torch-index"),
+            Map.entry(".safetensors", "safetensors"), Map.entry(".safetensors.index.json", "safetensors-index"),
+            Map.entry(".npz", "npz"), Map.entry(".npy", "npy"), Map.entry(".gguf", "gguf"),
+            Map.entry(".t7", "torch7"));
+
     private Formats() {}
+
+    /// {@return the formats of files with certain names that are known also if nothing on the class path opens them, by the end of the name}
+    public static Map<String, String> foreignSuffixes() {
+        return FOREIGN;
+    }
 
     /// Finds the format of a file: ours first, then those of [Providers] in their order.
     ///
@@ -169,12 +183,21 @@ public final class Formats {
     /// @param path the file
     /// @throws IllegalArgumentException if its name ends as those of another known format do
     public static void requireOwnName(Path path) {
-        if (suffixLength(CROFT, fileName(path)) == 0) {
+        String name = fileName(path);
+        if (suffixLength(CROFT, name) == 0) {
             bySuffix(path, all()).ifPresent(format -> {
                 throw new IllegalArgumentException(path + ": its name is that of a file of " + format.name()
                         + ", and a .croft file would be saved. "
                         + (canBeWritten(format) ? "Write it with Checkpoint.export, or take" : "Take")
                         + " another name, for instance one that ends in .croft");
+            });
+            FOREIGN.forEach((suffix, format) -> {
+                if (endsIn(name, suffix)) {
+                    throw new IllegalArgumentException(path + ": its name is that of a file of " + format
+                            + ", and a .croft file would be saved. To write files of " + format
+                            + " put undercroft-interop on the class path; else take another name, for instance one that "
+                            + "ends in .croft");
+                }
             });
         }
     }
@@ -200,8 +223,11 @@ public final class Formats {
 
     private static int suffixLength(CheckpointFormat format, String fileName) {
         return format.suffixes().stream()
-                .filter(suffix -> suffix.startsWith(".") ? fileName.endsWith(suffix) : fileName.equals(suffix))
-                .mapToInt(String::length).max().orElse(0);
+                .filter(suffix -> endsIn(fileName, suffix)).mapToInt(String::length).max().orElse(0);
+    }
+
+    private static boolean endsIn(String fileName, String suffix) {
+        return suffix.startsWith(".") ? fileName.endsWith(suffix) : fileName.equals(suffix);
     }
 
     private static String fileName(Path path) {

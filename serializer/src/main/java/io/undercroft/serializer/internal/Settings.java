@@ -2,10 +2,13 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.loading.NearNames;
+import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.Setting.Use;
+import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /// Which settings the known formats have.
 public final class Settings {
@@ -28,6 +31,29 @@ public final class Settings {
                 throw unknown(name, use, fitting, names(known, other(use)));
             }
         }
+    }
+
+    /// Refuses a setting that means nothing to the format of a file that is to be written.
+    ///
+    /// @param path the file
+    /// @param format its format
+    /// @param names what was set, by the names of the settings, each of a known format
+    /// @throws IllegalArgumentException if the format does not have one of them
+    public static void requireApplying(Path path, CheckpointFormat format, Collection<String> names) {
+        for (String name : names) {
+            if (!writes(format, name)) {
+                String others = Formats.all().stream().filter(other -> writes(other, name)).map(CheckpointFormat::name)
+                        .collect(Collectors.joining(", "));
+                throw new IllegalArgumentException(path + ": the setting " + FormatException.quote(name)
+                        + " does not apply to files of " + format.name() + "; it is for those of " + others
+                        + ". Leave it out, or write another file");
+            }
+        }
+    }
+
+    private static boolean writes(CheckpointFormat format, String name) {
+        return format.settings().stream()
+                .anyMatch(setting -> setting.use() == Use.WRITING && setting.name().equals(name));
     }
 
     private static List<String> names(List<Setting> known, Use use) {

@@ -4,7 +4,9 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
+import java.util.Collections;
 import java.util.List;
+import java.util.SequencedSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +51,16 @@ public interface CheckpointFormat {
     /// @throws IllegalArgumentException if a setting has a value that it cannot have
     /// @throws io.undercroft.format.FormatException if the file is malformed, hostile or of an unsupported kind
     Contents open(MappedFile file, OpenOptions options) throws IOException;
+
+    /// {@return the names of the other files that a file of [several][Capability#SEVERAL_FILES] names, as they are in it} Neither need they be there,
+    /// nor be names of files beside it. None of them is opened.
+    ///
+    /// @param file a file that [matches][#matches]
+    /// @throws IOException if reading fails
+    /// @throws io.undercroft.format.FormatException if the file is malformed
+    default SequencedSet<String> companionNames(MappedFile file) throws IOException {
+        return Collections.emptyNavigableSet();
+    }
 
     /// {@return what the format can do}
     default Set<Capability> capabilities() {

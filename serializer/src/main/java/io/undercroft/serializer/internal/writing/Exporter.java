@@ -2,6 +2,8 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Span;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.ExportReport;
 import io.undercroft.serializer.StateClasses;
@@ -24,6 +26,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -58,6 +61,7 @@ public final class Exporter {
     public ExportReport write(Path path, @Nullable Object state, ExportOptions options) throws IOException {
         CheckpointFormat format = Formats.forWriting(path, options.format().orElse(null));
         Settings.check(options.settings().keySet(), Use.WRITING);
+        Settings.requireApplying(path, format, options.settings().keySet());
         Object tree = Lowering.of(state, StateClasses.of());
         // What a reader could not name is refused here too.
         StateIndex index = StateIndex.of(tree);
@@ -69,7 +73,7 @@ public final class Exporter {
                 ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), nbytes, index, options))
                 : writeSet(path, draft, companions, nbytes, index, options));
         return new ExportReport(format.name(), written.files, written.nbytes, Losses.tensors(index).size(),
-                index.storages().size(), losses);
+                index.storages().size(), losses, written.former.deleted, written.former.left);
     }
 
     private static Draft draft(Path path, @Nullable Object tree, StateIndex index, CheckpointFormat format,
@@ -82,7 +86,10 @@ public final class Exporter {
     }
 
     /// The files of an export, the index first.
-    private record Written(List<Path> files, long nbytes) {}
+    private record Written(List<Path> files, long nbytes, Former former) {}
+
+    /// The files of the set that was replaced.
+    private record Former(List<Path> deleted, List<Path> left) {}
 
     /// Alone, since another one might be replacing the same files.
     private Written writeSet(Path path, Draft draft, Map<String, Draft> companions, long nbytes, StateIndex index,
@@ -105,13 +112,52 @@ public final class Exporter {
         AtomicFile.checkDirectory(path, target);
         ExportSize.requireSpace(files(draft, companions), path, Objects.requireNonNull(target.getParent()), disk);
         ExportProgress progress = new ExportProgress(options.progress(), nbytes);
+        List<Path> former = former(AtomicFile.target(path));
         try (ExportedFiles files = new ExportedFiles(disk, progress,
                 References.rule(options.isReplacingReferenced()))) {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
                 files.write(companion.getKey(), companion.getValue());
             }
             files.writeLast(path, draft, () -> checkSources(index));
-            return new Written(Stream.concat(Stream.of(path), companions.keySet().stream()).toList(), progress.done());
+            return new Written(Stream.concat(Stream.of(path), companions.keySet().stream()).toList(), progress.done(),
+                    options.isDeletingFormerFiles() ? delete(former, path) : new Former(List.of(), former));
+        }
+    }
+
+    /// The files that the index to be replaced names and that are beside it. None of them is replaced, and the new index names none of them.
+    private static List<Path> former(Path index) {
+        if (!Files.isRegularFile(index)) {
+            return List.of();
+        }
+        try (MappedFile file = MappedFile.open(index, MapMode.READ_ONLY)) {
+            return Formats.of(file).companionNames(file).stream().filter(Draft::isPlainName).distinct()
+                    .map(index::resolveSibling).filter(each -> !each.equals(index)).filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS))
+                    .toList();
+        } catch (IOException | FormatException _) {
+            // Then it is no index, or nobody knows what it named.
+            return List.of();
+        }
+    }
+
+    /// Deletes files that only the former index needed, now that the new one is durable.
+    private Former delete(List<Path> former, Path index) {
+        List<Path> deleted = new ArrayList<>();
+        List<Path> left = new ArrayList<>();
+        for (Path file : former) {
+            (isDeleted(file, index) ? deleted : left).add(file);
+        }
+        return new Former(deleted, left);
+    }
+
+    private boolean isDeleted(Path file, Path index) {
+        try {
+            if (References.referrer(file, index).isPresent()) {
+                return false;
+            }
+            disk.delete(file);
+            return true;
+        } catch (IOException _) {
+            return false;
         }
     }
 
