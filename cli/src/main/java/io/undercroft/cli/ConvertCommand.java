@@ -65,7 +65,8 @@ final class ConvertCommand {
                 Arguments.format(), Arguments.setting(),
                 Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
                 Arguments.sharing(), Arguments.chunk(),
-                flag(DELETE_OLD, "Of a set that OUT replaces, delete the files that no index names any more."), flag(Saver.REPORT, "Tell what became of the bytes."));
+                flag(DELETE_OLD, "Of a set that OUT replaces, delete the files that no index names any more."),
+                flag(Saver.REPORT, "Tell what became of the bytes."));
     }
 
     /// What is converted of a file: its state, or a part of it.

@@ -92,7 +92,8 @@ final class CrashesProof {
         Files.write(path, tail, StandardOpenOption.APPEND);
         change(state);
         cut("append after a torn one", path, (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
-        cut("compaction", path, (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
+        cut("compaction", path,
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
         cutSet("export of a set", "2KB");
         cutSet("export over another set", "1KB");
         figures.add(Figure.count("states", states));

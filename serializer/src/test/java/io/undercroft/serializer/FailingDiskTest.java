@@ -123,14 +123,16 @@ class FailingDiskTest {
     @ParameterizedTest
     @EnumSource
     void aFileThatCouldNotBeCompactedIsAsItWas(Failure failure) throws IOException {
-        assertThat(failEverywhere(failure, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY)))
+        assertThat(failEverywhere(failure,
+                disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY)))
                 .isGreaterThan(8);
     }
 
     @Test
     void whatOneFailureInterruptsIsCleanedUp() throws IOException {
         failEverywhere(Failure.ONCE, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS));
-        failEverywhere(Failure.ONCE, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY));
+        failEverywhere(Failure.ONCE,
+                disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY));
         assertOnlyTheFile();
     }
 
@@ -167,7 +169,8 @@ class FailingDiskTest {
         long open = count(descriptors);
         failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS));
         failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS));
-        failEverywhere(Failure.FOR_GOOD, disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY));
+        failEverywhere(Failure.FOR_GOOD,
+                disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY));
         assertThat(count(descriptors)).isLessThan(open + 10);
     }
 

@@ -131,7 +131,8 @@ public final class Exporter {
         }
         try (MappedFile file = MappedFile.open(index, MapMode.READ_ONLY)) {
             return Formats.of(file).companionNames(file).stream().filter(Draft::isPlainName).distinct()
-                    .map(index::resolveSibling).filter(each -> !each.equals(index)).filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS))
+                    .map(index::resolveSibling).filter(each -> !each.equals(index))
+                    .filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS))
                     .toList();
         } catch (IOException | FormatException _) {
             // Then it is no index, or nobody knows what it named.
