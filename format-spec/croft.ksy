@@ -20,22 +20,34 @@ doc-ref: SPEC.md
 seq:
   - id: header
     type: header
-    size: 4096
-  - id: slots
+    size: 256
+  - id: first
     type: slot
-    size: 4096
-    repeat: expr
-    repeat-expr: 2
+    size: 768
+    doc: The commit record of the first snapshot, unless the file is sealed.
 
 instances:
-  last_page:
-    pos: _io.size - 4096
-    size: 4096
+  last:
+    pos: _io.size - 768
+    size: 768
     type: slot
     if: header.is_sealed
-    doc: The commit record of a sealed file, which has none in its slots (10.8).
+    doc: The commit record of a sealed file, which has no other (10.8).
+  has_slots:
+    value: not header.is_sealed and _io.size >= header.commit_slots + 8192
+  slots:
+    pos: header.commit_slots
+    size: 4096
+    type: slot
+    repeat: expr
+    repeat-expr: 2
+    if: has_slots
+    doc: The two slots for the records of later snapshots. A file of one snapshot ends before them.
+  newer_slot:
+    value: 'slots[0].sequence > slots[1].sequence ? slots[0] : slots[1]'
+    if: has_slots
   newest:
-    value: 'header.is_sealed ? last_page.record : slots[0].sequence > slots[1].sequence ? slots[0].record : slots[1].record'
+    value: 'header.is_sealed ? last.record : has_slots and newer_slot.sequence > 0 ? newer_slot.record : first.record'
     doc: The record with the greatest sequence. That its checksums match is for the caller to see.
 
 types:
@@ -59,7 +71,7 @@ types:
         type: u2
       - id: header_length
         type: u4
-        valid: 4096
+        valid: 256
       - id: file_uuid
         size: 16
       - id: required_features
@@ -78,16 +90,18 @@ types:
         size: 7
       - id: data_start
         type: u8
+      - id: commit_slots
+        type: u8
       - id: reserved_2
-        size: 4020
-      - id: crc32c_of_the_page_before
+        size: 172
+      - id: crc32c_of_the_bytes_before
         type: u4
     instances:
       is_sealed:
         value: (read_only_compatible_features & 1) != 0
 
   slot:
-    doc: A page for a commit record. It is zero, or torn, or holds one.
+    doc: A place for a commit record. It is zero, or torn, or holds one, with zeros behind it.
     seq:
       - id: record
         type: commit_record
@@ -136,8 +150,8 @@ types:
       - id: message
         size: 508
       - id: reserved
-        size: 3468
-      - id: crc32c_of_the_page_before
+        size: 140
+      - id: crc32c_of_the_bytes_before
         type: u4
     instances:
       text:
@@ -153,10 +167,10 @@ types:
       parent:
         io: _root._io
         pos: previous_record
-        size: 4096
+        size: 768
         type: commit_record
         if: previous_record != 0
-        doc: The record of the snapshot before, from its parent page.
+        doc: The record of the snapshot before, from its parent record.
 
   index:
     doc-ref: SPEC.md, section 7
@@ -325,8 +339,6 @@ types:
         type: u8
       - id: digest
         type: digest
-      - id: reserved
-        size: 8
     instances:
       is_shared:
         value: (extent_flags & 1) != 0
@@ -356,12 +368,8 @@ types:
         type: u8
       - id: extent_count
         type: u4
-      - id: flags
-        size: 4
       - id: device_string
         type: u4
-      - id: reserved
-        size: 12
     instances:
       device:
         value: _parent.index.strings.records[device_string].as<numbered_string>.text
@@ -386,7 +394,7 @@ types:
       - id: name
         type: u4
       - id: reserved
-        size: 28
+        size: 4
     instances:
       requires_grad:
         value: (flags & 1) != 0
@@ -429,8 +437,6 @@ types:
         type: u4
       - id: tensor
         type: u4
-      - id: reserved
-        size: 8
     instances:
       text:
         io: _parent._io

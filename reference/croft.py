@@ -13,18 +13,24 @@ import argparse, builtins, pathlib, struct, sys, uuid
 import numpy as np
 
 from checksums import crc32c, xxh3
-from index import BIG, CROFT, FOREIGN, MAX_TEXT, PAGE, Index, check_path
+from index import BIG, CROFT, DATA, FOREIGN, MAX_TEXT, PAGE, Index, check_path, in_slots
 from state import RULES, CroftError, need
 
 SEALED = 1
+HEADER, RECORD = 256, 768  # sizes of the header and of a commit record
 NUMPY = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int64": "<i8", "int32": "<i4", "int16": "<i2", "int8": "i1",
          "uint8": "u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8", "bool": "?", "complex64": "<c8", "complex128": "<c16"}
 
 
-def _page(data, at, rule=14):
-    page = bytes(data[at:at + PAGE])
-    need(len(page) == PAGE and struct.unpack_from("<I", page, PAGE - 4)[0] == crc32c(page[:-4]), rule, f"the page at {at} is not whole")
-    return page
+def _summed(data, at, size):
+    found = bytes(data[at:at + size])
+    need(len(found) == size and struct.unpack_from("<I", found, size - 4)[0] == crc32c(found[:-4]), 14, f"what is at {at} is not whole")
+    return found
+
+
+def _place(header, sequence):
+    """The place of a commit record: the first one follows the header, the others take turns between the slots."""
+    return HEADER if sequence == 1 else header["slots"] + PAGE * (sequence % 2)
 
 
 def _record(data, at, names, layout):
@@ -37,12 +43,12 @@ class Commit:
     """A commit record, checked as far as that goes without its index."""
 
     def __init__(self, data, at, header, place=None):
-        page = _page(data, at)
+        page = _summed(data, at, RECORD)
         need(page[:4] == b"CMIT", 14, f"there is no commit record at {at}")
         length, message = struct.unpack_from("<I", page, 4)[0], b""
-        need(length == 112 or 624 <= length <= PAGE - 4, 15, f"the commit record is {length} bytes long")
+        need(length == 112 or 624 <= length <= RECORD - 4, 15, f"the commit record is {length} bytes long")
         need(not struct.unpack_from("<Q", page, 88)[0], 13, "the commit needs unknown features")
-        need(not any(page[length:PAGE - 4]), 9, "reserved bytes of the commit record are not zero")
+        need(not any(page[length:-4]), 9, "reserved bytes of the commit record are not zero")
         self.__dict__.update(_record(page, 8, "sequence offset length directory uuid committed previous time features root",
                                      "<QQQ16s16sQQqQ16s"))
         if length > 112:
@@ -55,11 +61,14 @@ class Commit:
         except UnicodeDecodeError:
             raise CroftError(6, "the message is not UTF-8") from None
         need(self.uuid == header["uuid"], 17, "the commit record is of another file")
-        need(self.sequence > 0 and (place is None or place == PAGE * (1 + self.sequence % 2)), 17, "the commit record is in the wrong slot")
-        need(self.offset % PAGE == 0 and header["start"] <= self.offset <= self.committed
+        need(self.sequence > 0 and (place is None or place == _place(header, self.sequence)), 17, "the commit record is in the wrong place")
+        need(self.offset % 64 == 0 and header["start"] <= self.offset <= self.committed
              and self.length <= self.committed - self.offset, 2, "the index is not inside the data")
-        need(self.previous == (0 if self.sequence == 1 else self.offset - PAGE)
-             and (self.sequence == 1 or self.previous >= header["start"]), 19, "the parent page is not where it must be")
+        need(self.previous == (0 if self.sequence == 1 else self.offset - RECORD)
+             and (self.sequence == 1 or self.previous >= header["start"]), 19, "the parent record is not where it must be")
+        own, slots = (header["start"] if self.sequence == 1 else self.previous), header["slots"]
+        need(not in_slots(header, own, self.offset + self.length) and (self.sequence == 1 or not slots or self.committed >= slots + 2 * PAGE)
+             and not (self.sequence == 1 and in_slots(header, own, self.committed)), 2, "the commit does not leave the slots apart")
         need(self.committed <= len(data), 11, f"the file has {len(data)} bytes, commit {self.sequence} made it {self.committed}")
 
 
@@ -70,15 +79,17 @@ class File:
         self.path, self.root, self.passed_over = pathlib.Path(path), root, None
         self.data, self.bases, self.made = _map(self.path), {}, {}
         need(bytes(self.data[:8]) == b"\x89CRF\r\n\x1a\n", 12, "the file does not begin as a .croft file does")
-        need(len(self.data) >= 3 * PAGE, 11, "the file ends in its first 12 KiB")
-        page = _page(self.data, 0)
+        need(len(self.data) >= DATA, 11, "the file ends in its first 1024 bytes")
+        page = _summed(self.data, 0, HEADER)
         self.header = _record(page, 8, "major minor length uuid required_features readonly_features optional_features log2", "<HHI16sQQQB")
-        self.header["start"] = struct.unpack_from("<Q", page, 64)[0]
+        self.header.update(_record(page, 64, "start slots", "<QQ"))
         need(self.header["major"] == 1 and not self.header["required_features"], 13, "the file is of a newer version")
-        need(self.header["length"] == PAGE and 16 <= self.header["log2"] <= 30, 15, "the header has impossible lengths")
-        need(self.header["start"] >= BIG and self.header["start"] % BIG == 0, 2, "the data cannot start there")
-        need(not any(page[57:64]) and not any(page[72:-4]), 9, "reserved bytes of the header are not zero")
+        need(self.header["length"] == HEADER and 16 <= self.header["log2"] <= 30, 15, "the header has impossible lengths")
         self.sealed, self.chunk = bool(self.header["readonly_features"] & SEALED), 1 << self.header["log2"]
+        start, slots = self.header["start"], self.header["slots"]
+        need(start >= DATA and start % 64 == 0, 2, "the data cannot start there")
+        need(slots == 0 if self.sealed else slots >= start and slots % PAGE == 0 and slots < (1 << 63) - 2 * PAGE, 2, "the slots cannot be there")
+        need(not any(page[57:64]) and not any(page[80:-4]), 9, "reserved bytes of the header are not zero")
         self.newest = self._open_sealed() if self.sealed else self._open_slots()
         if sequence is not None and sequence != self.newest.sequence:
             found = [commit for commit in self.chain() if commit.sequence == sequence]
@@ -90,25 +101,31 @@ class File:
         return commit
 
     def _open_sealed(self):
-        need(not self.data[PAGE:3 * PAGE].any(), 20, "a sealed file has a commit slot")
+        need(not self.data[HEADER:DATA].any(), 20, "a sealed file has a commit record behind its header")
         try:
-            commit = Commit(self.data, len(self.data) - PAGE, self.header)
+            commit = Commit(self.data, len(self.data) - RECORD, self.header)
         except CroftError as e:
             raise CroftError(17, "the sealed file was cut or never finished") from e if e.code == RULES[14] else e
-        need(commit.sequence == 1 and -(-commit.committed // PAGE) * PAGE == len(self.data) - PAGE, 20, "the record is in the wrong place")
+        need(commit.sequence == 1 and -(-commit.committed // 64) * 64 == len(self.data) - RECORD, 20, "the record is in the wrong place")
         return self._at(commit)
 
     def _open_slots(self):
-        slots = []
-        for at in (PAGE, 2 * PAGE):
+        slots, start = [], self.header["slots"]
+        for at in (start, start + PAGE) if len(self.data) >= start + 2 * PAGE else ():
             page = bytes(self.data[at:at + PAGE])
             if any(page):
-                torn = page[:4] != b"CMIT" or struct.unpack_from("<I", page, PAGE - 4)[0] != crc32c(page[:-4])
+                torn = page[:4] != b"CMIT" or struct.unpack_from("<I", page, RECORD - 4)[0] != crc32c(page[:RECORD - 4])
                 slots.append((1 << 64 if torn else struct.unpack_from("<Q", page, 8)[0], at))
-        need(slots, 17, "both commit slots are empty")
+        odd_is_empty = all(at == start for _, at in slots)
+        if odd_is_empty and self.data[HEADER:DATA].any():
+            slots.append((0, HEADER))
+        need(slots, 17, "the file has no commit record")
         for _, at in sorted(slots, reverse=True):
             try:
-                return self._at(Commit(self.data, at, self.header, at))
+                commit = Commit(self.data, at, self.header, at)
+                if at == HEADER and len(slots) == 1 and commit.committed < len(self.data) < start + 2 * PAGE:
+                    self.passed_over = CroftError(11, "the file ends behind its first snapshot and before its slots do")
+                return self._at(commit)
             except CroftError as e:
                 if e.code not in (RULES[11], RULES[14]):
                     raise
@@ -123,7 +140,7 @@ class File:
             if not commit.previous:
                 return
             before = Commit(self.data, commit.previous, self.header)
-            need(before.sequence == commit.sequence - 1 and before.committed <= commit.previous, 19, "the parent page is another commit's")
+            need(before.sequence == commit.sequence - 1 and before.committed <= commit.previous, 19, "the parent record is another commit's")
             commit = before
 
     # ---- bytes
@@ -195,16 +212,20 @@ class File:
         """Checks every rule on every snapshot, oldest last; raises at the first that is broken."""
         if self.passed_over:
             raise self.passed_over
-        need(not self.data[3 * PAGE:self.header["start"]].any(), 3, "a byte before the data start is not zero")
-        need(self.newest.sequence > 1 or not self.data[PAGE:2 * PAGE].any(), 19, "there is a commit before the first")
-        covered, done, newer = [], set(), None
+        need(not self.data[DATA:self.header["start"]].any(), 3, "a byte before the data start is not zero")
+        slots = self.header["slots"]
+        covered, done, newer = [(slots, slots + 2 * PAGE, 1)] if self.newest.sequence > 1 else [], set(), None
+        need(self.newest.sequence < 2 or not self.data[_place(self.header, self.newest.sequence) + RECORD:][:PAGE - RECORD].any(), 3,
+             "a byte behind a commit record is not zero")
         for commit in self.chain():
             self._at(commit)
             need(xxh3(self.index.bytes) == commit.root, 14, f"the root digest of snapshot {commit.sequence} does not match")
             free = set(self.index.tables["FREE"].tolist()) if "FREE" in self.index.tables else set()
             if newer:
-                slot = PAGE * (1 + commit.sequence % 2)
-                need(newer[0].sequence != self.newest.sequence or bytes(self.data[slot:slot + PAGE]) == commit.page, 19, "the parent page differs from the slot")
+                slot = _place(self.header, max(commit.sequence, 3) if commit.sequence % 2 else commit.sequence)
+                before = commit.page if commit.sequence > 1 else b""
+                need(newer[0].sequence != self.newest.sequence or bytes(self.data[slot:slot + PAGE]) == before.ljust(PAGE, b"\0"), 19,
+                     "the slot that is not the newest commit's has not the commit before")
                 need(free <= newer[1], 19, "a free range is no longer free")
             newer = commit, free
             self._verify_runs([run for run in self.index.runs if (commit.sequence if run[0] else 0, *run) not in done])
@@ -216,11 +237,12 @@ class File:
             self.index.check_names()
         end, firm = self.header["start"], 0
         for start, stop, solid in sorted(covered) + [(self.newest.committed, self.newest.committed, 0)]:
-            need(start >= end or not solid and start >= firm, 2, "an extent meets an index, a parent page or a free range")
+            need(start >= end or not solid and start >= firm, 2, "an extent meets an index, a parent record, a slot or a free range")
             need(not self.data[end:start].any(), 3, f"a byte between {end} and {start} that nothing covers is not zero")
             end, firm = max(end, stop), max(firm, stop) if solid else firm
+        need(self.sealed or Commit(self.data, HEADER, self.header).page == commit.page, 14, "the first commit record is another one")
         self._at(self.newest)
-        need(not self.sealed or not self.data[self.newest.committed:-PAGE].any(), 3, "a byte before the last page is not zero")
+        need(not self.sealed or not self.data[self.newest.committed:-RECORD].any(), 3, "a byte before the last record is not zero")
 
     def _verify_runs(self, runs):
         for base, offset, length in runs:

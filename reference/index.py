@@ -4,20 +4,20 @@ import numpy as np
 from checksums import crc32c, xxh3
 from state import MAX_RANK, CroftError, names_of, need, parse_tree
 
-PAGE, BIG, NONE = 4096, 1 << 16, 0xFFFFFFFF
+PAGE, DATA, BIG, NONE = 4096, 1024, 1 << 16, 0xFFFFFFFF
 RAW, ZERO, ADOPTED = 0, 1, 2  # kinds of extents
 CROFT, FOREIGN = 0, 1  # kinds of bases
 MAX_INDEX, MAX_SUMMED, MAX_COUNT, MAX_TEXT, MAX_ZEROS = 1 << 28, 1 << 33, 1 << 24, 4096, 1 << 46
 U16, U32, U64, I64, ID = "<u2", "<u4", "<u8", "<i8", "V16"
 # code: (record size, wider allowed, required, fields as name, type, offset, reserved bytes)
 TABLES = {
-    "EXTN": (64, 1, 1, [("kind", U16, 0), ("flags", U16, 2), ("base", U32, 4), ("offset", U64, 8), ("stored", U64, 16),
-                        ("length", U64, 24), ("check", U64, 32), ("digest", ID, 40)], (56, 64)),
-    "STOR": (40, 1, 1, [("nbytes", U64, 0), ("first", U64, 8), ("count", U32, 16), ("flags", U32, 20), ("device", U32, 24)], (28, 40)),
-    "TENS": (64, 1, 1, [("dtype", U32, 0), ("rank", U16, 4), ("flags", U16, 6), ("storage", U32, 8), ("bit", U32, 12),
-                        ("offset", U64, 16), ("dim", U64, 24), ("name", U32, 32)], (36, 64)),
+    "EXTN": (56, 1, 1, [("kind", U16, 0), ("flags", U16, 2), ("base", U32, 4), ("offset", U64, 8), ("stored", U64, 16),
+                        ("length", U64, 24), ("check", U64, 32), ("digest", ID, 40)], (56, 56)),
+    "STOR": (24, 1, 1, [("nbytes", U64, 0), ("first", U64, 8), ("count", U32, 16), ("device", U32, 20)], (24, 24)),
+    "TENS": (40, 1, 1, [("dtype", U32, 0), ("rank", U16, 4), ("flags", U16, 6), ("storage", U32, 8), ("bit", U32, 12),
+                        ("offset", U64, 16), ("dim", U64, 24), ("name", U32, 32)], (36, 40)),
     "DIMS": (8, 0, 1, [("dim", I64, 0)], (8, 8)),
-    "NAMS": (24, 1, 1, [("text", U64, 0), ("size", U32, 8), ("tensor", U32, 12)], (16, 24)),
+    "NAMS": (16, 1, 1, [("text", U64, 0), ("size", U32, 8), ("tensor", U32, 12)], (16, 16)),
     "STRS": (16, 1, 1, [("text", U64, 0), ("size", U32, 8)], (12, 16)),
     "DTYP": (32, 1, 1, [("text", U64, 0), ("size", U32, 8), ("bits", U32, 12), ("block", U32, 16)], (20, 32)),
     "STRB": (1, 0, 1, [("byte", "u1", 0)], (1, 1)), "CHKS": (4, 0, 1, [("crc", U32, 0)], (4, 4)),
@@ -61,7 +61,7 @@ class Index:
             code, flags, start, length, count, size, crc, spare = struct.unpack_from("<4sIQQQIIQ", index, entry)
             code = code.decode("latin-1")
             need(max(start, length, count) < 1 << 63, 1, "a number is past 2^63-1")
-            need(start >= end and start % 64 == 0 and start <= len(index) and length <= len(index) - start, 2, f"section {code!r} cannot stand there")
+            need(start >= end and start % 8 == 0 and start <= len(index) and length <= len(index) - start, 2, f"section {code!r} cannot stand there")
             need(flags < 4 and spare == 0 and not any(index[end:start]), 9, f"reserved bits of section {code!r} are not zero")
             need(crc32c(index[start:start + length]) == crc, 14, f"the checksum of section {code!r} does not match")
             need(code not in codes and size > 0 and count * size == length, 15, f"section {code!r} comes twice or is no table")
@@ -135,8 +135,9 @@ class Index:
             need(stored == length, 4, f"extent {i} stores another length than it has")
             need(base <= len(bases) and (kind == 0 or base > 0), 10, f"extent {i} has a base that is not there")
             need(base == 0 or bases[base - 1]["kind"] == (CROFT if kind == 0 else FOREIGN), 10, f"extent {i} has a base of the wrong kind")
-            low, high = (self.header["start"], self.commit.committed) if base == 0 else (BIG * (kind == 0), int(bases[base - 1]["length"]))
+            low, high = (self.header["start"], self.commit.committed) if base == 0 else (DATA * (kind == 0), int(bases[base - 1]["length"]))
             need(low <= offset and offset + length <= high, 2, f"extent {i} is outside the data")
+            need(base != 0 or not in_slots(self.header, offset, offset + length), 2, f"extent {i} is in the commit slots")
             chunks = -(-length // self.chunk)
             need(check + chunks <= len(self.tables["CHKS"]), 10, f"extent {i} has checksums that are not there")
             crcs = tuple(self.tables["CHKS"]["crc"][check:check + chunks].tolist())
@@ -148,7 +149,7 @@ class Index:
             need(same[0][0] == (len(same) > 1), 2, "an extent is flagged wrongly as shared")
         self.runs = {(base, offset, length): (digest, crcs) for (base, offset, length), ((_, digest, crcs), *_) in spans.items()}
         own = [(0, o, n) for o, n in zip(free["offset"].tolist(), free["length"].tolist())] if len(free) else []
-        need(all(n > 0 and self.header["start"] <= o and o + n <= self.commit.committed for _, o, n in own)
+        need(all(n > 0 and self.header["start"] <= o and o + n <= self.commit.committed and not in_slots(self.header, o, o + n) for _, o, n in own)
              and all(a[1] + a[2] < b[1] for a, b in zip(own, own[1:])), 2, "the free ranges are not in order")
         start = self.commit.previous or self.commit.offset
         check_disjoint([*spans, *own, (0, start, self.commit.offset + self.commit.length - start)])
@@ -156,12 +157,11 @@ class Index:
     def _check_storages(self):
         e, s = self.tables["EXTN"], self.tables["STOR"]
         need((s["device"] < len(self.strings)).all(), 10, "a storage has a device that is not there")
-        need(not s["flags"].any(), 9, "a storage has unknown flags")
         following = 0
         for i, (nbytes, first, count) in enumerate(zip(*(s[f].tolist() for f in ("nbytes", "first", "count")))):
             need(nbytes < 1 << 60, 1, f"storage {i} is too large")
             need(first == following and count <= len(e) - first, 10, f"storage {i} has extents that are not the next ones")
-            following, at, alignment, ragged = first + count, 0, BIG if nbytes >= BIG else 64, False
+            following, at, alignment, ragged = first + count, 0, BIG if nbytes >= self.chunk else 64, False
             for kind, _, _, offset, _, length, _, _ in e[first:following].tolist():
                 need(kind != 0 or at % alignment == 0 == offset % alignment and not ragged, 2, f"an extent of storage {i} is not aligned")
                 at, ragged = at + length, ragged or kind == 0 and length % alignment > 0
@@ -199,6 +199,11 @@ class Index:
         keys = [kid.value.encode() for kid in root.kids[::2]]
         need(all(a < b for a, b in zip(keys, keys[1:])), 16, "the metadata is not sorted")
         return {key.value: value.value for key, value in zip(root.kids[::2], root.kids[1::2])}
+
+
+def in_slots(header, start, end):
+    """Whether a range has bytes in common with the commit slots, which a sealed file has not."""
+    return header["slots"] > 0 and start < header["slots"] + 2 * PAGE and end > header["slots"]
 
 
 def check_path(path):

@@ -20,13 +20,13 @@ def up(position, alignment):
     return -(-position // alignment) * alignment
 
 
-def page(content):
-    content = content.ljust(4092, b"\0")
+def summed(content, size):
+    content = content.ljust(size - 4, b"\0")
     return content + struct.pack("<I", crc32c(content))
 
 
-def header(file_id=ID, sealed=0, minor=0):
-    return page(struct.pack("<8sHHI16sQQQB7xQ", b"\x89CRF\r\n\x1a\n", 1, minor, 4096, file_id, 0, sealed, 0, 16, CHUNK))
+def header(slots, file_id=ID, sealed=0, minor=0):
+    return summed(struct.pack("<8sHHI16sQQQB7xQQ", b"\x89CRF\r\n\x1a\n", 1, minor, 256, file_id, 0, sealed, 0, 16, 1024, slots), 256)
 
 
 def text(value):
@@ -51,30 +51,30 @@ class Content:
             nbytes = 0
             for extent in extent_list:
                 if extent[0] == 1:
-                    extents += struct.pack("<HHIQQQQ16xQ", 1, 0, 0, 0, 0, extent[1], 0, 0)
+                    extents += struct.pack("<HHIQQQQ16x", 1, 0, 0, 0, 0, extent[1], 0)
                     nbytes += extent[1]
                 else:
                     kind, flags, base, offset, data = extent
-                    extents += struct.pack("<HHIQQQQ16sQ", kind, flags, base, offset, len(data), len(data), len(sums) // 4, xxh3(data), 0)
+                    extents += struct.pack("<HHIQQQQ16s", kind, flags, base, offset, len(data), len(data), len(sums) // 4, xxh3(data))
                     sums += b"".join(struct.pack("<I", crc32c(data[k:k + CHUNK])) for k in range(0, len(data), CHUNK))
                     nbytes += len(data)
-            storages += struct.pack("<QQIII12x", nbytes, at, len(extent_list), 0, 0)
+            storages += struct.pack("<QQII", nbytes, at, len(extent_list), 0)
             at += len(extent_list)
         tens, dims, nams = b"", b"", b""
         for i, (name, storage, sizes, strides) in enumerate(self.tensors):
             flags = 8 if min(strides, default=0) < 0 else 0
             offset = sum((n - 1) * -s for n, s in zip(sizes, strides) if s < 0)
-            tens += struct.pack("<IHHIIQQI28x", 0, len(sizes), flags, storage, 0, offset, len(dims) // 8, names.index((name.encode(), i))) + bytes(self.wide)
+            tens += struct.pack("<IHHIIQQI4x", 0, len(sizes), flags, storage, 0, offset, len(dims) // 8, names.index((name.encode(), i))) + bytes(self.wide)
             dims += struct.pack(f"<{2 * len(sizes)}q", *sizes, *strides)
         for name, i in names:
-            nams += struct.pack("<QII8x", len(pool), len(name), i)
+            nams += struct.pack("<QII", len(pool), len(name), i)
             pool += name
         base_table = b""
         for path, *rest in self.bases:
             base_table += struct.pack("<QIHH16s16sQQ32x", len(pool), len(path), *rest)
             pool += path.encode()
         tree = bytes([0x12, len(self.tensors)]) + b"".join(text(name) + bytes([0x20, i]) for i, (name, *_) in enumerate(self.tensors))
-        sections = [(b"EXTN", 64, extents), (b"STOR", 40, storages), (b"TENS", 64 + self.wide, tens), (b"DIMS", 8, dims), (b"NAMS", 24, nams),
+        sections = [(b"EXTN", 56, extents), (b"STOR", 24, storages), (b"TENS", 40 + self.wide, tens), (b"DIMS", 8, dims), (b"NAMS", 16, nams),
                     (b"STRS", 16, struct.pack("<QI4x", 5, 3)), (b"DTYP", 32, struct.pack("<QIII12x", 0, 5, 8, 1)), (b"STRB", 1, bytes(pool)),
                     (b"CHKS", 4, sums), (b"TREE", 1, tree), (b"META", 1, b"\x12\0")]
         sections += [(b"BASE", 96, base_table)] if self.bases else []
@@ -85,16 +85,16 @@ class Content:
         directory = 32 + 48 * (len(sections) + self.blocks)
         body, entries = bytearray(directory), b""
         for code, size, data, flags in sections:
-            body += bytes(up(len(body), 64) - len(body))
+            body += bytes(up(len(body), 8) - len(body))
             entries += struct.pack("<4sIQQQIIQ", code, flags, len(body), len(data), len(data) // size, size, crc32c(data), 0)
             body += data
         if self.blocks:
-            body += bytes(up(len(body), 64) - len(body))
+            body += bytes(up(len(body), 8) - len(body))
             cuts = [(max(k, directory), min(k + 4096, len(body))) for k in range(0, len(body), 4096)]
             data = b"".join(struct.pack("<I", crc32c(body[a:b]) if a < b else 0) for a, b in cuts)
             entries += struct.pack("<4sIQQQIIQ", b"ISUM", 0, len(body), len(data), len(data) // 4, 4, crc32c(data), 0)
             body += data
-        body += bytes(up(len(body), 64) - len(body))
+        body += bytes(up(len(body), 8) - len(body))
         head = struct.pack("<4sIQQII", b"CIDX", entries.__len__() // 48, len(body), sequence, 0, 0) + entries
         body[:directory] = head[:24] + struct.pack("<I", crc32c(head)) + head[28:]
         self.directory = xxh3(bytes(body[:directory]))
@@ -103,8 +103,8 @@ class Content:
 
 def record(content, index, sequence, offset, file_id=ID, message=""):
     fixed = struct.pack("<4sIQQQ16s16sQQqQ16s", b"CMIT", 624 if message else 112, sequence, offset, len(index), content.directory, file_id,
-                        offset + len(index), offset - 4096 if sequence > 1 else 0, 0, 0, xxh3(index))
-    return page(fixed + (struct.pack("<I", len(message)) + message.encode() if message else b""))
+                        offset + len(index), offset - 768 if sequence > 1 else 0, 0, 0, xxh3(index))
+    return summed(fixed + (struct.pack("<I", len(message)) + message.encode() if message else b""), 768)
 
 
 def contents(file):
@@ -128,7 +128,8 @@ class Writer:
 
     def __init__(self, file_id=ID, sealed=0, minor=0):
         self.file_id, self.sealed, self.sequence = file_id, sealed, 0
-        self.bytes = bytearray(header(file_id, sealed, minor)).ljust(CHUNK, b"\0")
+        self.minor, self.slots, self.record = minor, 0, b""
+        self.bytes = bytearray(1024)
 
     def put(self, data, alignment=64):
         self.bytes += bytes(up(len(self.bytes), alignment) - len(self.bytes))
@@ -138,17 +139,27 @@ class Writer:
     def commit(self, content, message=""):
         self.sequence += 1
         if self.sequence > 1:
-            slot = 4096 * (1 + (self.sequence - 1) % 2)
-            self.put(self.bytes[slot:slot + 4096], 4096)
+            self.put(self.record)
         index = content.index(self.sequence)
-        offset = self.put(index, 4096)
+        offset = self.put(index)
         self.root, self.length = xxh3(index), len(self.bytes)
         commit = record(content, index, self.sequence, offset, self.file_id, message)
         if self.sealed:
-            self.put(commit, 4096)
+            self.put(commit)
+        elif self.sequence == 1:
+            self.slots = up(self.length, 4096)
+            self.bytes[256:1024] = commit
         else:
-            slot = 4096 * (1 + self.sequence % 2)
-            self.bytes[slot:slot + 4096] = commit
+            slot = self.slots + 4096 * (self.sequence % 2)
+            self.bytes[slot:slot + 4096] = commit.ljust(4096, b"\0")
+        if self.sequence == 1:
+            self.bytes[:256] = header(self.slots, self.file_id, self.sealed, self.minor)
+        self.record = commit
+        return self
+
+    def grow(self):
+        """Makes way for the next snapshot, as an append does."""
+        self.bytes = self.bytes.ljust(max(self.slots + 8192, up(len(self.bytes), 4096)), b"\0")
         return self
 
 
@@ -182,10 +193,10 @@ class CroftTest(unittest.TestCase):
         self.assertEqual(caught.exception.code.split("-")[0], code)
 
     def two(self):
-        writer = one()
+        writer = one().grow()
         data = b"second"
         at = writer.put(data)
-        return writer.commit(Content([[raw(CHUNK, b"abcdefgh")], [raw(at, data)]], [("w", 0, [8], [1]), ("v", 1, [6], [1])]), "step 2")
+        return writer.commit(Content([[raw(1024, b"abcdefgh")], [raw(at, data)]], [("w", 0, [8], [1]), ("v", 1, [6], [1])]), "step 2")
 
     def test_golden_files_are_sound(self):
         for path in sorted(GOLDEN.glob("*.croft*")):
@@ -230,23 +241,34 @@ class CroftTest(unittest.TestCase):
 
     def test_a_torn_append_gives_the_snapshot_before(self):
         whole = self.two().bytes
-        for cut in range(len(one().bytes), len(whole), 397):
-            self.assertEqual(croft.open(self.save(whole[:cut])).commit.sequence, 1)
+        for cut in range(len(one().bytes) + 1, len(whole), 397):
+            opened = croft.open(self.save(whole[:cut]))
+            self.assertEqual((opened.commit.sequence, opened.passed_over is None), (1, False))
         torn = bytearray(whole)
-        torn[4096 + 512:8192] = bytes(4096 - 512)
+        slot = one().slots
+        torn[slot + 512:slot + 4096] = bytes(4096 - 512)
         self.assertEqual(croft.open(self.save(torn)).commit.sequence, 1)
+        three = self.two().grow().commit(Content([], []))
+        self.assertEqual(self.sound(three).commit.sequence, 3)
+        for first, last, sequence in ((slot + 4096 + 512, slot + 8192, 2), (slot + 512, slot + 8192 - 512, None)):
+            torn = bytearray(three.bytes)
+            torn[first:last] = b"x" * (last - first)
+            if sequence:
+                self.assertEqual(croft.open(self.save(torn)).commit.sequence, sequence)
+            else:
+                self.refused("V14", torn)
 
     def test_the_tail_of_a_torn_append_is_declared_free(self):
-        writer = one()
+        writer = one().grow()
         start = len(writer.bytes)
         writer.bytes += b"torn" * 30
         tail = (start, len(writer.bytes) - start)
-        self.sound(writer.commit(Content([[raw(CHUNK, b"abcdefgh")]], [("w", 0, [8], [1])], free=[tail])))
-        self.sound(writer.commit(Content([[raw(CHUNK, b"abcdefgh")]], [("w", 0, [8], [1])], free=[tail])))
-        self.refused("V19", writer.commit(Content([[raw(CHUNK, b"abcdefgh")]], [("w", 0, [8], [1])])))
-        writer = one()
+        self.sound(writer.grow().commit(Content([[raw(1024, b"abcdefgh")]], [("w", 0, [8], [1])], free=[tail])))
+        self.sound(writer.grow().commit(Content([[raw(1024, b"abcdefgh")]], [("w", 0, [8], [1])], free=[tail])))
+        self.refused("V19", writer.grow().commit(Content([[raw(1024, b"abcdefgh")]], [("w", 0, [8], [1])])))
+        writer = one().grow()
         writer.bytes += b"torn"
-        self.refused("V3", writer.commit(Content([[raw(CHUNK, b"abcdefgh")]], [("w", 0, [8], [1])])))
+        self.refused("V3", writer.grow().commit(Content([[raw(1024, b"abcdefgh")]], [("w", 0, [8], [1])])))
 
     def test_equal_chunks_stand_once_and_stay_two_storages(self):
         chunk, other = os.urandom(CHUNK), os.urandom(CHUNK)
@@ -268,15 +290,19 @@ class CroftTest(unittest.TestCase):
         writer = Writer()
         at = writer.put(data)
         self.refused("V2", writer.commit(Content([[raw(at, data)], [raw(at + 64, data[64:])]], [("x", 0, [128], [1]), ("y", 1, [64], [1])])))
-        writer = one()
-        self.refused("V2", writer.commit(Content([[raw(CHUNK + 4096, bytes(writer.bytes[CHUNK + 4096:CHUNK + 4160]))]], [])))
+        writer = one().grow()
+        index = 1024 + 64
+        self.refused("V2", writer.commit(Content([[raw(index, bytes(writer.bytes[index:index + 64]))]], [])))
+        writer = self.two()
+        slot = writer.slots
+        self.refused("V2", writer.grow().commit(Content([[raw(slot, bytes(writer.bytes[slot:slot + 64]))]], [])))
 
     def based(self, depth=0, digest=None, path="f0.croft", file_id=ID):
         base = self.two()
         self.save(base, "f0.croft")
         writer = Writer(file_id=bytes(16))
         entry = (path, 0, depth, file_id, digest or base.root, base.length, 2)
-        return writer.commit(Content([[raw(CHUNK, b"abcdefgh", base=1)]], [("w", 0, [8], [1])], bases=[entry]))
+        return writer.commit(Content([[raw(1024, b"abcdefgh", base=1)]], [("w", 0, [8], [1])], bases=[entry]))
 
     def test_bytes_of_a_base_are_found_by_its_id(self):
         self.assertEqual(self.sound(self.based()).tensor("w").tobytes(), b"abcdefgh")
@@ -308,7 +334,7 @@ class CroftTest(unittest.TestCase):
         self.refused("V17", sealed.bytes[:-1])
         self.refused("V17", sealed.bytes + b"x")
         slotted = bytearray(sealed.bytes)
-        slotted[8192:12288] = sealed.bytes[-4096:]
+        slotted[256:1024] = sealed.bytes[-768:]
         self.refused("V20", slotted)
 
     def test_files_of_the_future_are_read_or_refused(self):
@@ -320,17 +346,17 @@ class CroftTest(unittest.TestCase):
         self.refused("V13", future(1))
         self.refused("V9", future(4))
         writer = one()
-        for offset, code in ((32, "V13"), (40, None), (48, None), (57, "V9"), (72, "V9")):
+        for offset, code in ((32, "V13"), (40, None), (48, None), (57, "V9"), (72, "V2"), (80, "V9")):
             changed = bytearray(writer.bytes)
             changed[offset] = 128
-            changed[:4096] = page(bytes(changed[:4092]))
+            changed[:256] = summed(bytes(changed[:252]), 256)
             self.refused(code, changed) if code else self.sound(changed)
 
     def test_blocks_of_a_large_index(self):
         writer = Writer()
         data = os.urandom(64 * 120)
         writer.put(data)
-        storages = [[raw(CHUNK + 64 * i, data[64 * i:64 * i + 64])] for i in range(120)]
+        storages = [[raw(1024 + 64 * i, data[64 * i:64 * i + 64])] for i in range(120)]
         self.sound(writer.commit(Content(storages, [(f"n{i}", i, [64], [1]) for i in range(120)], blocks=True)))
 
     def test_a_set_names_its_shards(self):
@@ -342,7 +368,7 @@ class CroftTest(unittest.TestCase):
             return self.save(body + struct.pack("<I", crc32c(body)), "m.croftset")
         self.save(shard, "s.croft")
         later = self.two()
-        later.commit(Content([], []))
+        later.grow().commit(Content([], []))
         for stored in (shard, later):
             self.save(stored, "s.croft")
             self.assertEqual(croft.open_set(manifest())[0].tensor("v").tobytes(), b"second")
@@ -361,13 +387,13 @@ class CroftTest(unittest.TestCase):
     def test_flipped_bits_and_cuts_are_found(self):
         for writer in (self.two(), one(sealed=1)):
             whole = writer.bytes
-            places = [*range(0, 128, 3), *range(4096, 4224, 3), *range(8190, 8320, 3), *range(CHUNK, len(whole), 41)]
+            places = [*range(0, 128, 3), *range(256, 400, 3), *range(1000, len(whole), 41)]
             for at in places:
                 flipped = bytearray(whole)
                 flipped[at] ^= 1 << at % 8
                 with self.assertRaises(croft.CroftError, msg=f"byte {at}"):
                     croft.open(self.save(flipped)).verify()
-        for cut in range(0, len(one().bytes), 1031):
+        for cut in range(0, len(one().bytes), 103):
             with self.assertRaises(croft.CroftError):
                 croft.open(self.save(one().bytes[:cut]))
 

@@ -39,7 +39,7 @@ class SnapshotsTest {
                 .matches("snapshot +time +message +file was +root digest");
         assertThat(shown.out().lines().toList().get(1)).matches(" +3  \\d{4}-\\d\\d-\\d\\dT.*Z .* MiB  [0-9a-f]{12}");
         assertThat(shown.out().lines().toList().get(2)).contains("Z  the same again");
-        assertThat(shown.out().lines().toList().get(3)).matches(" +1 +1\\.7 MiB  [0-9a-f]{12}");
+        assertThat(shown.out().lines().toList().get(3)).matches(" +1 +1\\.6 MiB  [0-9a-f]{12}");
     }
 
     @Test

@@ -61,9 +61,10 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
         if (file.size() < length) {
             throw broken("has " + file.size() + " bytes, not " + length);
         }
-        MemorySegment start = MemorySegment.ofArray(new byte[Layout.PAGE]);
+        MemorySegment start = MemorySegment.ofArray(new byte[(int) Math.min(Layout.HEADER_BYTES, file.size())]);
         file.read(0, start);
-        if (!Header.isSignature(start) || !Fields.uuid(start, 16).equals(uuid)) {
+        if (start.byteSize() < Layout.HEADER_BYTES || !Header.isSignature(start)
+                || !Fields.uuid(start, 16).equals(uuid)) {
             throw broken("is not the file " + uuid);
         }
         Snapshot named = openSnapshot(file, limits);

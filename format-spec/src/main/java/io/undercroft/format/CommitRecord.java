@@ -5,19 +5,20 @@ import io.undercroft.format.internal.Index;
 import io.undercroft.format.internal.MetadataEncoder;
 import io.undercroft.format.internal.Utf8;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.UUID;
 
-/// The page that makes an index a snapshot. It stands in a commit slot, and for good in the parent page of the next
-/// snapshot; in a sealed file, at its end.
+/// The record that makes an index a snapshot. That of the first snapshot follows the header, that of a later one is in a
+/// commit slot, and for good in the parent record of the next snapshot; in a sealed file it is at the end.
 ///
-/// @param sequence the commit's number, from 1; its parity says in which slot the record stands
-/// @param indexOffset where the index starts in the file, in bytes, a multiple of 4096
+/// @param sequence the commit's number, from 1; its parity says in which slot a later record than the first is
+/// @param indexOffset where the index starts in the file, in bytes, a multiple of 64
 /// @param indexLength the size of the index in bytes
 /// @param directoryDigest the digest of the index's directory, which holds the checksums of its sections
 /// @param uuid the file's id, as in the header
 /// @param committedLength how many bytes of the file belong to this commit and those before
-/// @param previousRecord where the parent page stands, which has the record of the commit before: a page before the
-///     index; 0 if the sequence is 1
+/// @param previousRecord the offset of the parent record, a copy of the record of the commit before, which ends where the
+///     index starts; 0 if the sequence is 1
 /// @param timeMillis when it was made, in milliseconds since 1970 UTC; 0 where canonical bytes are wanted
 /// @param requiredFeatures bits of features without which this commit cannot be read
 /// @param rootDigest the digest of the whole index, and so of all that the file holds
@@ -32,7 +33,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     private static final int SHORT_LENGTH = 112;
     private static final int MESSAGE_OFFSET = SHORT_LENGTH + 4;
     private static final int LONG_LENGTH = MESSAGE_OFFSET + MAX_MESSAGE_BYTES;
-    private static final int CRC_OFFSET = Layout.PAGE - 4;
+    private static final int CRC_OFFSET = Layout.COMMIT_BYTES - 4;
 
     /// Checks the message; all other fields are taken as they are.
     ///
@@ -81,11 +82,10 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         return of(1, index, indexOffset, uuid, timeMillis, Digests.xxh3(index), message);
     }
 
-    /// The record of the commit after this one. A copy of this one's page, the parent page, stands right before the
-    /// index.
+    /// The record of the commit after this one. A copy of this record, the parent record, is right before the index.
     ///
     /// @param index the index as it will stand in the file, built with a sequence greater by one than this commit's
-    /// @param indexOffset where it will stand: a page after the parent page
+    /// @param indexOffset where it will stand: right behind the parent record
     /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
     /// @param message what to say about it; may be empty
     /// @return the record
@@ -102,33 +102,38 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     }
 
     private static long parentOffset(long sequence, long indexOffset) {
-        return sequence == 1 ? 0 : indexOffset - Layout.PAGE;
+        return sequence == 1 ? 0 : indexOffset - Layout.COMMIT_BYTES;
     }
 
-    /// {@return how many bytes of the page have a meaning: more if there is a message}
+    /// {@return how many bytes of the record have a meaning: more if there is a message}
     public int recordLength() {
         return message.isEmpty() ? SHORT_LENGTH : LONG_LENGTH;
     }
 
-    /// {@return the page of 4096 bytes, checksum included}
+    /// {@return the 768 bytes, checksum included}
     public byte[] encode() {
-        return MetadataEncoder.page(this);
+        return MetadataEncoder.bytes(this);
     }
 
-    /// {@return whether a slot's page was ever written}
+    /// {@return the 4096 bytes of a commit slot: the record, then zeros}
+    public byte[] encodeSlot() {
+        return Arrays.copyOf(encode(), Layout.PAGE);
+    }
+
+    /// {@return whether a slot was ever written}
     ///
-    /// @param page the 4096 bytes of the slot
+    /// @param page the bytes of the slot
     static boolean isEmpty(MemorySegment page) {
-        return Fields.isZero(page, 0, Layout.PAGE);
+        return Fields.isZero(page, 0, page.byteSize());
     }
 
-    /// Reads and checks a slot.
+    /// Reads and checks a record.
     ///
-    /// @param page the 4096 bytes of the slot
-    /// @param offset where they stand in the file
+    /// @param page its 768 bytes; what follows them is ignored
+    /// @param offset their offset in the file
     /// @return the record
-    /// @throws FormatException if there is no commit record that this version can read; by rule V14 if the write of the
-    ///     page was never finished
+    /// @throws FormatException if there is no commit record that this version can read; by rule V14 if the write of
+    ///     the record was never finished
     public static CommitRecord decode(MemorySegment page, long offset) {
         if (Fields.i32(page, 0) != SIGNATURE
                 || Fields.i32(page, CRC_OFFSET) != Digests.crc32c(page.asSlice(0, CRC_OFFSET))) {
@@ -176,8 +181,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// @throws FormatException if the record is not a commit of this file
     void check(Header header, long place, long size) {
         checkFile(header, place);
-        if (sequence == 0 || (!header.isSealed() && Layout.slotOffset(sequence) != place)) {
-            throw Rule.V17_COMMIT.broken("commit " + sequence + " stands in the wrong slot", place + 8);
+        if (sequence == 0 || (!header.isSealed() && header.recordOffset(sequence) != place)) {
+            throw Rule.V17_COMMIT.broken("commit " + sequence + " is in the wrong place", place + 8);
         }
         checkInside(header, place, size);
         if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
@@ -215,34 +220,40 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         }
     }
 
-    /// Checks a record that was found in a parent page, but for the index.
+    /// Checks a record that was found in a parent record, but for the index.
     ///
     /// @param header the file's header
-    /// @param next the commit whose parent page it is, which was checked
+    /// @param next the commit whose parent record it is, which was checked
     /// @throws FormatException if the record is not the commit before that one
     void checkParent(Header header, CommitRecord next) {
         if (!uuid.equals(header.uuid()) || sequence != next.sequence - 1 || committedLength > next.previousRecord) {
             throw Rule.V19_CHAIN.broken(
-                    "the parent page of commit " + next.sequence + " is not that of the commit before",
+                    "the parent record of commit " + next.sequence + " is not that of the commit before",
                     next.previousRecord);
         }
         checkPlaces(header, next.previousRecord);
     }
 
     private void checkPlaces(Header header, long place) {
-        if (indexOffset % Layout.PAGE != 0 || indexOffset < header.dataStart() || indexOffset > committedLength
-                || indexLength > committedLength - indexOffset) {
+        if (indexOffset % Layout.SMALL_ALIGNMENT != 0 || indexOffset < header.dataStart()
+                || indexOffset > committedLength || indexLength > committedLength - indexOffset) {
             throw Rule.V2_RANGE.broken("the index, " + indexLength + " bytes at " + indexOffset
                     + ", is not inside the data of " + committedLength + " bytes", place + 16);
         }
         long parent = parentOffset(sequence, indexOffset);
         if (previousRecord != parent || (sequence > 1 && parent < header.dataStart())) {
-            throw Rule.V19_CHAIN.broken("the parent page of commit " + sequence + " cannot stand at " + previousRecord,
+            throw Rule.V19_CHAIN.broken("the parent record of commit " + sequence + " cannot be at " + previousRecord,
                     place + 72);
+        }
+        boolean isBehind = sequence == 1 || header.isSealed() || committedLength >= header.slotsEnd();
+        if (!isBehind || header.isInSlots(ownOffset(), indexOffset + indexLength)
+                || (sequence == 1 && header.isInSlots(header.dataStart(), committedLength))) {
+            throw Rule.V2_RANGE.broken("commit " + sequence + ", of " + committedLength
+                    + " bytes, does not leave the commit slots at " + header.slots() + " apart", place + 64);
         }
     }
 
-    /// {@return where the bytes begin that the snapshot has for its own: the parent page if there is one, and the index}
+    /// {@return where the bytes begin that the snapshot has for its own: the parent record if there is one, and the index}
     public long ownOffset() {
         return sequence == 1 ? indexOffset : previousRecord;
     }

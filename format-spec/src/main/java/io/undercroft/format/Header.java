@@ -5,7 +5,7 @@ import io.undercroft.format.internal.MetadataEncoder;
 import java.lang.foreign.MemorySegment;
 import java.util.UUID;
 
-/// The first page of a file, written once.
+/// The first bytes of a file, written once.
 ///
 /// @param minor the minor version of the writer; a greater one than this reader's is readable
 /// @param uuid the file's id, which its commit records repeat
@@ -13,35 +13,69 @@ import java.util.UUID;
 /// @param readOnlyFeatures bits of features without which the file can be read but not written
 /// @param optionalFeatures bits of features that may be ignored
 /// @param chunkLog2 the logarithm of the checksum chunk size in bytes, from 16 to 30
-/// @param dataStart where extents may begin, in bytes
+/// @param dataStart the offset from which on extents may be in the file, in bytes
+/// @param slots the offset of the two commit slots for snapshots after the first, in bytes; 0 in a sealed file
 public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyFeatures, long optionalFeatures,
-        int chunkLog2, long dataStart) {
+        int chunkLog2, long dataStart, long slots) {
     /// The major version that this package reads and writes.
     public static final int MAJOR = 1;
     /// The minor version that this package writes.
     public static final int MINOR = 0;
 
     /// The read-only-compatible feature of a file that was written in one go and is never appended to: its one commit
-    /// record stands at its end.
+    /// record is at its end.
     public static final long SEALED = 1;
 
     private static final long SIGNATURE = 0x0A1A_0A0D_4652_4389L;
-    /// How many bytes of the page this version gives a meaning to.
-    public static final int RECORD_BYTES = 72;
+    /// How many bytes of the header this version gives a meaning to.
+    public static final int RECORD_BYTES = 80;
 
-    private static final int CRC_OFFSET = Layout.PAGE - 4;
+    private static final int CRC_OFFSET = Layout.HEADER_BYTES - 4;
 
     /// A header as this version writes it.
     ///
     /// @param uuid the file's id
     /// @param chunkLog2 the logarithm of the chunk size, from 16 to 30
+    /// @param firstEnd the committed length of the first snapshot, behind which the commit slots are
     /// @return the header, without feature bits
     /// @throws IllegalArgumentException if the chunk size is out of range
-    public static Header of(UUID uuid, int chunkLog2) {
-        return new Header(MINOR, uuid, 0, 0, 0, checkChunkLog2(chunkLog2), Layout.DATA_START);
+    public static Header of(UUID uuid, int chunkLog2, long firstEnd) {
+        return new Header(MINOR, uuid, 0, 0, 0, checkChunkLog2(chunkLog2), Layout.DATA_START,
+                Layout.placePage(firstEnd));
     }
 
-    /// {@return whether the commit record stands at the end of the file, and both slots are empty}
+    /// A header of a sealed file as this version writes it.
+    ///
+    /// @param uuid the file's id
+    /// @param chunkLog2 the logarithm of the chunk size, from 16 to 30
+    /// @return the header, with no feature but [#SEALED]
+    /// @throws IllegalArgumentException if the chunk size is out of range
+    public static Header sealed(UUID uuid, int chunkLog2) {
+        return new Header(MINOR, uuid, 0, SEALED, 0, checkChunkLog2(chunkLog2), Layout.DATA_START, 0);
+    }
+
+    /// {@return the offset of the commit record with this sequence number: the first one follows the header, for the others
+    /// the two slots take turns}
+    ///
+    /// @param sequence the commit's number, from 1
+    public long recordOffset(long sequence) {
+        return sequence == 1 ? Layout.FIRST_COMMIT : slots + Layout.PAGE * (sequence & 1);
+    }
+
+    /// {@return the offset behind both commit slots, where the bytes of the second snapshot may start}
+    public long slotsEnd() {
+        return slots + Layout.SLOTS_BYTES;
+    }
+
+    /// {@return whether a range of the file has bytes in common with the commit slots}
+    ///
+    /// @param from its first byte
+    /// @param to the byte after its last one
+    public boolean isInSlots(long from, long to) {
+        return !isSealed() && from < slotsEnd() && to > slots;
+    }
+
+    /// {@return whether the commit record is at the end of the file, which has no slots}
     public boolean isSealed() {
         return (readOnlyFeatures & SEALED) != 0;
     }
@@ -52,14 +86,14 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
         return readOnlyFeatures == 0;
     }
 
-    /// {@return the page of 4096 bytes, checksum included}
+    /// {@return the 256 bytes, checksum included}
     public byte[] encode() {
-        return MetadataEncoder.page(this);
+        return MetadataEncoder.bytes(this);
     }
 
     /// Reads and checks a header.
     ///
-    /// @param page the first 4096 bytes of the file
+    /// @param page the first 256 bytes of the file
     /// @return the header
     /// @throws FormatException if it is not the header of a file that this version can read
     public static Header decode(MemorySegment page) {
@@ -69,7 +103,8 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
         }
         checkVersion(page);
         Header header = new Header(Fields.u16(page, 10), Fields.uuid(page, 16), Fields.i64(page, 32),
-                Fields.i64(page, 40), Fields.i64(page, 48), Fields.u8(page, 56), Fields.u64(page, 64, 0));
+                Fields.i64(page, 40), Fields.i64(page, 48), Fields.u8(page, 56), Fields.u64(page, 64, 0),
+                Fields.u64(page, 72, 0));
         header.check();
         Fields.reserved(page, 57, 64, 0, "the header");
         Fields.reserved(page, RECORD_BYTES, CRC_OFFSET, 0, "the header");
@@ -103,8 +138,8 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
             throw Rule.V13_UNSUPPORTED
                     .broken("the major version is " + Fields.u16(page, 8) + ", this reader knows " + MAJOR, 8);
         }
-        if (Fields.u32(page, 12) != Layout.PAGE) {
-            throw Rule.V15_STRUCTURE.broken("the header's length is " + Fields.u32(page, 12) + ", not 4096", 12);
+        if (Fields.u32(page, 12) != Layout.HEADER_BYTES) {
+            throw Rule.V15_STRUCTURE.broken("the header's length is " + Fields.u32(page, 12) + ", not 256", 12);
         }
         if (Fields.i64(page, 32) != 0) {
             throw Rule.V13_UNSUPPORTED.broken(
@@ -116,9 +151,13 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
         if (!isChunkLog2(chunkLog2)) {
             throw Rule.V15_STRUCTURE.broken("the chunk size 2^" + chunkLog2 + " is not in 2^16..2^30", 56);
         }
-        if (dataStart < Layout.DATA_START || dataStart % Layout.MAPPING_ALIGNMENT != 0) {
-            throw Rule.V2_RANGE.broken("the data starts at " + dataStart + ", not at a multiple of 65536 from 65536 on",
+        if (dataStart < Layout.DATA_START || dataStart % Layout.SMALL_ALIGNMENT != 0) {
+            throw Rule.V2_RANGE.broken("the data starts at " + dataStart + ", not at a multiple of 64 from 1024 on",
                     64);
+        }
+        boolean isPossible = isSealed() ? slots == 0 : slots >= dataStart && slots % Layout.PAGE == 0;
+        if (!isPossible || slots > Long.MAX_VALUE - Layout.SLOTS_BYTES) {
+            throw Rule.V2_RANGE.broken("the commit slots cannot be at " + slots, 72);
         }
     }
 

@@ -1,5 +1,6 @@
 package io.undercroft.format;
 
+import io.undercroft.format.internal.DimTable;
 import io.undercroft.format.internal.Index;
 import io.undercroft.format.internal.NameTable;
 import io.undercroft.format.internal.PathHint;
@@ -43,7 +44,7 @@ public final class IndexBuilder {
     private final RecordTable checksums = table(SectionType.CHKS);
     private final RecordTable storages = table(SectionType.STOR);
     private final RecordTable tensors = table(SectionType.TENS);
-    private final RecordTable dims = table(SectionType.DIMS);
+    private final DimTable dims = new DimTable();
     private final NameTable names = new NameTable();
     private final List<BaseRecord> bases = new ArrayList<>();
     private final BitSet namedBases = new BitSet();
@@ -179,14 +180,15 @@ public final class IndexBuilder {
     }
 
     private void checkShape(long nbytes) {
-        StorageShape shape = new StorageShape(nbytes);
+        StorageShape shape = new StorageShape(nbytes, chunkLog2);
         long position = 0;
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
             long offset = extents.i64(extent, FILE_OFFSET);
             long length = extents.i64(extent, LOGICAL_LENGTH);
             if (!shape.accepts(ExtentKind.of(extents.u16(extent, KIND)), position, offset, length)) {
                 throw new IllegalArgumentException("an extent of " + length + " bytes at " + offset
-                        + ", byte " + position + " of its storage, is not aligned to " + Layout.alignment(nbytes));
+                        + ", byte " + position + " of its storage, is not aligned to "
+                        + Layout.alignment(nbytes, chunkLog2));
             }
             position += length;
         }
@@ -207,13 +209,7 @@ public final class IndexBuilder {
             throw new IllegalArgumentException(tensor + " does not fit into a storage of " + nbytes + " bytes");
         }
         checkRoom(tensors.count(), "tensors");
-        RecordWriter.tensor(tensors.append(), tensor, dims.count(), (int) Index.NONE);
-        for (long size : shape) {
-            RecordWriter.size(dims.append(), size);
-        }
-        for (long step : stride) {
-            RecordWriter.stride(dims.append(), step);
-        }
+        RecordWriter.tensor(tensors.append(), tensor, dims.add(shape, stride), (int) Index.NONE);
         return (int) tensors.count() - 1;
     }
 
@@ -267,7 +263,7 @@ public final class IndexBuilder {
     /// Writes the index. The builder stays as it is and may go on.
     ///
     /// @param sequence the number of the commit that will point to it, from 1
-    /// @return the index, to be written at a multiple of 4096, for as long as anybody holds it
+    /// @return the index, to be written at a multiple of 64, for as long as anybody holds it
     /// @throws IllegalStateException if extents were added after the last storage, or if the state tree is malformed or
     ///     names what is not there
     /// @throws IllegalArgumentException if two tensors have one name, or the index exceeds [Limits#DEFAULT], so that readers
@@ -278,7 +274,8 @@ public final class IndexBuilder {
         }
         checkTree();
         IndexEncoder.Content content = new IndexEncoder.Content(dtypes.inOrder(), strings.inOrder(), extents, checksums,
-                storages, tensors, dims, names, MemorySegment.ofArray(tree), MemorySegment.ofArray(metadataTree()),
+                storages, tensors, dims.records(), names, MemorySegment.ofArray(tree),
+                MemorySegment.ofArray(metadataTree()),
                 bases, namedBases, freeRanges, List.copyOf(unknownSections.values()));
         return new IndexEncoder(content).encode(sequence);
     }

@@ -60,7 +60,7 @@ public final class IndexCopy {
     private void survey(StorageRecord storage) {
         int first = storage.firstExtent();
         int last = first + storage.extentCount() - 1;
-        long alignment = Layout.alignment(storage.nbytes());
+        long alignment = Layout.alignment(storage.nbytes(), snapshot.header().chunkLog2());
         large.set(first, last + 1, alignment == Layout.MAPPING_ALIGNMENT);
         int lastStored = last;
         while (lastStored >= first && snapshot.extent(lastStored).kind() == ExtentKind.ZERO) {
@@ -109,7 +109,7 @@ public final class IndexCopy {
     /// Writes the index.
     ///
     /// @param sequence the number of the commit that will point to it, from 1
-    /// @return the index, to be written at a multiple of 4096, for as long as anybody holds it
+    /// @return the index, to be written at a multiple of 64, for as long as anybody holds it
     /// @throws IllegalStateException if an extent that stood in the old file was not placed
     /// @throws IllegalArgumentException if it exceeds [Limits#DEFAULT], so that readers would refuse it
     public MemorySegment build(long sequence) {

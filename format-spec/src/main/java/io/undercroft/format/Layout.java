@@ -2,51 +2,73 @@ package io.undercroft.format;
 
 import java.util.UUID;
 
-/// Where things lie in a file. All values are in bytes.
+/// Offsets and alignments in a file. All values are in bytes.
+///
+/// A file begins with the header and the commit record of its first snapshot, which are written once. The two slots for the
+/// commit records of later snapshots are where [Header#slots] says, behind the first snapshot; a file of one snapshot ends
+/// before them.
 public final class Layout {
-    /// The size of the header and of each commit slot, and the alignment of an index.
+    /// The size and alignment of a commit slot: what disks write as one. What is committed never shares such a block with
+    /// what is written later.
     public static final int PAGE = 4096;
-    /// The header and both commit slots: what a reader reads first.
-    public static final int PREFIX_BYTES = 3 * PAGE;
-    /// Where extents begin in files written by this version.
-    public static final long DATA_START = 0x10000;
-    /// The alignment of large storages: a multiple of every page size in use, and what Windows asks of a mapping.
+    /// The size of the header.
+    public static final int HEADER_BYTES = 256;
+    /// The size of a commit record, wherever it is.
+    public static final int COMMIT_BYTES = 768;
+    /// The offset of the commit record of the first snapshot.
+    public static final long FIRST_COMMIT = HEADER_BYTES;
+    /// The header and the commit record of the first snapshot: what a reader reads first.
+    public static final int PREFIX_BYTES = HEADER_BYTES + COMMIT_BYTES;
+    /// The size of both commit slots.
+    public static final int SLOTS_BYTES = 2 * PAGE;
+    /// The offset where extents begin in files written by this version.
+    public static final long DATA_START = PREFIX_BYTES;
+    /// The alignment of storages of at least a chunk: a multiple of every page size in use, and what Windows requires of a
+    /// mapping.
     public static final long MAPPING_ALIGNMENT = 0x10000;
-    /// The alignment of small storages and of index sections: a cache line.
+    /// The alignment of smaller storages, of indexes and of commit records: a cache line.
     public static final long SMALL_ALIGNMENT = 64;
+    /// The alignment of the sections of an index.
+    public static final long SECTION_ALIGNMENT = 8;
+    /// The size from which on a storage has no bytes in the file for a chunk that is all zero.
+    public static final long SPARSE_BYTES = 0x10000;
     /// The chunk size of new files, as a logarithm: 1 MiB.
     public static final int DEFAULT_CHUNK_LOG2 = 20;
 
     private Layout() {}
 
-    /// {@return the place of the commit record with this sequence number: the two slots take turns}
-    ///
-    /// @param sequence the commit's number, from 1
-    public static long slotOffset(long sequence) {
-        return PAGE * (1 + (sequence & 1));
-    }
-
-    /// {@return the alignment of the extents of a storage}
+    /// {@return the alignment of the extents of a storage} One of less than a chunk is a single extent, which is never
+    /// mapped next to another one.
     ///
     /// @param nbytes the storage's size
-    public static long alignment(long nbytes) {
-        return nbytes >= MAPPING_ALIGNMENT ? MAPPING_ALIGNMENT : SMALL_ALIGNMENT;
+    /// @param chunkLog2 the logarithm of the chunk size
+    public static long alignment(long nbytes, int chunkLog2) {
+        return nbytes >= 1L << chunkLog2 ? MAPPING_ALIGNMENT : SMALL_ALIGNMENT;
     }
 
-    /// {@return the first place at or after `position` where an extent of a storage may start}
+    /// {@return the first offset at or after `position` where an extent of a storage may start}
     ///
     /// @param position the end of what was written before
     /// @param nbytes the storage's size
+    /// @param chunkLog2 the logarithm of the chunk size
     /// @throws ArithmeticException if that is past 2^63-1
-    public static long placeExtent(long position, long nbytes) {
-        return alignUp(position, alignment(nbytes));
+    public static long placeExtent(long position, long nbytes, int chunkLog2) {
+        return alignUp(position, alignment(nbytes, chunkLog2));
     }
 
-    /// {@return the first place at or after `position` where an index may start}
+    /// {@return the first offset at or after `position` where an index or a commit record may start}
     ///
     /// @param position the end of what was written before
     /// @throws ArithmeticException if that is past 2^63-1
     public static long placeIndex(long position) {
+        return alignUp(position, SMALL_ALIGNMENT);
+    }
+
+    /// {@return the first offset at or after `position` where commit slots or the bytes of a later snapshot may start}
+    ///
+    /// @param position the end of what was written before
+    /// @throws ArithmeticException if that is past 2^63-1
+    public static long placePage(long position) {
         return alignUp(position, PAGE);
     }
 

@@ -36,14 +36,14 @@ public enum Rule {
     V15_STRUCTURE("V15-STRUCTURE", Remedy.DISTRUST),
     /// The state tree or the metadata is malformed.
     V16_TREE("V16-TREE", Remedy.DISTRUST),
-    /// Neither commit slot holds a commit of this file.
+    /// There is no commit record of this file where one has to be.
     V17_COMMIT("V17-COMMIT",
             "No save of this file was ever finished, or it is damaged: save it again or restore a copy"),
     /// Another file that is needed is not there, is not below the root, or is not the one that was meant.
     V18_BASE("V18-BASE", "Bring the other file as it was when this one was saved, and say where it is when opening"),
     /// The commit before is not where it must be, or is another one.
     V19_CHAIN("V19-CHAIN", Remedy.DISTRUST),
-    /// A sealed file has commit slots, or its commit record is not where it must be.
+    /// A sealed file has a commit record behind its header, or its own is not where it must be.
     V20_SEAL("V20-SEAL", Remedy.DISTRUST),
     /// A file of a set is missing, or is not the one that was meant.
     V21_SHARD("V21-SHARD", "Fetch the whole set: all its files as they were when it was saved");

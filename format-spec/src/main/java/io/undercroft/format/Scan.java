@@ -15,15 +15,15 @@ final class Scan {
     /// A scan of a file, and of others beside it.
     ///
     /// @param chunkLog2 the logarithm of the chunk size
-    /// @param length how much of the file there is to read, at least a page
+    /// @param length how much of the file there is to read
     Scan(int chunkLog2, long length) {
-        this.buffer = MemorySegment.ofArray(new byte[(int) Math.min(LARGEST_BUFFER, length)]);
+        this.buffer = MemorySegment.ofArray(new byte[Math.clamp(length, Layout.SLOTS_BYTES, LARGEST_BUFFER)]);
         this.chunks = new ExtentDigester(chunkLog2);
     }
 
-    /// {@return a page, which is good until the next call}
-    MemorySegment page(ByteSource source, long offset) throws IOException {
-        return piece(source, offset, Layout.PAGE);
+    /// {@return some bytes, at most those of both commit slots, which are good until the next call}
+    MemorySegment bytes(ByteSource source, long offset, int length) throws IOException {
+        return piece(source, offset, length);
     }
 
     /// {@return the sums over a range}

@@ -26,9 +26,10 @@ import org.jspecify.annotations.Nullable;
 
 /// One committed state of a file: its tables, read in place.
 ///
-/// **Opening** reads the first 12 KiB of the file, and of the index the directory and the checksums of its blocks; it touches
-/// no record, and its time does not hang on how many there are. An index of less than 64 KiB is read whole, and so is any
-/// index whose source has no [ByteSource#segment]. A sealed file takes one read more.
+/// **Opening** reads the first 1024 bytes of the file, the two commit slots if there are several snapshots, and of the index
+/// the directory and the checksums of its blocks; it touches no record, and its time does not depend on how many there are.
+/// An index of less than 64 KiB is read whole, and so is any index whose source has no [ByteSource#segment]. A sealed file
+/// takes one read more.
 ///
 /// **Use.** Each method checks the records that it reads, and that their bytes are those that were written, and throws a
 /// [FormatException] if they are not; damage that is found then is never a reason to answer from an older snapshot. What
@@ -78,7 +79,7 @@ public final class Snapshot {
     /// @throws IOException if reading fails
     public static Snapshot open(ByteSource source, Limits limits) throws IOException {
         MemorySegment prefix = readPrefix(source);
-        Header header = Header.decode(prefix.asSlice(0, Layout.PAGE));
+        Header header = Header.decode(prefix.asSlice(0, Layout.HEADER_BYTES));
         return header.isSealed()
                 ? openSealed(source, header, prefix, limits)
                 : openSlots(source, header, prefix, limits);
@@ -86,8 +87,9 @@ public final class Snapshot {
 
     private static Snapshot openSlots(ByteSource source, Header header, MemorySegment prefix, Limits limits)
             throws IOException {
-        FormatException passedOver = null;
-        for (Slot slot : slots(prefix)) {
+        List<Slot> slots = slots(source, header, prefix);
+        FormatException passedOver = lostSlots(source, header, slots);
+        for (Slot slot : slots) {
             try {
                 return open(source, header, slot, limits, passedOver);
             } catch (FormatException e) {
@@ -100,18 +102,33 @@ public final class Snapshot {
         if (passedOver != null) {
             throw passedOver;
         }
-        throw Rule.V17_COMMIT.broken("both commit slots are empty", Layout.PAGE);
+        throw Rule.V17_COMMIT.broken("the file has no commit record", Layout.FIRST_COMMIT);
+    }
+
+    /// What is wrong with a file that goes on behind its first snapshot, and ends before its slots do: nothing that a writer
+    /// leaves behind, but maybe a copy that was cut.
+    private static @Nullable FormatException lostSlots(ByteSource source, Header header, List<Slot> slots)
+            throws IOException {
+        CommitRecord first = slots.size() == 1 ? slots.getFirst().decoded() : null;
+        boolean isCut = first != null && first.sequence() == 1 && source.size() > first.committedLength()
+                && source.size() < header.slotsEnd();
+        return isCut
+                ? Rule.V11_TRUNCATED
+                        .broken("the file goes on behind its first snapshot, and ends before its commit slots "
+                                + "do; later snapshots are lost if there were any", source.size())
+                : null;
     }
 
     private static Snapshot openSealed(ByteSource source, Header header, MemorySegment prefix, Limits limits)
             throws IOException {
-        if (!Fields.isZero(prefix, Layout.PAGE, Layout.PREFIX_BYTES)) {
-            throw Rule.V20_SEAL.broken("the file is sealed, and has a commit slot that is not empty", Layout.PAGE);
+        if (!Fields.isZero(prefix, Layout.FIRST_COMMIT, Layout.PREFIX_BYTES)) {
+            throw Rule.V20_SEAL.broken("the file is sealed, and has a commit record behind its header",
+                    Layout.FIRST_COMMIT);
         }
-        long place = source.size() - Layout.PAGE;
-        MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
-        read(source, place, page);
-        Slot last = slot(page, place);
+        long place = source.size() - Layout.COMMIT_BYTES;
+        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
+        read(source, place, record);
+        Slot last = slot(record, place);
         if (last.fault() != null && Rule.isDamage(last.fault())) {
             throw Rule.V17_COMMIT.broken("the file is sealed, and does not end with its commit record", place,
                     last.fault());
@@ -157,16 +174,28 @@ public final class Snapshot {
         }
     }
 
-    /// The slots that were ever written, the newest first.
-    private static List<Slot> slots(MemorySegment prefix) {
+    /// The records that may be the newest, the newest first: those of the slots that were ever written, and that of the first
+    /// snapshot as long as the slot for odd numbers was not. When that slot is written, the other one has been brought to the
+    /// disk, so no crash damages both.
+    private static List<Slot> slots(ByteSource source, Header header, MemorySegment prefix) throws IOException {
         List<Slot> slots = new ArrayList<>();
-        for (long offset = Layout.PAGE; offset < Layout.PREFIX_BYTES; offset += Layout.PAGE) {
-            MemorySegment page = prefix.asSlice(offset, Layout.PAGE);
-            if (!CommitRecord.isEmpty(page)) {
-                slots.add(slot(page, offset));
+        boolean isOddEmpty = true;
+        if (source.size() >= header.slotsEnd()) {
+            MemorySegment both = MemorySegment.ofArray(new byte[Layout.SLOTS_BYTES]);
+            read(source, header.slots(), both);
+            for (long at = 0; at < Layout.SLOTS_BYTES; at += Layout.PAGE) {
+                MemorySegment page = both.asSlice(at, Layout.PAGE);
+                if (!CommitRecord.isEmpty(page)) {
+                    slots.add(slot(page.asSlice(0, Layout.COMMIT_BYTES), header.slots() + at));
+                    isOddEmpty &= at == 0;
+                }
             }
         }
         slots.sort(Comparator.comparingLong(Slot::sequence).reversed());
+        MemorySegment first = prefix.asSlice(Layout.FIRST_COMMIT, Layout.COMMIT_BYTES);
+        if (isOddEmpty && !CommitRecord.isEmpty(first)) {
+            slots.add(slot(first, Layout.FIRST_COMMIT));
+        }
         return slots;
     }
 
@@ -183,7 +212,7 @@ public final class Snapshot {
         read(source, 0, prefix);
         Header.checkSignature(prefix);
         if (prefix.byteSize() < Layout.PREFIX_BYTES) {
-            throw Rule.V11_TRUNCATED.broken("the file ends in its first 12 KiB", prefix.byteSize());
+            throw Rule.V11_TRUNCATED.broken("the file ends in its first 1024 bytes", prefix.byteSize());
         }
         return prefix;
     }
@@ -260,7 +289,7 @@ public final class Snapshot {
         return commit;
     }
 
-    /// {@return where that record stands in the file: in its slot, or at the end of a sealed file}
+    /// {@return the offset of that record in the file}
     long place() {
         return place;
     }
@@ -270,7 +299,7 @@ public final class Snapshot {
         return passedOver;
     }
 
-    /// Lists the snapshots of the file, reading a page for each.
+    /// Lists the snapshots of the file, reading a record for each.
     ///
     /// @return the commits up to this one, the newest first
     /// @throws FormatException if an earlier commit is damaged, or is not the one before; by rule V8 if there are more than
@@ -336,11 +365,11 @@ public final class Snapshot {
         }
     }
 
-    /// {@return the commit before another one, from its parent page}
+    /// {@return the commit before another one, from its parent record}
     CommitRecord parent(CommitRecord next) throws IOException {
-        MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
-        read(source, next.previousRecord(), page);
-        CommitRecord parent = CommitRecord.decode(page, next.previousRecord());
+        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
+        read(source, next.previousRecord(), record);
+        CommitRecord parent = CommitRecord.decode(record, next.previousRecord());
         parent.checkParent(header, next);
         return parent;
     }

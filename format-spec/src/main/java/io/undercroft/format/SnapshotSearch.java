@@ -8,10 +8,13 @@ import java.util.Comparator;
 import java.util.List;
 
 /// Finds a snapshot in a file that is too damaged for [Snapshot#open]. A file of several snapshots has the commit record of
-/// each but the newest twice: in a slot while that is not used again, and for good in the parent page of the next one.
+/// each but the newest twice: behind the header or in a slot while that is not used again, and for good in the parent record
+/// of the next one.
 public final class SnapshotSearch {
     private static final int CMIT = 0x5449_4D43;
     private static final int BUFFER = 1 << 20;
+    /// A record that begins in one piece ends in it.
+    private static final int STEP = BUFFER - Layout.PREFIX_BYTES;
 
     private final ByteSource source;
     private final Header header;
@@ -51,7 +54,7 @@ public final class SnapshotSearch {
         if (source.size() < Layout.PREFIX_BYTES) {
             throw fault;
         }
-        MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
+        MemorySegment page = MemorySegment.ofArray(new byte[Layout.HEADER_BYTES]);
         source.read(0, page);
         SnapshotSearch search = new SnapshotSearch(source, Header.decode(page), limits);
         search.readAll();
@@ -60,12 +63,13 @@ public final class SnapshotSearch {
 
     private void readAll() throws IOException {
         MemorySegment buffer = MemorySegment.ofArray(new byte[(int) Math.min(BUFFER, source.size())]);
-        for (long at = 0; at < source.size(); at += BUFFER) {
+        for (long at = 0; at < source.size(); at += STEP) {
             MemorySegment piece = buffer.asSlice(0, Math.min(BUFFER, source.size() - at));
             source.read(at, piece);
-            for (long page = 0; page + Layout.PAGE <= piece.byteSize(); page += Layout.PAGE) {
-                if (Fields.i32(piece, page) == CMIT) {
-                    add(piece.asSlice(page, Layout.PAGE), at + page);
+            long end = Math.min(STEP, piece.byteSize() - Layout.COMMIT_BYTES + 1);
+            for (long record = 0; record < end; record += Layout.SMALL_ALIGNMENT) {
+                if (Fields.i32(piece, record) == CMIT) {
+                    add(piece.asSlice(record, Layout.COMMIT_BYTES), at + record);
                 }
             }
         }

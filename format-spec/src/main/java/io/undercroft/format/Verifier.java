@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /// Reads every byte of a file that its snapshots account for, and compares.
 ///
-/// Together with [Snapshot#open] it finds every flipped bit: in the fixed pages, the indexes and parent pages of all
+/// Together with [Snapshot#open] it finds every flipped bit: in the header and commit records, the indexes of all
 /// snapshots, their extents, and the zeros between them; but not in ranges that are declared free. Extents in other files
 /// are read too if [BaseFiles] finds these, else counted.
 ///
@@ -68,30 +68,30 @@ public final class Verifier {
             report(Damage.WHOLE_FILE, passedOver, Layout.PAGE);
         }
         long own = newest.place();
-        verifyPage(0, page -> Header.decode(page).equals(newest.header()));
-        verifyPage(own, page -> isOwnOrLater(CommitRecord.decode(page, own)));
+        verifyRecord(0, Layout.HEADER_BYTES, header -> Header.decode(header).equals(newest.header()));
+        verifyRecord(own, Layout.COMMIT_BYTES, record -> isOwnOrLater(CommitRecord.decode(record, own)));
         if (newest.header().isSealed()) {
-            verifyZero(Layout.PAGE, newest.header().dataStart());
+            verifyZero(Layout.FIRST_COMMIT, newest.header().dataStart());
             verifyZero(newest.commit().committedLength(), own);
         } else {
             verifyZero(Layout.PREFIX_BYTES, newest.header().dataStart());
-            verifyOtherSlot();
+            verifySlots();
         }
     }
 
-    private interface PageCheck {
-        boolean isSound(MemorySegment page);
+    private interface RecordCheck {
+        boolean isIntact(MemorySegment record);
     }
 
-    private void verifyPage(long offset, PageCheck check) throws IOException {
-        MemorySegment page = scan.page(source, offset);
+    private void verifyRecord(long offset, int length, RecordCheck check) throws IOException {
+        MemorySegment record = scan.bytes(source, offset, length);
         try {
-            if (!check.isSound(page)) {
-                report(Damage.WHOLE_FILE, Rule.V14_CHECKSUM, offset, Layout.PAGE,
-                        "the page is not what it was when the file was opened");
+            if (!check.isIntact(record)) {
+                report(Damage.WHOLE_FILE, Rule.V14_CHECKSUM, offset, length,
+                        "the record is not what it was when the file was opened");
             }
         } catch (FormatException e) {
-            report(Damage.WHOLE_FILE, e, Layout.PAGE);
+            report(Damage.WHOLE_FILE, e, length);
         }
     }
 
@@ -105,26 +105,48 @@ public final class Verifier {
     }
 
     /// The slot that the next commit will take has the commit before, unless one was torn while it was written there: that
-    /// was passed over then. The slots say nothing about an earlier snapshot.
-    private void verifyOtherSlot() throws IOException {
+    /// was passed over then. While there are fewer than three commits, it is empty, and so are both if there is one. The slots
+    /// say nothing about an earlier snapshot.
+    private void verifySlots() throws IOException {
+        Header header = newest.header();
         CommitRecord commit = newest.commit();
-        if (newest.passedOver() != null || newest.place() != Layout.slotOffset(commit.sequence())) {
+        boolean isNewest = newest.passedOver() == null && newest.place() == header.recordOffset(commit.sequence());
+        if (!isNewest || source.size() < header.slotsEnd()) {
             return;
         }
-        long other = Layout.slotOffset(commit.sequence() + 1);
-        byte[] slot = scan.page(source, other).toArray(ValueLayout.JAVA_BYTE);
-        MemorySegment before = commit.sequence() == 1
-                ? MemorySegment.ofArray(new byte[Layout.PAGE])
-                : scan.page(source, commit.previousRecord());
-        if (before.mismatch(MemorySegment.ofArray(slot)) >= 0 && !isLater(MemorySegment.ofArray(slot), other)) {
-            report(Damage.WHOLE_FILE, Rule.V19_CHAIN, other, Layout.PAGE,
+        if (commit.sequence() == 1) {
+            verifySlot(header.recordOffset(2), new byte[Layout.PAGE]);
+            verifySlot(header.recordOffset(3), new byte[Layout.PAGE]);
+            return;
+        }
+        verifyZero(newest.place() + Layout.COMMIT_BYTES, newest.place() + Layout.PAGE);
+        byte[] before = new byte[Layout.PAGE];
+        if (commit.sequence() > 2) {
+            MemorySegment record = scan.bytes(source, commit.previousRecord(), Layout.COMMIT_BYTES);
+            MemorySegment.copy(record, ValueLayout.JAVA_BYTE, 0, before, 0, Layout.COMMIT_BYTES);
+        }
+        verifySlot(header.recordOffset(commit.sequence() == 2 ? 3 : commit.sequence() - 1), before);
+    }
+
+    private void verifySlot(long offset, byte[] expected) throws IOException {
+        MemorySegment slot = scan.bytes(source, offset, Layout.PAGE);
+        if (slot.mismatch(MemorySegment.ofArray(expected)) >= 0 && !isLater(slot, offset)) {
+            report(Damage.WHOLE_FILE, Rule.V19_CHAIN, offset, Layout.PAGE,
                     "the slot that is not the newest commit's does not have the commit before it");
+        }
+    }
+
+    /// The record behind the header is never written again.
+    private void verifyFirst(CommitRecord first) throws IOException {
+        if (!newest.header().isSealed() && newest.place() != Layout.FIRST_COMMIT) {
+            verifyRecord(Layout.FIRST_COMMIT, Layout.COMMIT_BYTES,
+                    record -> CommitRecord.decode(record, Layout.FIRST_COMMIT).equals(first));
         }
     }
 
     private boolean isLater(MemorySegment slot, long offset) {
         try {
-            return isLater(CommitRecord.decode(slot, offset));
+            return isLater(CommitRecord.decode(slot.asSlice(0, Layout.COMMIT_BYTES), offset));
         } catch (FormatException e) {
             return false;
         }
@@ -139,6 +161,9 @@ public final class Verifier {
             chain.add(before);
             commit = before;
         }
+        if (commit.sequence() == 1) {
+            verifyFirst(commit);
+        }
     }
 
     /// {@return the commit before another one, or null if there is none or it cannot be told}
@@ -151,7 +176,7 @@ public final class Verifier {
             return newest.parent(commit);
         } catch (FormatException e) {
             isCoverageKnown = false;
-            report(commit.sequence() - 1, e, Layout.PAGE);
+            report(commit.sequence() - 1, e, Layout.COMMIT_BYTES);
             return null;
         }
     }
@@ -285,7 +310,7 @@ public final class Verifier {
 
     private void verifyCoverage() throws IOException {
         try {
-            new Coverage(runs.table(), VerifiedRuns.OWN_FILE, newest.index(), chain)
+            new Coverage(runs.table(), VerifiedRuns.OWN_FILE, newest.index(), chain, newest.header())
                     .walk(newest.header().dataStart(), this::verifyZero);
         } catch (FormatException e) {
             report(Damage.WHOLE_FILE, e, 0);

@@ -14,7 +14,7 @@
 ///
 /// **Writing.** [io.undercroft.format.IndexBuilder] makes the index, [io.undercroft.format.IndexCopy] that of the same
 /// snapshot in another file, [io.undercroft.format.Header] and
-/// [io.undercroft.format.CommitRecord] the fixed pages, [io.undercroft.format.Layout] says where bytes go, and
+/// [io.undercroft.format.CommitRecord] the header and commit records, [io.undercroft.format.Layout] says where bytes go, and
 /// [io.undercroft.format.ExtentDigester] sums them up.
 ///
 /// **Rules for the whole package.** No file, thread or tensor is known here: bytes come through

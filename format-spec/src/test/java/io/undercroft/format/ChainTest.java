@@ -68,16 +68,17 @@ class ChainTest {
     }
 
     @Test
-    void v19RefusesAParentPageOfAnotherCommit() throws IOException {
+    void v19RefusesAParentRecordOfAnotherCommit() throws IOException {
         int parent = (int) open(three).commit().previousRecord();
-        FileImage.put(three, parent, Arrays.copyOfRange(three, Layout.PAGE * 2, Layout.PAGE * 3));
+        FileImage.put(three, parent,
+                Arrays.copyOfRange(three, (int) Layout.FIRST_COMMIT, (int) Layout.FIRST_COMMIT + Layout.COMMIT_BYTES));
         Snapshot snapshot = open(three);
         refused(Rule.V19_CHAIN, snapshot::chain);
         refused(Rule.V19_CHAIN, () -> snapshot.openAt(1));
     }
 
     @Test
-    void v19RefusesAParentThatReachesOverItsPage() throws IOException {
+    void v19RefusesAParentThatReachesOverItsRecord() throws IOException {
         CommitRecord second = open(two).commit();
         long parent = open(three).commit().previousRecord();
         CommitRecord longer = new CommitRecord(2, second.indexOffset(), second.indexLength(), second.directoryDigest(),
@@ -87,7 +88,7 @@ class ChainTest {
     }
 
     @Test
-    void v14RefusesADamagedParentPageAndADamagedEarlierIndex() throws IOException {
+    void v14RefusesADamagedParentRecordAndADamagedEarlierIndex() throws IOException {
         byte[] page = three.clone();
         page[(int) open(three).commit().previousRecord() + 20] ^= 1;
         refused(Rule.V14_CHECKSUM, open(page)::chain);

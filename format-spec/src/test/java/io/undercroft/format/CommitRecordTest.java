@@ -11,9 +11,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
-/// Messages, parent pages, and the one record of a sealed file.
+/// Messages, parent records, and the one record of a sealed file.
 class CommitRecordTest {
-    private static final long SLOT = Layout.slotOffset(1);
+    private static final long SLOT = Layout.FIRST_COMMIT;
     private static final byte[] FILE = Features.shared().toByteArray("größer");
     private static final byte[] SEALED = Features.shared().toSealedByteArray();
 
@@ -45,12 +45,12 @@ class CommitRecordTest {
     }
 
     @Test
-    void theNextRecordSaysWhereTheParentPageStands() {
+    void theNextRecordSaysWhereTheParentRecordIs() {
         CommitRecord before = CommitRecord.canonical(new IndexBuilder(FileImage.CHUNK_LOG2).build(1), 65_536);
         CommitRecord next = before.next(new IndexBuilder(FileImage.CHUNK_LOG2).build(2), 73_728, 8, "next");
 
         assertThat(next.sequence()).isEqualTo(2);
-        assertThat(next.previousRecord()).isEqualTo(73_728 - 4096);
+        assertThat(next.previousRecord()).isEqualTo(73_728 - 768);
         assertThat(next.uuid()).isEqualTo(before.uuid());
         assertThat(next.timeMillis()).isEqualTo(8);
         assertThat(next.message()).isEqualTo("next");
@@ -63,7 +63,7 @@ class CommitRecordTest {
         refused(Rule.V9_RESERVED, new Forgery(FILE).putByte(SLOT + 623, 1).sealedPage(SLOT));
         refused(Rule.V9_RESERVED, new Forgery(FILE).putByte(SLOT + 624, 1).sealedPage(SLOT));
         refused(Rule.V15_STRUCTURE, new Forgery(FILE).putInt(SLOT + 4, 623).sealedPage(SLOT));
-        refused(Rule.V15_STRUCTURE, new Forgery(FILE).putInt(SLOT + 4, 4093).sealedPage(SLOT));
+        refused(Rule.V15_STRUCTURE, new Forgery(FILE).putInt(SLOT + 4, 765).sealedPage(SLOT));
     }
 
     @Test
@@ -73,22 +73,22 @@ class CommitRecordTest {
     }
 
     @Test
-    void v19RefusesAParentPageThatCannotBe() throws IOException {
+    void v19RefusesAParentRecordThatCannotBe() throws IOException {
         refused(Rule.V19_CHAIN, new Forgery(FILE).putLong(SLOT + 72, Layout.DATA_START).sealedPage(SLOT));
         byte[] two = FileImage.append(FILE, new IndexBuilder(FileImage.CHUNK_LOG2), "");
-        long second = Layout.slotOffset(2);
+        long second = Refusals.header(two).recordOffset(2);
         long parent = open(two).commit().previousRecord();
-        assertThat(parent).isEqualTo(open(two).commit().indexOffset() - Layout.PAGE);
+        assertThat(parent).isEqualTo(open(two).commit().indexOffset() - Layout.COMMIT_BYTES);
         refused(Rule.V19_CHAIN, new Forgery(two).putLong(second + 72, 0).sealedPage(second));
-        refused(Rule.V19_CHAIN, new Forgery(two).putLong(second + 72, parent - Layout.PAGE).sealedPage(second));
+        refused(Rule.V19_CHAIN, new Forgery(two).putLong(second + 72, parent - Layout.COMMIT_BYTES).sealedPage(second));
     }
 
     @Test
-    void theParentPageIsTheRecordBefore() throws IOException {
+    void theParentRecordIsTheRecordBefore() throws IOException {
         byte[] two = FileImage.append(FILE, new IndexBuilder(FileImage.CHUNK_LOG2), "second");
         int parent = (int) open(two).commit().previousRecord();
-        assertThat(Arrays.copyOfRange(two, parent, parent + Layout.PAGE))
-                .isEqualTo(Arrays.copyOfRange(FILE, (int) SLOT, (int) SLOT + Layout.PAGE));
+        assertThat(Arrays.copyOfRange(two, parent, parent + Layout.COMMIT_BYTES))
+                .isEqualTo(Arrays.copyOfRange(FILE, (int) SLOT, (int) SLOT + Layout.COMMIT_BYTES));
         assertThat(open(two).commit().message()).isEqualTo("second");
     }
 
@@ -104,8 +104,11 @@ class CommitRecordTest {
 
     @Test
     void verifyingASealedFileLooksAtWhatLiesBeforeItsRecord() throws IOException {
-        long end = open(SEALED).commit().committedLength();
-        byte[] marked = SEALED.clone();
+        FileImage image = Features.shared();
+        image.index().putMetadata("made by", "nobody");
+        byte[] marked = image.toSealedByteArray();
+        long end = open(marked).commit().committedLength();
+        assertThat(end % 64).isPositive();
         marked[(int) end] = 1;
         assertThat(verify(marked)).singleElement().extracting(Damage::rule, Damage::offset)
                 .containsExactly(Rule.V3_GAP, end);
@@ -115,16 +118,16 @@ class CommitRecordTest {
     void v17RefusesASealedFileThatWasCutOrGrew() {
         refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length - 1));
         refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length + 1));
-        refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length - Layout.PAGE));
+        refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length - Layout.COMMIT_BYTES));
     }
 
     @Test
-    void v20RefusesASealedFileWithASlotOrWithItsRecordElsewhere() {
+    void v20RefusesASealedFileWithAFirstRecordOrWithItsRecordElsewhere() {
         byte[] slotted = SEALED.clone();
-        slotted[Layout.PAGE] = 1;
+        slotted[(int) Layout.FIRST_COMMIT] = 1;
         refused(Rule.V20_SEAL, slotted);
-        byte[] moved = Arrays.copyOf(SEALED, SEALED.length + Layout.PAGE);
-        System.arraycopy(SEALED, SEALED.length - Layout.PAGE, moved, SEALED.length, Layout.PAGE);
+        byte[] moved = Arrays.copyOf(SEALED, SEALED.length + Layout.COMMIT_BYTES);
+        System.arraycopy(SEALED, SEALED.length - Layout.COMMIT_BYTES, moved, SEALED.length, Layout.COMMIT_BYTES);
         refused(Rule.V20_SEAL, moved);
     }
 }

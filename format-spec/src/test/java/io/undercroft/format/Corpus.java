@@ -52,7 +52,7 @@ final class Corpus {
         add(Rule.V1_ARITHMETIC, "", golden().putLong(golden.at(SectionType.EXTN, 0) + 24, -1).sealed());
         add(Rule.V1_ARITHMETIC, "storage", golden().putLong(golden.at(SectionType.STOR, 0), 1L << 60).sealed());
         add(Rule.V2_RANGE, "", golden().putLong(extent + 8, 1L << 40).sealed());
-        add(Rule.V2_RANGE, "alignment", golden().putLong(golden.at(SectionType.EXTN, 3) + 8, 0x10201).sealed());
+        add(Rule.V2_RANGE, "alignment", golden().putLong(golden.at(SectionType.EXTN, 3) + 8, 0x481).sealed());
         add(Rule.V2_RANGE, "overlap", overlapping());
         add(Rule.V2_RANGE, "shared", golden().putShort(extent + 2, 1).sealed());
         add(Rule.V4_EXTENT_SUM, "", golden().putLong(golden.at(SectionType.STOR, 1), 49).sealed());
@@ -61,7 +61,7 @@ final class Corpus {
         add(Rule.V7_EXPANSION, "", golden().putLong(golden.at(SectionType.EXTN, 0) + 24, 1L << 47)
                 .putLong(golden.at(SectionType.STOR, 0), (1L << 47) + 80).sealed());
         add(Rule.V8_LIMIT, "", golden().putShort(tensor + 4, 65).sealed());
-        add(Rule.V9_RESERVED, "", golden().putByte(extent + 56, 0x80).sealed());
+        add(Rule.V9_RESERVED, "", golden().putByte(tensor + 36, 0x80).sealed());
         add(Rule.V9_RESERVED, "flag", golden().putShort(tensor + 6, 16).sealed());
         add(Rule.V10_INDEX, "", golden().putInt(tensor + 8, 1000).sealed());
         add(Rule.V13_UNSUPPORTED, "kind", golden().putShort(extent, 3).sealed());
@@ -89,7 +89,7 @@ final class Corpus {
                 golden().putInt(golden().entry(SectionType.META), 0x58585858).sealed());
         add(Rule.V15_STRUCTURE, "header", golden().putInt(12, 8192).sealedPage(0));
         byte[] uncommitted = GOLDEN.clone();
-        Arrays.fill(uncommitted, Math.toIntExact(slot), Math.toIntExact(slot + Layout.PAGE), (byte) 0);
+        Arrays.fill(uncommitted, Math.toIntExact(slot), Math.toIntExact(slot + Layout.COMMIT_BYTES), (byte) 0);
         add(Rule.V17_COMMIT, "", uncommitted);
         add(Rule.V17_COMMIT, "uuid", golden().putByte(16, 0).sealedPage(0));
         add(Rule.V19_CHAIN, "", golden().putLong(slot + 72, Layout.DATA_START).sealedPage(slot));
@@ -115,16 +115,20 @@ final class Corpus {
         damaged[index + 40] ^= 1;
         add(Rule.V14_CHECKSUM, "earlier", damaged);
 
-        byte[] torn = Arrays.copyOf(first, first.length + 100);
+        byte[] torn = FileImage.torn(first, 100);
+        List<FreeRange> tail = FileImage.tail(torn);
+        Arrays.fill(torn, torn.length - 100, torn.length, (byte) 0);
         FileImage withTail = FileImage.after(torn);
-        withTail.index().addFreeRange(new FreeRange(first.length, 100));
+        tail.forEach(withTail.index()::addFreeRange);
         FileImage withLess = FileImage.after(withTail.toByteArray());
-        withLess.index().addFreeRange(new FreeRange(first.length, 99));
+        withLess.index().addFreeRange(tail.getFirst());
+        withLess.index().addFreeRange(new FreeRange(tail.getLast().offset(), 99));
         add(Rule.V19_CHAIN, "free", withLess.toByteArray());
 
         byte[] three = FileImage.after(FileImage.after(first).toByteArray()).toByteArray();
+        long second = Refusals.header(three).recordOffset(2);
         add(Rule.V19_CHAIN, "slot",
-                new Forgery(three).putLong(Layout.slotOffset(2) + 80, 99).sealedPage(Layout.slotOffset(2)));
+                new Forgery(three).putLong(second + 80, 99).sealedPage(second));
     }
 
     private void addWhatIsWrongElsewhere() {
@@ -134,8 +138,8 @@ final class Corpus {
         based.index().addStorage("cpu");
         add(Rule.V18_BASE, "", based.toByteArray());
         byte[] slotted = Features.shared().toSealedByteArray();
-        System.arraycopy(slotted, slotted.length - Layout.PAGE, slotted, Math.toIntExact(Layout.slotOffset(1)),
-                Layout.PAGE);
+        System.arraycopy(slotted, slotted.length - Layout.COMMIT_BYTES, slotted, (int) Layout.FIRST_COMMIT,
+                Layout.COMMIT_BYTES);
         add(Rule.V20_SEAL, "", slotted);
         Shard missing = Shard.of("not-there.croft", Refusals.newest(GOLDEN));
         files.put("v21-shard.croftset", SetManifest.canonical(List.of(missing)).encode());

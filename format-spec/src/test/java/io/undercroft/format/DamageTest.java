@@ -58,9 +58,11 @@ class DamageTest {
         Snapshot newest = open(file);
         long before = newest.commit().sequence() - 1;
         long whole = before == 0 ? file.length : newest.openAt(before).commit().committedLength();
+        long first = newest.openAt(1).commit().committedLength();
         for (int length = 0; length < file.length; length += 97) {
+            boolean isInSlots = before > 0 && length >= first && length < newest.header().slotsEnd();
             assertThat(sequence(MemorySegment.ofArray(file).asSlice(0, length))).as("cut at %d", length)
-                    .isEqualTo(length < whole ? 0 : before);
+                    .isEqualTo(isInSlots ? 1 : length < whole ? 0 : before);
         }
     }
 
@@ -75,10 +77,24 @@ class DamageTest {
 
     @Test
     void bytesAfterTheCommittedLengthAreNoPartOfTheFile() throws IOException {
-        byte[] longer = Arrays.copyOf(GOLDEN, GOLDEN.length + 1000);
-        Arrays.fill(longer, GOLDEN.length, longer.length, (byte) 0x55);
+        byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
+        for (byte[] file : new byte[][]{FileImage.torn(GOLDEN, 1000), FileImage.torn(two, 1000)}) {
+            assertThat(open(file).passedOver()).isNull();
+            assertThat(Verifier.verify(source(file), open(file), BaseFiles.none()).damages()).isEmpty();
+        }
+    }
 
-        assertThat(Verifier.verify(source(longer), open(longer), BaseFiles.none()).damages()).isEmpty();
+    @Test
+    void aFirstSnapshotBehindWhichCommitSlotsAreMissingOrDamagedIsOpenedAndToldOf() throws IOException {
+        for (int more : new int[]{1, 1000, 4096, 10_000}) {
+            byte[] longer = Arrays.copyOf(GOLDEN, GOLDEN.length + more);
+            Arrays.fill(longer, GOLDEN.length, longer.length, (byte) 0x55);
+            assertOpensFirstCommit(longer);
+        }
+        byte[] bothDamaged = Arrays.copyOf(GOLDEN, GOLDEN.length + 20_000);
+        Arrays.fill(bothDamaged, GOLDEN.length, bothDamaged.length, (byte) 0x55);
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> open(bothDamaged))
+                .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
     }
 
     @Test
@@ -94,7 +110,8 @@ class DamageTest {
     @Test
     void aTornCommitRecordGivesTheCommitBefore() throws IOException {
         byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
-        Arrays.fill(two, 0x1000 + 512, 0x2000, (byte) 0);
+        int slot = (int) Refusals.header(two).recordOffset(2);
+        Arrays.fill(two, slot + 512, slot + Layout.PAGE, (byte) 0);
 
         assertOpensFirstCommit(two);
     }
@@ -102,7 +119,7 @@ class DamageTest {
     @Test
     void anIndexThatWasNeverWrittenGivesTheCommitBefore() throws IOException {
         byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
-        Arrays.fill(two, GOLDEN.length, two.length, (byte) 0);
+        Arrays.fill(two, (int) Refusals.header(two).slotsEnd(), two.length, (byte) 0);
 
         assertOpensFirstCommit(two);
     }
@@ -111,13 +128,30 @@ class DamageTest {
     void aLostTailGivesTheCommitBefore() throws IOException {
         byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
 
-        assertOpensFirstCommit(Arrays.copyOf(two, GOLDEN.length));
+        Header header = Refusals.header(two);
+        for (long end : new long[]{GOLDEN.length + 1, header.slots(), header.slots() + Layout.PAGE,
+                header.slotsEnd() - 1, header.slotsEnd(), two.length - 1}) {
+            assertOpensFirstCommit(Arrays.copyOf(two, (int) end));
+        }
+        byte[] asItWas = Arrays.copyOf(two, GOLDEN.length);
+        assertThat(asItWas).isEqualTo(GOLDEN);
+    }
+
+    @Test
+    void theFirstSnapshotIsNoSubstituteForAThird() throws IOException {
+        byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
+        byte[] three = FileImage.append(two, secondIndex(), "the third");
+        Header header = Refusals.header(three);
+        Arrays.fill(three, (int) header.slots() + 100, (int) header.slotsEnd() - 100, (byte) 0x55);
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> open(three))
+                .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
     }
 
     @Test
     void aCommitThatBreaksARuleIsRefusedAndNotPassedOver() throws IOException {
         byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
-        byte[] forged = new Forgery(two).putInt(0x1000 + 88, 1).sealedPage(0x1000);
+        long slot = Refusals.header(two).recordOffset(2);
+        byte[] forged = new Forgery(two).putInt(slot + 88, 1).sealedPage(slot);
 
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> open(forged))
                 .extracting(FormatException::code).isEqualTo("V13-UNSUPPORTED");

@@ -54,16 +54,20 @@ final class Dump {
 
     private void addFile() throws IOException {
         Snapshot newest = Snapshot.open(ByteSource.of(file), Limits.DEFAULT);
-        add("Header", 0, out -> MetadataEncoder.write(out, newest.header(), crc(0)));
+        add("Header", 0, out -> MetadataEncoder.write(out, newest.header(), crc(Layout.HEADER_BYTES)));
         addRecord(newest.header().isSealed() ? "Commit record at the end" : "Commit record", newest.commit(),
                 newest.place());
         List<CommitRecord> chain = newest.chain();
+        if (chain.size() > 2) {
+            addRecord("Commit record in the other slot", chain.get(1),
+                    newest.header().recordOffset(chain.get(1).sequence()));
+        }
         if (chain.size() > 1) {
-            addRecord("Commit record in the other slot", chain.get(1), Layout.slotOffset(chain.get(1).sequence()));
+            addRecord("Commit record of the first snapshot", chain.getLast(), Layout.FIRST_COMMIT);
         }
         for (CommitRecord commit : chain.reversed()) {
             if (commit.sequence() > 1) {
-                addRecord("Parent page of snapshot " + commit.sequence(),
+                addRecord("Parent record of snapshot " + commit.sequence(),
                         newest.openAt(commit.sequence() - 1).commit(), commit.previousRecord());
             }
             Snapshot snapshot = newest.openAt(commit.sequence());
@@ -73,11 +77,11 @@ final class Dump {
     }
 
     private void addRecord(String title, CommitRecord commit, long offset) {
-        add(title, offset, out -> MetadataEncoder.write(out, commit, crc(offset)));
+        add(title, offset, out -> MetadataEncoder.write(out, commit, crc(offset + Layout.COMMIT_BYTES)));
     }
 
-    private int crc(long page) {
-        return Fields.i32(file, page + Layout.PAGE - 4);
+    private int crc(long end) {
+        return Fields.i32(file, end - Integer.BYTES);
     }
 
     private void add(String title, long offset, Consumer<Bytes<?>> writer) {

@@ -49,7 +49,7 @@ final class Features {
         IndexBuilder index = image.index();
         int dtype = index.addDType(new DTypeRecord("int8", 8));
         index.addTensor(new TensorRecord(dtype, 0, 2, EnumSet.of(TensorFlag.REVERSED), new long[]{3}, new long[]{-1}));
-        for (int i = 0; i < 1000; i++) {
+        for (int i = 0; i < 1500; i++) {
             index.addName("name " + i, index.addTensor(new TensorRecord(dtype, 0, 0, Set.of(), new long[]{3},
                     new long[]{1})));
         }

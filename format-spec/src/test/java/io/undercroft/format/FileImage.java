@@ -3,6 +3,7 @@ package io.undercroft.format;
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /// Puts a file together in memory, as a writer would on disk.
@@ -20,6 +21,30 @@ final class FileImage {
     private FileImage(byte[] before) {
         this.before = before;
         data.write(before, (int) Layout.DATA_START, before.length - (int) Layout.DATA_START);
+        padTo(nextStart(before));
+    }
+
+    /// {@return where extents of the next snapshot of a file may start}
+    private static long nextStart(byte[] file) {
+        return Math.max(Refusals.header(file).slotsEnd(), Layout.placePage(file.length));
+    }
+
+    /// {@return a file and what a torn append left behind it}
+    ///
+    /// @param length how many bytes the append had written
+    static byte[] torn(byte[] file, int length) {
+        int start = (int) nextStart(file);
+        byte[] torn = Arrays.copyOf(file, start + length);
+        Arrays.fill(torn, start, torn.length, (byte) 0x55);
+        return torn;
+    }
+
+    /// {@return the ranges that the next snapshot of a file of one snapshot and a torn tail has to declare free}
+    static List<FreeRange> tail(byte[] torn) {
+        long end = Refusals.newest(torn).committedLength();
+        Header header = Refusals.header(torn);
+        FreeRange behind = new FreeRange(header.slotsEnd(), torn.length - header.slotsEnd());
+        return end == header.slots() ? List.of(behind) : List.of(new FreeRange(end, header.slots() - end), behind);
     }
 
     /// {@return the next snapshot of a file, which may have a torn tail}
@@ -51,7 +76,7 @@ final class FileImage {
 
     /// {@return where in the file bytes of a storage that has `nbytes` bytes in all were put}
     long put(long nbytes, byte... bytes) {
-        long offset = Layout.placeExtent(Layout.DATA_START + data.size(), nbytes);
+        long offset = Layout.placeExtent(Layout.DATA_START + data.size(), nbytes, CHUNK_LOG2);
         padTo(offset);
         data.writeBytes(bytes);
         return offset;
@@ -83,17 +108,17 @@ final class FileImage {
         MemorySegment indexBytes = index.build(1);
         CommitRecord commit = CommitRecord.canonical(indexBytes, indexOffset(), 0, message);
         byte[] file = unfinished(indexBytes, commit.indexOffset(), (int) commit.committedLength());
-        put(file, 0, Header.of(commit.uuid(), CHUNK_LOG2).encode());
-        put(file, Layout.slotOffset(1), commit.encode());
+        put(file, 0, Header.of(commit.uuid(), CHUNK_LOG2, commit.committedLength()).encode());
+        put(file, Layout.FIRST_COMMIT, commit.encode());
         return file;
     }
 
     private byte[] appended(CommitRecord parent, byte[] earlier, MemorySegment indexBytes, String message) {
-        CommitRecord commit = parent.next(indexBytes, indexOffset() + Layout.PAGE, 0, message);
+        CommitRecord commit = parent.next(indexBytes, indexOffset() + Layout.COMMIT_BYTES, 0, message);
         byte[] file = unfinished(indexBytes, commit.indexOffset(), (int) commit.committedLength());
         System.arraycopy(earlier, 0, file, 0, (int) Layout.DATA_START);
         put(file, commit.previousRecord(), parent.encode());
-        put(file, Layout.slotOffset(commit.sequence()), commit.encode());
+        put(file, Refusals.header(earlier).recordOffset(commit.sequence()), commit.encodeSlot());
         return file;
     }
 
@@ -102,9 +127,8 @@ final class FileImage {
         MemorySegment indexBytes = index.build(1);
         CommitRecord commit = CommitRecord.canonical(indexBytes, indexOffset());
         long place = Layout.placeIndex(commit.committedLength());
-        byte[] file = unfinished(indexBytes, commit.indexOffset(), (int) place + Layout.PAGE);
-        Header header = new Header(0, commit.uuid(), 0, Header.SEALED, 0, CHUNK_LOG2, Layout.DATA_START);
-        put(file, 0, header.encode());
+        byte[] file = unfinished(indexBytes, commit.indexOffset(), (int) place + Layout.COMMIT_BYTES);
+        put(file, 0, Header.sealed(commit.uuid(), CHUNK_LOG2).encode());
         put(file, place, commit.encode());
         return file;
     }

@@ -24,6 +24,7 @@ final class Forgery {
     private final MemorySegment file;
     private final Index index;
     private final CommitRecord commit;
+    private final long place;
     private final List<@Nullable SectionType> sections = new ArrayList<>();
 
     Forgery(byte[] original) {
@@ -33,6 +34,7 @@ final class Forgery {
             Snapshot snapshot = Snapshot.open(ByteSource.of(MemorySegment.ofArray(original)), Limits.DEFAULT);
             this.index = snapshot.index();
             this.commit = snapshot.commit();
+            this.place = snapshot.place();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -56,8 +58,9 @@ final class Forgery {
         return commit.indexOffset();
     }
 
+    /// {@return where the newest commit record starts in the file}
     long slot() {
-        return Layout.slotOffset(commit.sequence());
+        return place;
     }
 
     Forgery putByte(long at, int value) {
@@ -84,9 +87,10 @@ final class Forgery {
         return file.get(LONG, at);
     }
 
-    /// {@return the file with the page at `offset` summed up anew}
+    /// {@return the file with the header, if that is at `offset`, or a commit record summed up anew}
     byte[] sealedPage(long offset) {
-        putInt(offset + Layout.PAGE - 4, Digests.crc32c(file.asSlice(offset, Layout.PAGE - 4)));
+        int length = offset == 0 ? Layout.HEADER_BYTES : Layout.COMMIT_BYTES;
+        putInt(offset + length - 4, Digests.crc32c(file.asSlice(offset, length - 4)));
         return bytes;
     }
 

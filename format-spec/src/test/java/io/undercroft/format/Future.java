@@ -31,7 +31,8 @@ final class Future {
         byte[] copy = Arrays.copyOf(Arrays.copyOf(file, (int) before.indexOffset()),
                 (int) (before.indexOffset() + index.byteSize()));
         CommitRecord commit = CommitRecord.first(index, before.indexOffset(), before.uuid(), 0, "");
-        FileImage.put(copy, Layout.slotOffset(1), commit.encode());
+        FileImage.put(copy, 0, Header.of(before.uuid(), FileImage.CHUNK_LOG2, commit.committedLength()).encode());
+        FileImage.put(copy, Layout.FIRST_COMMIT, commit.encode());
         FileImage.put(copy, before.indexOffset(), index);
         return copy;
     }

@@ -31,7 +31,7 @@ class FutureTest {
                 .extracting(List::getFirst).containsExactly("another major version", "a greater minor version",
                         "a required bit, of the file or a commit", "a read-only-compatible bit", "an optional bit",
                         "a critical section", "another section", "longer records, where allowed",
-                        "a longer commit record", "a flag of an extent, storage or tensor, a reserved byte",
+                        "a longer commit record", "a flag of an extent or tensor, a reserved byte",
                         "a kind of extent or base", "an element type", "a tag of the state tree");
     }
 
@@ -163,7 +163,7 @@ class FutureTest {
     @Test
     void aLongerCommitRecordIsRead() throws IOException {
         long slot = forgery.slot();
-        byte[] longer = forgery.putInt(slot + 4, Layout.PAGE - 4).putLong(slot + 624, -1).putByte(slot + 4091, 7)
+        byte[] longer = forgery.putInt(slot + 4, Layout.COMMIT_BYTES - 4).putLong(slot + 624, -1).putByte(slot + 763, 7)
                 .sealedPage(slot);
         assertReadsAsGolden(longer);
     }
@@ -171,7 +171,6 @@ class FutureTest {
     @Test
     void aFlagOrAReservedByteIsRefused() throws IOException {
         long extent = forgery.at(SectionType.EXTN, 1);
-        long storage = forgery.at(SectionType.STOR, 1);
         long tensor = forgery.at(SectionType.TENS, 0);
         for (int bit = 1; bit < Short.SIZE; bit++) {
             refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putShort(extent + 2, 1 << bit).sealed());
@@ -180,7 +179,7 @@ class FutureTest {
             refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putShort(tensor + 6, 1 << bit).sealed());
         }
         for (int bit = 0; bit < Integer.SIZE; bit++) {
-            refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putInt(storage + 20, 1 << bit).sealed());
+            refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putInt(tensor + 36, 1 << bit).sealed());
         }
         Snapshot snapshot = open(new Forgery(GOLDEN).putShort(tensor + 6, 16).sealed());
         refusedInUse(Rule.V9_RESERVED, () -> snapshot.tensor(0));

@@ -92,10 +92,9 @@ final class GoldenFiles {
     private static byte[] torn() {
         byte[] weight = ascending(48);
         byte[] first = weights(weight, ascending(20)).toByteArray();
-        byte[] tail = Arrays.copyOf(first, first.length + 300);
-        Arrays.fill(tail, first.length, tail.length, (byte) 0x55);
+        byte[] tail = FileImage.torn(first, 300);
         FileImage next = FileImage.after(tail);
-        next.index().addFreeRange(new FreeRange(first.length, 300));
+        FileImage.tail(tail).forEach(next.index()::addFreeRange);
         next.addRawExtentAt(Layout.DATA_START, weight);
         next.index().addStorage("cpu");
         next.addStorage(descending(20));
@@ -192,7 +191,7 @@ final class GoldenFiles {
         int storage = image.addStorage(ascending(64));
         int uint8 = index.addDType(UINT8);
         SequencedMap<String, Integer> tensors = new LinkedHashMap<>();
-        for (int i = 0; i < 520; i++) {
+        for (int i = 0; i < 900; i++) {
             tensors.put("layer " + i, index.addTensor(tensor(uint8, storage, i % 60, 0, Set.of(), 4)));
         }
         name(index, tensors);
@@ -209,8 +208,9 @@ final class GoldenFiles {
         name(index, tensors);
         byte[] file = Future.of(image.toByteArray(), EnumSet.of(SectionType.EXTN, SectionType.STOR, SectionType.TENS,
                 SectionType.NAMS, SectionType.STRS, SectionType.DTYP), Future.UNSAFE, Future.SAFE);
-        FileImage.put(file, 0, new Header(FUTURE_MINOR, Refusals.newest(file).uuid(), 0, 0, FUTURE_FEATURE,
-                FileImage.CHUNK_LOG2, Layout.DATA_START).encode());
+        Header header = Refusals.header(file);
+        FileImage.put(file, 0, new Header(FUTURE_MINOR, header.uuid(), 0, 0, FUTURE_FEATURE, header.chunkLog2(),
+                header.dataStart(), header.slots()).encode());
         return file;
     }
 

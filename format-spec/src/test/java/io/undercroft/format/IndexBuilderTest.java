@@ -133,11 +133,11 @@ class IndexBuilderTest {
         long end = Index.directory(bytes).byteSize();
         for (long entry = Index.HEAD_BYTES; entry < Index.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
             codes.append(new String(bytes.asSlice(entry, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.US_ASCII));
-            assertThat(Fields.i64(bytes, entry + 8)).isEqualTo((end + 63) / 64 * 64);
+            assertThat(Fields.i64(bytes, entry + 8)).isEqualTo((end + 7) / 8 * 8);
             end = Fields.i64(bytes, entry + 8) + Fields.i64(bytes, entry + 16);
         }
         assertThat(codes).hasToString("EXTNSTORTENSDIMSNAMSSTRSDTYPSTRBCHKSTREEMETABASEFREENEXTrowsISUM");
-        assertThat(bytes.byteSize()).isEqualTo((end + 63) / 64 * 64);
+        assertThat(bytes.byteSize()).isEqualTo((end + 7) / 8 * 8);
     }
 
     @Test
@@ -158,6 +158,27 @@ class IndexBuilderTest {
         assertThat(snapshot.index().count(SectionType.CHKS)).isEqualTo(3);
         assertThat(snapshot.index().count(SectionType.DIMS)).isEqualTo(6);
         assertThat(snapshot.tensor(2).stride()).containsExactly(7);
+    }
+
+    @Test
+    void tensorsOfTheSameSizesAndStridesHaveThemInCommon() throws IOException {
+        int storage = image.addStorage(new byte[64]);
+        for (int i = 0; i < 100; i++) {
+            index.addTensor(
+                    new TensorRecord(float32, storage, 0, Set.of(), new long[]{1, i % 16}, new long[]{i % 16, 1}));
+            index.addTensor(new TensorRecord(float32, storage, 0, Set.of(), new long[]{i % 16}, new long[]{1}));
+            index.addTensor(scalar(storage, 0));
+        }
+        Snapshot snapshot = open();
+
+        assertThat(snapshot.index().count(SectionType.DIMS)).isEqualTo(16 * (4 + 2));
+        for (int i = 0; i < 100; i++) {
+            assertThat(snapshot.tensor(3 * i).shape()).containsExactly(1, i % 16);
+            assertThat(snapshot.tensor(3 * i).stride()).containsExactly(i % 16, 1);
+            assertThat(snapshot.tensor(3 * i + 1).shape()).containsExactly(i % 16);
+            assertThat(snapshot.tensor(3 * i + 2).shape()).isEmpty();
+        }
+        assertThat(snapshot.faults()).isEmpty();
     }
 
     @Test

@@ -47,7 +47,7 @@ class IndexCopyTest {
 
         /// Where the bytes stand.
         long append(byte... more) {
-            long place = Layout.placeExtent(bytes.length + 1L, Layout.MAPPING_ALIGNMENT);
+            long place = Layout.placeExtent(bytes.length + 1L, 1 << FileImage.CHUNK_LOG2, FileImage.CHUNK_LOG2);
             bytes = Arrays.copyOf(bytes, (int) place + more.length);
             FileImage.put(bytes, place, more);
             return place;
@@ -57,8 +57,8 @@ class IndexCopyTest {
             MemorySegment index = copy.build(1);
             CommitRecord commit = CommitRecord.canonical(index, Layout.placeIndex(bytes.length));
             byte[] file = Arrays.copyOf(bytes, (int) commit.committedLength());
-            FileImage.put(file, 0, Header.of(commit.uuid(), FileImage.CHUNK_LOG2).encode());
-            FileImage.put(file, Layout.slotOffset(1), commit.encode());
+            FileImage.put(file, 0, Header.of(commit.uuid(), FileImage.CHUNK_LOG2, commit.committedLength()).encode());
+            FileImage.put(file, Layout.FIRST_COMMIT, commit.encode());
             FileImage.put(file, commit.indexOffset(), index);
             return file;
         }
@@ -82,7 +82,7 @@ class IndexCopyTest {
 
         assertThat(verify(file.finish())).isEmpty();
         assertThat(copy.extent(0)).isEqualTo(file.snapshot.extent(0));
-        assertThat(copy.extent(1).fileOffset()).isEqualTo(2 * Layout.DATA_START);
+        assertThat(copy.extent(1).fileOffset()).isEqualTo(0x10000);
         assertThat(copy.extent(1).digest()).isEqualTo(file.snapshot.extent(1).digest());
         assertThat(copy.findTensor("model/größe")).isEqualTo(file.snapshot.findTensor("model/größe"));
         assertThat(copy.metadata()).isEqualTo(file.snapshot.metadata());
@@ -252,7 +252,7 @@ class IndexCopyTest {
         assertThatIllegalArgumentException().as("large").isThrownBy(() -> file.copy.place(1, 0x20040))
                 .withMessageContaining("65536");
         assertThatIllegalArgumentException().as("small").isThrownBy(() -> file.copy.place(2, 0x20020));
-        assertThatIllegalArgumentException().as("in the slots").isThrownBy(() -> file.copy.place(2, 4096));
+        assertThatIllegalArgumentException().as("in the first commit record").isThrownBy(() -> file.copy.place(2, 512));
         assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> file.copy.place(4, 0x20000));
     }
 
@@ -266,7 +266,7 @@ class IndexCopyTest {
     @Test
     void aBrokenSnapshotIsNotCopied() throws IOException {
         Forgery forgery = new Forgery(Golden.resource(Golden.FILE));
-        Snapshot broken = open(forgery.putByte(forgery.at(SectionType.NAMS, 0) + 16, 1).sealed());
+        Snapshot broken = open(forgery.putByte(forgery.at(SectionType.TENS, 0) + 36, 1).sealed());
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> IndexCopy.of(broken))
                 .extracting(FormatException::code).isEqualTo("V9-RESERVED");
     }

@@ -82,7 +82,7 @@ final class IndexDump {
             case STOR -> {
                 StorageRecord storage = index.storage(number);
                 RecordWriter.storage(fields, storage.nbytes(), storage.firstExtent(), storage.extentCount(),
-                        Fields.i32(bytes, at + 24));
+                        Fields.i32(bytes, at + 20));
             }
             case TENS -> RecordWriter.tensor(fields, index.tensor(number), Fields.i64(bytes, at + 24),
                     (int) index.nameOfTensor(number));
@@ -100,10 +100,16 @@ final class IndexDump {
         }
     }
 
-    /// Canonical writers put the sizes and strides of one tensor after those of another.
+    /// Canonical writers put the sizes and strides of one tensor after those of another, but for those that are there.
     private void writeDims() {
+        long end = 0;
         for (int number = 0; number < index.count(SectionType.TENS); number++) {
             TensorRecord tensor = index.tensor(number);
+            long at = index.fileOffset(SectionType.TENS, number) - index.fileOffset();
+            if (Fields.i64(bytes, at + 24) < end) {
+                continue;
+            }
+            end += 2L * tensor.rank();
             for (long size : tensor.shape()) {
                 RecordWriter.size(fields, size);
             }

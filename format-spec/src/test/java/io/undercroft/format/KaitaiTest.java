@@ -77,10 +77,10 @@ class KaitaiTest {
     }
 
     @Test
-    void aSlotWithoutARecordIsPassedOver() {
+    void aSlotWithoutARecordIsSkipped() {
         byte[] file = Golden.resource("golden/snapshots.croft");
         assertThat(kaitai.parse("Croft", file).number("newest.sequence")).isEqualTo(3);
-        FileImage.put(file, Layout.slotOffset(3), new byte[8]);
+        FileImage.put(file, Refusals.header(file).recordOffset(3), new byte[8]);
         assertThat(kaitai.parse("Croft", file).number("newest.sequence")).isEqualTo(2);
     }
 

@@ -76,7 +76,7 @@ class LargeIndexTest {
         IndexBuilder next = new IndexBuilder(FileImage.CHUNK_LOG2);
         int dtype = next.addDType(new DTypeRecord("int8", 8));
         int storage = next.addStorage("cpu");
-        for (int i = 0; i < 1000; i++) {
+        for (int i = 0; i < 2000; i++) {
             next.addTensor(new TensorRecord(dtype, storage, 0, Set.of(), new long[]{0}, new long[]{1}));
         }
         byte[] two = FileImage.append(FILE, next, "");
@@ -127,7 +127,7 @@ class LargeIndexTest {
                 .isEqualTo(1000);
         refused(Rule.V8_LIMIT, FILE, RuleTest.limit("maxSummedIndexBytes", 65_536));
         byte[] unsummed = OpeningTest.manyTensors(100);
-        refused(Rule.V8_LIMIT, unsummed, RuleTest.limit("maxIndexBytes", 10_000));
+        refused(Rule.V8_LIMIT, unsummed, RuleTest.limit("maxIndexBytes", 5_000));
     }
 
     private static ByteSource source(byte[] file) {

@@ -26,6 +26,15 @@ class OpeningTest {
     }
 
     @Test
+    void openingAFileOfSeveralSnapshotsTakesThree() throws IOException {
+        for (String name : new String[]{"snapshots", "torn"}) {
+            CountingSource source = new CountingSource(Golden.resource("golden/" + name + ".croft"));
+            Snapshot.open(source, Limits.DEFAULT);
+            assertThat(source.reads).isEqualTo(3);
+        }
+    }
+
+    @Test
     void anIndexThatTheSourceHasInMemoryIsNotRead() throws IOException {
         byte[] file = manyTensors(1000);
         CountingSource read = new CountingSource(file);

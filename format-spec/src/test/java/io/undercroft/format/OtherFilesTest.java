@@ -100,7 +100,7 @@ class OtherFilesTest {
         refused(Rule.V10_INDEX, new Forgery(FILE).putInt(extent + 4, 2).sealed());
         refused(Rule.V10_INDEX, new Forgery(FILE).putShort(extent, 2).sealed());
         refused(Rule.V10_INDEX, new Forgery(FILE).putShort(forgery.at(SectionType.EXTN, 0), 2).sealed());
-        refused(Rule.V10_INDEX, new Forgery(FILE).putInt(extent + 4, 0).putLong(extent + 8, 0x10040).sealed());
+        refused(Rule.V10_INDEX, new Forgery(FILE).putInt(extent + 4, 0).putLong(extent + 8, 0x440).sealed());
     }
 
     @Test

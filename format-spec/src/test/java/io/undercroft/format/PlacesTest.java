@@ -55,7 +55,7 @@ class PlacesTest {
         FileImage image = new FileImage();
         byte[] bytes = new byte[(1 << FileImage.CHUNK_LOG2) + 1];
         image.addStorage(bytes);
-        image.index().addRawExtent(Layout.DATA_START, bytes.length, Features.sums(bytes));
+        image.index().addRawExtent(Layout.MAPPING_ALIGNMENT, bytes.length, Features.sums(bytes));
         image.index().addStorage("cpu");
         refused(Rule.V2_RANGE, image.toByteArray());
     }
@@ -93,10 +93,10 @@ class PlacesTest {
     }
 
     @Test
-    void v2RefusesAnExtentOnTheParentPage() throws IOException {
+    void v2RefusesAnExtentOnTheParentRecord() throws IOException {
         IndexBuilder next = new IndexBuilder(FileImage.CHUNK_LOG2);
         byte[] first = Features.shared().toByteArray();
-        long parent = Layout.placeIndex(first.length);
+        long parent = Refusals.header(first).slotsEnd();
         next.addRawExtent(parent, 4, Features.sums(Arrays.copyOf(open(first).commit().encode(), 4)));
         next.addStorage("cpu");
         byte[] file = FileImage.append(first, next, "");

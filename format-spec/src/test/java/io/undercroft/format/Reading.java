@@ -21,7 +21,7 @@ import java.util.stream.IntStream;
 /// @param commit the commit record
 /// @param head of the directory: how many sections, index length, sequence, checksum
 /// @param entries of the directory: code, flags, offset, length, count, record size, checksum
-/// @param pages how long the commit record is, and the checksums of header and commit record
+/// @param ends how long the commit record is, and the checksums of header and commit record
 /// @param extents the extents
 /// @param checksums those of each extent
 /// @param storages the storages
@@ -35,7 +35,7 @@ import java.util.stream.IntStream;
 /// @param tree the tokens of the state tree
 /// @param metadata the tokens of the metadata
 /// @param unknown the sections that this version does not know, with their bytes
-record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Object>> entries, List<Integer> pages,
+record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Object>> entries, List<Integer> ends,
         List<ExtentRecord> extents, List<List<Integer>> checksums, List<StorageRecord> storages,
         List<TensorRecord> tensors, List<String> shownAs, List<String> names, List<DTypeRecord> dtypes,
         List<BaseRecord> bases, List<FreeRange> freeRanges, List<Integer> blockSums, List<String> tree,
@@ -78,8 +78,8 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
         return entries;
     }
 
-    private static int crc(byte[] page) {
-        return Fields.i32(MemorySegment.ofArray(page), Layout.PAGE - 4);
+    private static int crc(byte[] record) {
+        return Fields.i32(MemorySegment.ofArray(record), record.length - Integer.BYTES);
     }
 
     private static List<Integer> checksums(Snapshot snapshot, int extent) {
@@ -108,8 +108,8 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
                 List.of(index.number("head.section_count"), index.number("head.index_length"),
                         index.number("head.sequence"), index.number("head.crc32c_of_the_directory")),
                 index.all("entries").map(Reading::entry).toList(),
-                List.of(commit.integer("record_length"), header.bits("crc32c_of_the_page_before"),
-                        commit.bits("crc32c_of_the_page_before")),
+                List.of(commit.integer("record_length"), header.bits("crc32c_of_the_bytes_before"),
+                        commit.bits("crc32c_of_the_bytes_before")),
                 records(index, "extents", Reading::extent), records(index, "extents", Reading::checksums),
                 records(index, "storages", Reading::storage), records(index, "tensors", Reading::tensor),
                 records(index, "tensors",
@@ -132,7 +132,8 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
     private static Header header(Parsed header) {
         return new Header(header.integer("minor_version"), header.uuid("file_uuid"),
                 header.number("required_features"), header.number("read_only_compatible_features"),
-                header.number("optional_features"), header.integer("chunk_size_log2"), header.number("data_start"));
+                header.number("optional_features"), header.integer("chunk_size_log2"), header.number("data_start"),
+                header.number("commit_slots"));
     }
 
     private static CommitRecord commit(Parsed commit) {

@@ -24,6 +24,10 @@ final class Refusals {
         }
     }
 
+    static Header header(byte[] file) {
+        return Header.decode(MemorySegment.ofArray(file).asSlice(0, Layout.HEADER_BYTES));
+    }
+
     static List<Damage> verify(byte[] file) throws IOException {
         return verify(file, BaseFiles.none()).damages();
     }

@@ -71,7 +71,7 @@ class RuleTest {
 
     @Test
     void v2RefusesExtentsThatAreNotAligned() {
-        refused(Rule.V2_RANGE, forgery.putLong(forgery.at(SectionType.EXTN, 3) + 8, 0x10201).sealed());
+        refused(Rule.V2_RANGE, forgery.putLong(forgery.at(SectionType.EXTN, 3) + 8, 0x481).sealed());
     }
 
     @Test
@@ -83,18 +83,39 @@ class RuleTest {
 
     @Test
     void v2RefusesAnIndexOutsideTheCommittedBytes() {
-        refused(Rule.V2_RANGE, forgery.putLong(forgery.slot() + 16, 0x1000).sealedPage(forgery.slot()));
+        refused(Rule.V2_RANGE, forgery.putLong(forgery.slot() + 16, 0x200).sealedPage(forgery.slot()));
         refused(Rule.V2_RANGE, forgery.putLong(forgery.slot() + 16, 1L << 50).sealedPage(forgery.slot()));
     }
 
     @Test
     void v2RefusesADataStartInsideThePrefix() {
-        refused(Rule.V2_RANGE, forgery.putLong(64, 4096).sealedPage(0));
+        refused(Rule.V2_RANGE, new Forgery(GOLDEN).putLong(64, 512).sealedPage(0));
+        refused(Rule.V2_RANGE, new Forgery(GOLDEN).putLong(64, 1032).sealedPage(0));
+    }
+
+    @Test
+    void v2RefusesCommitSlotsWhereOtherBytesAre() {
+        for (long slots : new long[]{0, 4096, forgery.indexOffset() & -4096L, 0x20001, Long.MAX_VALUE & -4096L}) {
+            refused(Rule.V2_RANGE, new Forgery(GOLDEN).putLong(72, slots).sealedPage(0));
+        }
+    }
+
+    @Test
+    void v2RefusesExtentsAndFreeRangesInTheCommitSlots() {
+        byte[] two = FileImage.append(GOLDEN, new IndexBuilder(FileImage.CHUNK_LOG2), "");
+        byte[] slot = Refusals.newest(two).encode();
+        FileImage onSlot = FileImage.after(two);
+        onSlot.addRawExtentAt(Refusals.header(two).slots(), slot);
+        onSlot.index().addStorage("cpu");
+        refused(Rule.V2_RANGE, onSlot.toByteArray());
+        FileImage free = FileImage.after(two);
+        free.index().addFreeRange(new FreeRange(Refusals.header(two).slotsEnd() - 1, 1));
+        refused(Rule.V2_RANGE, free.toByteArray());
     }
 
     @Test
     void v3ReportsBytesThatNothingCovers() throws IOException {
-        for (long at : new long[]{0x3000, 0xFFFF, 0x10050, 0x20FFF}) {
+        for (long at : new long[]{0x443, 0x3000, 0xFFFF, 0x10050}) {
             assertThat(damages(new Forgery(GOLDEN).putByte(at, 1).sealed())).singleElement()
                     .isEqualTo(new Damage(Rule.V3_GAP, Damage.WHOLE_FILE, Damage.NO_STORAGE, 0, at, 1,
                             "a byte that nothing covers is not zero"));
@@ -205,11 +226,10 @@ class RuleTest {
 
     @Test
     void v9RefusesReservedBytesThatAreNotZero() {
-        long[] reserved = {forgery.at(SectionType.EXTN, 1) + 3, forgery.at(SectionType.EXTN, 1) + 56,
+        long[] reserved = {forgery.at(SectionType.EXTN, 1) + 3,
                 forgery.at(SectionType.EXTN, 0) + 8, forgery.at(SectionType.EXTN, 0) + 40,
-                forgery.at(SectionType.STOR, 0) + 20, forgery.at(SectionType.STOR, 0) + 39,
-                forgery.at(SectionType.TENS, 0) + 36, forgery.at(SectionType.TENS, 0) + 63,
-                forgery.at(SectionType.NAMS, 0) + 16, forgery.at(SectionType.STRS, 0) + 12,
+                forgery.at(SectionType.TENS, 0) + 36, forgery.at(SectionType.TENS, 0) + 39,
+                forgery.at(SectionType.STRS, 0) + 12,
                 forgery.at(SectionType.DTYP, 0) + 20, forgery.entry(SectionType.TREE) + 40,
                 forgery.entry(SectionType.TREE) + 4, forgery.indexOffset() + 28, forgery.at(SectionType.EXTN, 0) - 1,
                 forgery.indexOffset() + forgery.getLong(forgery.slot() + 24) - 1};
@@ -218,7 +238,7 @@ class RuleTest {
         }
         refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putShort(forgery.at(SectionType.TENS, 0) + 6, 16).sealed());
         refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putByte(57, 1).sealedPage(0));
-        refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putByte(72, 1).sealedPage(0));
+        refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putByte(80, 1).sealedPage(0));
         refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putByte(forgery.slot() + 112, 1).sealedPage(forgery.slot()));
     }
 
@@ -226,7 +246,7 @@ class RuleTest {
     void v10RefusesIndexesThatPointNowhere() {
         long[] numbers = {forgery.at(SectionType.TENS, 0), forgery.at(SectionType.TENS, 0) + 8,
                 forgery.at(SectionType.TENS, 0) + 32, forgery.at(SectionType.STOR, 0) + 8,
-                forgery.at(SectionType.STOR, 0) + 16, forgery.at(SectionType.STOR, 0) + 24,
+                forgery.at(SectionType.STOR, 0) + 16, forgery.at(SectionType.STOR, 0) + 20,
                 forgery.at(SectionType.NAMS, 0) + 12, forgery.at(SectionType.NAMS, 0),
                 forgery.at(SectionType.EXTN, 1) + 32, forgery.at(SectionType.TENS, 0) + 24};
         for (long at : numbers) {
@@ -302,18 +322,18 @@ class RuleTest {
 
     @Test
     void v14ReportsTheChunkThatWasHit() throws IOException {
-        assertThat(damages(new Forgery(GOLDEN).putByte(0x10000, 0).sealed())).singleElement()
+        assertThat(damages(new Forgery(GOLDEN).putByte(0x400, 0).sealed())).singleElement()
                 .isEqualTo(
-                        new Damage(Rule.V14_CHECKSUM, 1, 1, 0, 0x10000, 48, "the checksum of a chunk does not match"));
+                        new Damage(Rule.V14_CHECKSUM, 1, 1, 0, 0x400, 48, "the checksum of a chunk does not match"));
     }
 
     @Test
     void v14ReportsADigestWhenOnlyTheChecksumWasForged() throws IOException {
-        byte[] forged = new Forgery(GOLDEN).putByte(0x10000, 0).sealed();
-        MemorySegment extent = MemorySegment.ofArray(forged).asSlice(0x10000, 48);
+        byte[] forged = new Forgery(GOLDEN).putByte(0x400, 0).sealed();
+        MemorySegment extent = MemorySegment.ofArray(forged).asSlice(0x400, 48);
         byte[] twice = new Forgery(forged).putInt(forgery.at(SectionType.CHKS, 1), Digests.crc32c(extent)).sealed();
         assertThat(damages(twice)).singleElement().isEqualTo(
-                new Damage(Rule.V14_CHECKSUM, 1, 1, 0, 0x10000, 48, "the digest of an extent does not match"));
+                new Damage(Rule.V14_CHECKSUM, 1, 1, 0, 0x400, 48, "the digest of an extent does not match"));
     }
 
     @Test
@@ -340,7 +360,7 @@ class RuleTest {
         long storage = forgery.at(SectionType.STOR, 0);
         Forgery wider = new Forgery(GOLDEN).putInt(strs + 32, 32).putLong(strs + 24, 1);
         for (int i = 1; i < 4; i++) {
-            wider.putInt(storage + 40L * i + 24, 0);
+            wider.putInt(storage + 24L * i + 20, 0);
         }
         assertThat(open(wider.sealed()).storage(3).device()).isEqualTo("cuda:0");
     }
@@ -365,7 +385,7 @@ class RuleTest {
     @Test
     void v17RefusesAFileWithoutACommitOfItsOwn() {
         byte[] uncommitted = GOLDEN.clone();
-        Arrays.fill(uncommitted, 0x2000, 0x3000, (byte) 0);
+        Arrays.fill(uncommitted, Layout.HEADER_BYTES, Layout.PREFIX_BYTES, (byte) 0);
         refused(Rule.V17_COMMIT, uncommitted);
         refused(Rule.V17_COMMIT, new Forgery(GOLDEN).putByte(16, 0).sealedPage(0));
         refused(Rule.V17_COMMIT, new Forgery(GOLDEN).putLong(forgery.slot() + 8, 2).sealedPage(forgery.slot()));

@@ -39,7 +39,7 @@ class SnapshotSearchTest {
     }
 
     @Test
-    void snapshotsThatNoSlotLeadsToAreFoundByTheirParentPages() throws IOException {
+    void snapshotsThatNoSlotLeadsToAreFoundByTheirParentRecords() throws IOException {
         damageIndexOf(4);
         damageIndexOf(3);
         SnapshotSearch.Found found = find(file);
@@ -51,7 +51,7 @@ class SnapshotSearchTest {
 
     @Test
     void lostSlotsAreNoLossButForTheNewestSnapshot() throws IOException {
-        Arrays.fill(file, Layout.PAGE, Layout.PREFIX_BYTES, (byte) 0x55);
+        damageSlots(file);
         SnapshotSearch.Found found = find(file);
         assertThat(found.isSearched()).isTrue();
         assertThat(found.snapshot().commit().sequence()).isEqualTo(3);
@@ -60,13 +60,13 @@ class SnapshotSearchTest {
     @Test
     void recordsOfOtherFilesAndForgedOnesAreNotBelieved() throws IOException {
         CommitRecord newest = commit(4);
-        byte[] longer = Arrays.copyOf(file, file.length + 3 * Layout.PAGE);
+        byte[] longer = Arrays.copyOf(file, file.length + 4 * Layout.COMMIT_BYTES);
         int end = (int) Layout.placeIndex(file.length);
         put(longer, end, new CommitRecord(9, newest.indexOffset(), newest.indexLength(), newest.directoryDigest(),
                 Features.OTHER_ID, newest.committedLength(), newest.previousRecord(), 0, 0, newest.rootDigest(), ""));
-        put(longer, end + Layout.PAGE, new CommitRecord(9, Long.MAX_VALUE - 4095, 64, newest.directoryDigest(),
-                newest.uuid(), Long.MAX_VALUE, Long.MAX_VALUE - 8191, 0, 0, newest.rootDigest(), ""));
-        Arrays.fill(longer, Layout.PAGE, Layout.PREFIX_BYTES, (byte) 0x55);
+        put(longer, end + Layout.COMMIT_BYTES, new CommitRecord(9, Long.MAX_VALUE - 63, 64, newest.directoryDigest(),
+                newest.uuid(), Long.MAX_VALUE, Long.MAX_VALUE - 63 - 768, 0, 0, newest.rootDigest(), ""));
+        damageSlots(longer);
         assertThat(find(longer).snapshot().commit().sequence()).isEqualTo(3);
     }
 
@@ -77,7 +77,7 @@ class SnapshotSearchTest {
         }
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> find(file))
                 .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> find(Arrays.copyOf(file, 5000)))
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> find(Arrays.copyOf(file, 1000)))
                 .extracting(FormatException::code).isEqualTo("V11-TRUNCATED");
         file[100] ^= 1;
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> find(file))
@@ -86,7 +86,7 @@ class SnapshotSearchTest {
 
     @Test
     void aFileCutAnywhereGivesASnapshotOrAFormatException() throws IOException {
-        Arrays.fill(file, Layout.PAGE, Layout.PREFIX_BYTES, (byte) 0x55);
+        damageSlots(file);
         for (int length = 0; length < file.length; length += 509) {
             try {
                 assertThat(find(Arrays.copyOf(file, length)).snapshot().commit().committedLength())
@@ -101,11 +101,17 @@ class SnapshotSearchTest {
         file[(int) commit(sequence).indexOffset() + 40] ^= 1;
     }
 
-    /// From its slot or parent page, which the tests leave as they are while they ask.
+    private static void damageSlots(byte[] file) {
+        Header header = Refusals.header(file);
+        Arrays.fill(file, (int) header.slots(), (int) header.slotsEnd(), (byte) 0x55);
+    }
+
+    /// From its slot or parent record, which the tests leave as they are while they ask.
     private CommitRecord commit(long sequence) {
-        for (int at = Layout.PAGE; at + Layout.PAGE <= file.length; at += Layout.PAGE) {
+        for (int at = 0; at + Layout.COMMIT_BYTES <= file.length; at += (int) Layout.SMALL_ALIGNMENT) {
             try {
-                CommitRecord record = CommitRecord.decode(MemorySegment.ofArray(file).asSlice(at, Layout.PAGE), at);
+                CommitRecord record = CommitRecord
+                        .decode(MemorySegment.ofArray(file).asSlice(at, Layout.COMMIT_BYTES), at);
                 if (record.sequence() == sequence) {
                     return record;
                 }
@@ -121,6 +127,6 @@ class SnapshotSearchTest {
     }
 
     private static void put(byte[] file, int at, CommitRecord record) {
-        System.arraycopy(record.encode(), 0, file, at, Layout.PAGE);
+        System.arraycopy(record.encode(), 0, file, at, Layout.COMMIT_BYTES);
     }
 }

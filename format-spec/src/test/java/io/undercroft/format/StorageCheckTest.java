@@ -47,16 +47,16 @@ class StorageCheckTest {
         byte[] mapped = mapped();
         mapped[3 * CHUNK + 7] ^= 1;
         assertThat(check(image.toByteArray()).mapped(1, MemorySegment.ofArray(mapped)))
-                .containsExactly(new DamagedChunk(1, 3L * CHUNK, CHUNK / 2, 0, 0x20000 + 2L * CHUNK));
+                .containsExactly(new DamagedChunk(1, 3L * CHUNK, CHUNK / 2, 0, 0x10000 + 2L * CHUNK));
     }
 
     @Test
     void whatStandsInTheFileIsFoundTheSameWay() throws IOException {
         byte[] file = image.toByteArray();
-        file[0x20000 + CHUNK - 1] ^= 1;
+        file[0x10000 + CHUNK - 1] ^= 1;
         file[(int) Layout.DATA_START] ^= 1;
         assertThat(check(file).stored(0, files(file))).containsExactly(new DamagedChunk(0, 0, 4, 0, Layout.DATA_START));
-        assertThat(check(file).stored(1, files(file))).containsExactly(new DamagedChunk(1, 0, CHUNK, 0, 0x20000));
+        assertThat(check(file).stored(1, files(file))).containsExactly(new DamagedChunk(1, 0, CHUNK, 0, 0x10000));
     }
 
     @Test
@@ -83,7 +83,7 @@ class StorageCheckTest {
         byte[] file = draft.toByteArray();
         bytes[2 * CHUNK] ^= 1;
         assertThat(check(file).mapped(0, MemorySegment.ofArray(bytes)))
-                .containsExactly(new DamagedChunk(0, 2L * CHUNK, CHUNK - 5, 0, Layout.DATA_START + 2L * CHUNK));
+                .containsExactly(new DamagedChunk(0, 2L * CHUNK, CHUNK - 5, 0, Layout.MAPPING_ALIGNMENT + 2L * CHUNK));
     }
 
     @Test
@@ -101,7 +101,7 @@ class StorageCheckTest {
     void aFileThatEndsTooEarlyIsNotTakenForDamage() throws IOException {
         byte[] file = image.toByteArray();
         assertThatExceptionOfType(EOFException.class)
-                .isThrownBy(() -> check(file).stored(1, files(Arrays.copyOf(file, 0x20000 + 5))));
+                .isThrownBy(() -> check(file).stored(1, files(Arrays.copyOf(file, 0x10000 + 5))));
     }
 
     @Test

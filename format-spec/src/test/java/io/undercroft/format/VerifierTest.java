@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /// Verifying files of several snapshots.
@@ -106,7 +107,7 @@ class VerifierTest {
     }
 
     @Test
-    void damageToAParentPageIsFound() throws IOException {
+    void damageToAParentRecordIsFound() throws IOException {
         long newest = open(three).commit().previousRecord();
         long second = open(two).commit().previousRecord();
         assertThat(verify(flipped(three, newest + 80))).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN,
@@ -116,7 +117,7 @@ class VerifierTest {
 
     @Test
     void v19RefusesASlotThatDoesNotHaveTheCommitBefore() throws IOException {
-        long other = Layout.slotOffset(2);
+        long other = Refusals.header(three).recordOffset(2);
         byte[] changed = new Forgery(three).putLong(other + 80, 99).sealedPage(other);
         assertThat(verify(changed)).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN);
 
@@ -124,26 +125,36 @@ class VerifierTest {
         Arrays.fill(empty, (int) other, (int) other + Layout.PAGE, (byte) 0);
         assertThat(verify(empty)).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN);
 
-        byte[] beforeTheFirst = one.clone();
-        byte[] zero = new Forgery(one).putLong(Layout.slotOffset(1) + 8, 0).sealedPage(Layout.slotOffset(1));
-        System.arraycopy(zero, (int) Layout.slotOffset(1), beforeTheFirst, (int) other, Layout.PAGE);
-        assertThat(verify(beforeTheFirst)).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN);
+        byte[] untrue = two.clone();
+        untrue[(int) other + Layout.PAGE - 1] = 1;
+        assertThat(verify(untrue)).extracting(Damage::rule).containsExactly(Rule.V3_GAP);
+    }
+
+    @Test
+    void damageToTheFirstCommitRecordIsFoundAndNoLossButForItself() throws IOException {
+        for (byte[] file : new byte[][]{two, three}) {
+            byte[] damaged = flipped(file, Layout.FIRST_COMMIT + 100);
+            assertThat(open(damaged).commit()).isEqualTo(open(file).commit());
+            assertThat(open(damaged).passedOver()).isNull();
+            assertThat(verify(damaged)).extracting(Damage::rule).containsExactly(Rule.V14_CHECKSUM);
+        }
     }
 
     @Test
     void v19RefusesAFreeRangeThatIsFreeNoMore() throws IOException {
-        byte[] torn = Arrays.copyOf(one, one.length + 100);
-        Arrays.fill(torn, one.length, torn.length, (byte) 0x55);
+        byte[] torn = FileImage.torn(one, 100);
+        List<FreeRange> tail = FileImage.tail(torn);
         FileImage repaired = third(torn);
-        repaired.index().addFreeRange(new FreeRange(one.length, 100));
+        tail.forEach(repaired.index()::addFreeRange);
         byte[] free = repaired.toByteArray();
         assertThat(verify(free)).isEmpty();
 
         FileImage faithful = third(free);
-        faithful.index().addFreeRange(new FreeRange(one.length, 100));
+        tail.forEach(faithful.index()::addFreeRange);
         assertThat(verify(faithful.toByteArray())).isEmpty();
         FileImage shorter = third(free);
-        shorter.index().addFreeRange(new FreeRange(one.length, 99));
+        shorter.index().addFreeRange(tail.getFirst());
+        shorter.index().addFreeRange(new FreeRange(tail.getLast().offset(), 99));
         assertThat(verify(shorter.toByteArray())).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN,
                 Rule.V3_GAP);
         assertThat(verify(third(torn).toByteArray())).extracting(Damage::rule).containsExactly(Rule.V3_GAP);
@@ -152,7 +163,7 @@ class VerifierTest {
     @Test
     void aTornAppendIsReportedAndTheRestVerified() throws IOException {
         byte[] torn = three.clone();
-        int slot = (int) Layout.slotOffset(3);
+        int slot = (int) Refusals.header(three).recordOffset(3);
         Arrays.fill(torn, slot + 512, slot + Layout.PAGE, (byte) 0);
         assertThat(open(torn).commit().sequence()).isEqualTo(2);
         assertThat(verify(torn)).extracting(Damage::rule).containsExactly(Rule.V14_CHECKSUM);

@@ -8,7 +8,6 @@ import io.undercroft.format.ByteSource;
 import io.undercroft.format.Damage;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.Digests;
-import io.undercroft.format.Layout;
 import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
 import io.undercroft.format.Verifier;
@@ -260,7 +259,8 @@ final class CrashesProof {
                 return "it is a snapshot that nobody saved";
             }
             for (Damage damage : Verifier.verify(source, snapshot, BaseFiles.none()).damages()) {
-                if (snapshot.passedOver() == null || damage.offset() >= Layout.PREFIX_BYTES) {
+                boolean isInSlots = snapshot.header().isInSlots(damage.offset(), damage.offset() + 1);
+                if (snapshot.passedOver() == null || !isInSlots) {
                     return damage.toString();
                 }
             }

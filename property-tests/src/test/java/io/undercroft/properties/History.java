@@ -3,6 +3,8 @@ package io.undercroft.properties;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.CommitRecord;
+import io.undercroft.format.Header;
+import io.undercroft.format.Layout;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
@@ -150,7 +152,7 @@ final class History {
         chunk = options.chunkSize();
         snapshots.clear();
         snapshots.add(saved(options));
-        checkReport(report, Files.size(path) - (1 << 16));
+        checkReport(report, Files.size(path) - Layout.DATA_START);
     }
 
     private void append() throws IOException {
@@ -208,17 +210,20 @@ final class History {
         try (FileChannel channel = FileChannel.open(target, StandardOpenOption.CREATE, StandardOpenOption.WRITE,
                 StandardOpenOption.TRUNCATE_EXISTING)) {
             DedupReport report = CroftFile.stream(channel, recipe.make(), options);
-            checkReport(report, channel.size() - (1 << 16));
+            checkReport(report, channel.size() - Layout.DATA_START);
         }
         checkFile(target, List.of(new Saved(1, recipe, options.savesWholeStorages(), options.chunkSize(),
                 options.message(), options.time())));
     }
 
-    /// What an append that was cut short leaves.
+    /// What an append that was cut short leaves: nothing where the commit slots are.
     private void leaveTail() throws IOException {
-        byte[] tail = new byte[1 + choices.below(10_000)];
-        Arrays.fill(tail, (byte) 7);
-        Files.write(path, tail, StandardOpenOption.APPEND);
+        byte[] file = Files.readAllBytes(path);
+        Header header = Header.decode(MemorySegment.ofArray(file).asSlice(0, Layout.HEADER_BYTES));
+        int start = (int) Math.max(file.length, header.slotsEnd());
+        byte[] torn = Arrays.copyOf(file, start + 1 + choices.below(10_000));
+        Arrays.fill(torn, start, torn.length, (byte) 7);
+        Files.write(path, torn);
     }
 
     private void check() throws IOException {

@@ -171,9 +171,9 @@ final class ScaleProof {
         IndexFile(MemorySegment index) {
             this(MemorySegment.ofArray(new byte[(int) Layout.DATA_START]), index);
             CommitRecord commit = CommitRecord.canonical(index, Layout.DATA_START);
-            byte[] header = Header.of(commit.uuid(), Layout.DEFAULT_CHUNK_LOG2).encode();
-            start.asSlice(0, Layout.PAGE).copyFrom(MemorySegment.ofArray(header));
-            start.asSlice(Layout.slotOffset(1), Layout.PAGE).copyFrom(MemorySegment.ofArray(commit.encode()));
+            byte[] header = Header.of(commit.uuid(), Layout.DEFAULT_CHUNK_LOG2, commit.committedLength()).encode();
+            start.asSlice(0, Layout.HEADER_BYTES).copyFrom(MemorySegment.ofArray(header));
+            start.asSlice(Layout.FIRST_COMMIT, Layout.COMMIT_BYTES).copyFrom(MemorySegment.ofArray(commit.encode()));
         }
 
         Snapshot open(Limits limits) throws IOException {

@@ -22,7 +22,7 @@ final class TreeFile {
     private static final int TREE = Integer.reverseBytes(0x54524545);
     private static final int HEAD = 32;
     private static final int ENTRY = 48;
-    private static final int ALIGNMENT = 64;
+    private static final int ALIGNMENT = 8;
 
     private final byte[] file;
     private final CommitRecord commit;
@@ -68,8 +68,8 @@ final class TreeFile {
         byte[] whole = Arrays.copyOf(file, (int) record.committedLength());
         Arrays.fill(whole, (int) commit.indexOffset(), whole.length, (byte) 0);
         MemorySegment.ofArray(whole).asSlice(commit.indexOffset(), changed.byteSize()).copyFrom(changed);
-        put(whole, 0, Header.of(record.uuid(), file[56]).encode());
-        put(whole, Layout.slotOffset(record.sequence()), record.encode());
+        put(whole, 0, Header.of(record.uuid(), file[56], record.committedLength()).encode());
+        put(whole, Layout.FIRST_COMMIT, record.encode());
         return whole;
     }
 

@@ -477,12 +477,12 @@ class CheckpointTest {
         Checkpoint.save(file, map("good", counting(10), "bad", counting(20).view(4, 5)));
         byte[] bytes = Files.readAllBytes(file);
         // The second small storage starts 64 bytes after the first.
-        bytes[0x10000 + 64 + 4] ^= 1;
+        bytes[1024 + 64 + 4] ^= 1;
         Files.write(file, bytes);
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.verify().damages()).singleElement().satisfies(damage -> {
                 assertThat(damage.where()).isEqualTo("tensor 'bad'");
-                assertThat(damage.offset()).isEqualTo(0x10000 + 64);
+                assertThat(damage.offset()).isEqualTo(1024 + 64);
             });
             assertThat(c.tensor("good").contentEquals(counting(10))).isTrue();
         }
@@ -510,7 +510,7 @@ class CheckpointTest {
     void aLargeIndexThatWasCutWhileTheFileWasOpenIsSaidToBe() throws IOException {
         Checkpoint.save(file, manyTensors());
         try (Checkpoint c = Checkpoint.open(file); FileChannel channel = FileChannel.open(file, WRITE)) {
-            channel.truncate(0x10000);
+            channel.truncate(4096);
             assertThatExceptionOfType(MappingException.class).isThrownBy(() -> c.tensor("layer.7"))
                     .withMessageContaining(file.toString());
         }

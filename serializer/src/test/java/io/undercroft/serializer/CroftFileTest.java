@@ -7,6 +7,7 @@ import io.undercroft.format.BaseFiles;
 import io.undercroft.format.ByteSource;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.FreeRange;
+import io.undercroft.format.Header;
 import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
 import io.undercroft.format.Verifier;
@@ -115,7 +116,7 @@ class CroftFileTest {
         assertThat(report.written()).isEqualTo(MIB);
         assertThat(report.sharedChunks()).isEqualTo(7 * MIB + 100);
         assertAddsUp(report);
-        assertThat(Files.size(path) - before).isLessThan(MIB + 3 * 65_536);
+        assertThat(Files.size(path) - before).isLessThan(MIB + 65_536 + 3 * 4096);
         assertSound();
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.tensor("weight").storage().contentEquals(weight.storage())).isTrue();
@@ -219,13 +220,40 @@ class CroftFileTest {
         state.put("weight", noise(100, 1));
         Checkpoint.save(path, state);
         long committed = Files.size(path);
+        Header header = snapshot().header();
+        // An append leaves nothing between the first snapshot and the end of the commit slots but zeros.
+        Files.write(path, new byte[(int) (header.slotsEnd() - committed)], StandardOpenOption.APPEND);
         Files.write(path, noiseBytes(12_345, 9), StandardOpenOption.APPEND);
         state.put("bias", noise(100, 2));
         append();
-        assertThat(snapshot().freeRange(0)).isEqualTo(new FreeRange(committed, 12_345));
+        assertThat(snapshot().freeRange(0)).isEqualTo(new FreeRange(committed, header.slots() - committed));
+        assertThat(snapshot().freeRange(1)).isEqualTo(new FreeRange(header.slotsEnd(), 12_345));
         append();
-        assertThat(snapshot().freeRangeCount()).isEqualTo(1);
+        assertThat(snapshot().freeRangeCount()).isEqualTo(2);
         assertSound();
+        committed = Files.size(path);
+        Files.write(path, noiseBytes(12_345, 9), StandardOpenOption.APPEND);
+        append();
+        assertThat(snapshot().freeRange(2)).isEqualTo(new FreeRange(committed, 12_345));
+        assertSound();
+    }
+
+    @Test
+    void nothingThatIsCommittedSharesAPageWithWhatIsAppendedButTheSlots() throws IOException {
+        state.put("weight", noise(100, 1));
+        Checkpoint.save(path, state);
+        for (int sequence = 2; sequence < 6; sequence++) {
+            byte[] before = Files.readAllBytes(path);
+            state.put("bias", noise(100, sequence));
+            append();
+            byte[] after = Files.readAllBytes(path);
+            long slot = snapshot().header().recordOffset(sequence);
+            for (int at = 0; at < (before.length + 4095) / 4096 * 4096; at++) {
+                if (at < slot || at >= slot + 4096) {
+                    assertThat(after[at]).as("byte %d", at).isEqualTo(at < before.length ? before[at] : 0);
+                }
+            }
+        }
     }
 
     @Test
@@ -233,7 +261,7 @@ class CroftFileTest {
         state.put("weight", noise(100, 1));
         Checkpoint.save(path, state);
         append();
-        vandalise(4096 + 8, 1);
+        vandalise(snapshot().header().recordOffset(2) + 8, 1);
         assertThat(snapshot().commit().sequence()).isEqualTo(1);
         append();
         assertThat(snapshot().commit().sequence()).isEqualTo(2);
@@ -375,7 +403,7 @@ class CroftFileTest {
         state.put("weight", noise(100, 1));
         Checkpoint.save(path, state);
         append();
-        vandalise(65_536 + 3, 1);
+        vandalise(1024 + 3, 1);
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CroftFile.compact(path, _ -> true))
                 .withMessageContaining("not carried over").withMessageContaining(path.toString());
         assertThatExceptionOfType(FormatException.class)

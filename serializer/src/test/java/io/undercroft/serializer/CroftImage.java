@@ -59,7 +59,9 @@ final class CroftImage {
 
     /// Starts the snapshot that follows those of a file.
     static CroftImage after(byte[] file) throws IOException {
-        return new CroftImage(file.clone(), snapshot(file).commit());
+        Snapshot snapshot = snapshot(file);
+        long start = Math.max(Layout.placePage(file.length), snapshot.header().slotsEnd());
+        return new CroftImage(Arrays.copyOf(file, (int) start), snapshot.commit());
     }
 
     /// Writes a file without tensors that has a tree, whatever that is.
@@ -155,18 +157,20 @@ final class CroftImage {
         index.setTree(tree == null ? mapOfTensors() : tree);
         MemorySegment built = index.build(before == null ? 1 : before.sequence() + 1);
         forgeries.forEach((from, to) -> forge(built, from, to));
-        long offset = Layout.placeIndex(file.length) + (before == null ? 0 : Layout.PAGE);
+        long offset = Layout.placeIndex(file.length) + (before == null ? 0 : Layout.COMMIT_BYTES);
         CommitRecord commit = before == null
                 ? CommitRecord.canonical(built, offset, time, message)
                 : before.next(built, offset, time, message);
         byte[] whole = Arrays.copyOf(file, (int) commit.committedLength());
         MemorySegment.ofArray(whole).asSlice(offset, built.byteSize()).copyFrom(built);
         if (before == null) {
-            put(whole, 0, Header.of(commit.uuid(), CHUNK_LOG2).encode());
+            put(whole, 0, Header.of(commit.uuid(), CHUNK_LOG2, commit.committedLength()).encode());
+            put(whole, Layout.FIRST_COMMIT, commit.encode());
         } else {
             put(whole, commit.previousRecord(), before.encode());
+            Header header = Header.decode(MemorySegment.ofArray(whole).asSlice(0, Layout.HEADER_BYTES));
+            put(whole, header.recordOffset(commit.sequence()), commit.encodeSlot());
         }
-        put(whole, Layout.slotOffset(commit.sequence()), commit.encode());
         return whole;
     }
 

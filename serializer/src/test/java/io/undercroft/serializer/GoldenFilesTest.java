@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.ByteSource;
 import io.undercroft.format.CommitRecord;
+import io.undercroft.format.FreeRange;
 import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
 import java.io.IOException;
@@ -69,8 +70,9 @@ class GoldenFilesTest {
         long torn = newest.freeRange(0).offset();
         assertThat(Files.size(saved)).isEqualTo(torn);
         try (RandomAccessFile file = new RandomAccessFile(saved.toFile(), "rw")) {
-            file.seek(torn);
-            file.write(all, (int) torn, (int) newest.freeRange(0).length());
+            FreeRange tail = newest.freeRange(newest.freeRangeCount() - 1);
+            file.seek(tail.offset());
+            file.write(all, (int) tail.offset(), (int) tail.length());
         }
         copySnapshots(golden, saved, sequence, sequence);
         assertThat(saved).hasSameBinaryContentAs(golden);

@@ -144,8 +144,9 @@ class OtherWritersTest {
         MemorySegment bytes = index.build(1);
         long offset = Layout.placeIndex(Layout.DATA_START + BYTES.length);
         CommitRecord commit = CommitRecord.canonical(bytes, offset);
-        byte[] file = Arrays.copyOf(Header.of(commit.uuid(), CHUNK_LOG2).encode(), (int) commit.committedLength());
-        System.arraycopy(commit.encode(), 0, file, (int) Layout.slotOffset(1), Layout.PAGE);
+        byte[] file = Arrays.copyOf(Header.of(commit.uuid(), CHUNK_LOG2, commit.committedLength()).encode(),
+                (int) commit.committedLength());
+        System.arraycopy(commit.encode(), 0, file, (int) Layout.FIRST_COMMIT, Layout.COMMIT_BYTES);
         System.arraycopy(BYTES, 0, file, (int) Layout.DATA_START, BYTES.length);
         MemorySegment.ofArray(file).asSlice(offset, bytes.byteSize()).copyFrom(bytes);
         return Files.write(folder.resolve("other.croft"), file);

@@ -52,7 +52,7 @@ class SalvageTest {
 
     private static CroftImage again(CroftImage image) {
         for (int i = 1; i <= 3; i++) {
-            image.reuse(Layout.DATA_START + (i - 1L) * CHUNK, chunk(i));
+            image.reuse(Layout.MAPPING_ALIGNMENT + (i - 1L) * CHUNK, chunk(i));
         }
         return named(image);
     }

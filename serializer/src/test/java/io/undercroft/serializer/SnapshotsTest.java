@@ -81,7 +81,7 @@ class SnapshotsTest {
 
     @Test
     void aNewerCommitThatWasPassedOverIsTold() throws IOException {
-        bytes[(int) Layout.slotOffset(3) + 100] ^= 1;
+        bytes[(int) CroftImage.snapshot(bytes).header().recordOffset(3) + 100] ^= 1;
         Files.write(file, bytes);
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             assertThat(checkpoint.snapshot().orElseThrow().sequence()).isEqualTo(2);
@@ -92,7 +92,7 @@ class SnapshotsTest {
 
     @Test
     void damageInAnEarlierSnapshotIsToldWithItsNumber() throws IOException {
-        bytes[(int) Layout.DATA_START] ^= 1;
+        bytes[(int) Layout.MAPPING_ALIGNMENT] ^= 1;
         Files.write(file, bytes);
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             assertThat(checkpoint.verify().damages()).extracting(Damage::where)

@@ -50,11 +50,11 @@ class SparseFileTest {
         IndexBuilder index = new IndexBuilder(CHUNK_LOG2);
         int int8 = index.addDType(new DTypeRecord("int8", 8));
         ExtentSums zeros = sums(MemorySegment.ofArray(new byte[(int) CHUNK]));
-        index.addRawExtent(Layout.DATA_START, CHUNK, sums(first));
+        index.addRawExtent(Layout.MAPPING_ALIGNMENT, CHUNK, sums(first));
         for (int i = 1; i < CHUNKS - 1; i++) {
-            index.addRawExtent(Layout.DATA_START + i * CHUNK, CHUNK, zeros);
+            index.addRawExtent(Layout.MAPPING_ALIGNMENT + i * CHUNK, CHUNK, zeros);
         }
-        index.addRawExtent(Layout.DATA_START + LENGTH - CHUNK, CHUNK, sums(last));
+        index.addRawExtent(Layout.MAPPING_ALIGNMENT + LENGTH - CHUNK, CHUNK, sums(last));
         index.addName("huge", index.addTensor(
                 new TensorRecord(int8, index.addStorage("cpu"), 0, Set.of(), new long[]{ROWS, ROW},
                         new long[]{ROW, 1})));
@@ -64,14 +64,15 @@ class SparseFileTest {
         tree.writeTensor(0);
         index.setTree(tree.toByteArray());
         MemorySegment built = index.build(1);
-        long place = Layout.placeIndex(Layout.DATA_START + LENGTH);
+        long place = Layout.placeIndex(Layout.MAPPING_ALIGNMENT + LENGTH);
         CommitRecord commit = CommitRecord.canonical(built, place, 0, "");
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE,
                 StandardOpenOption.SPARSE)) {
-            put(channel, 0, MemorySegment.ofArray(Header.of(commit.uuid(), CHUNK_LOG2).encode()));
-            put(channel, Layout.slotOffset(1), MemorySegment.ofArray(commit.encode()));
-            put(channel, Layout.DATA_START, first.asSlice(0, ROW));
-            put(channel, Layout.DATA_START + LENGTH - ROW, last.asSlice(CHUNK - ROW));
+            put(channel, 0,
+                    MemorySegment.ofArray(Header.of(commit.uuid(), CHUNK_LOG2, commit.committedLength()).encode()));
+            put(channel, Layout.FIRST_COMMIT, MemorySegment.ofArray(commit.encode()));
+            put(channel, Layout.MAPPING_ALIGNMENT, first.asSlice(0, ROW));
+            put(channel, Layout.MAPPING_ALIGNMENT + LENGTH - ROW, last.asSlice(CHUNK - ROW));
             put(channel, place, built);
             put(channel, commit.committedLength() - 1, MemorySegment.ofArray(new byte[1]));
         }

@@ -104,14 +104,16 @@ class UnusualWritesTest {
 
     private static byte[] file(long sequence, IndexBuilder builder) {
         MemorySegment index = builder.build(sequence);
-        long offset = Layout.DATA_START + Layout.PAGE;
+        long offset = 0x10000;
         CommitRecord first = CommitRecord.canonical(index, offset);
         CommitRecord commit = new CommitRecord(sequence, offset, first.indexLength(), first.directoryDigest(),
-                first.uuid(), first.committedLength(), sequence == 1 ? 0 : Layout.DATA_START, 0, 0,
+                first.uuid(), first.committedLength(), sequence == 1 ? 0 : offset - Layout.COMMIT_BYTES, 0, 0,
                 first.rootDigest(), "");
         byte[] file = new byte[(int) commit.committedLength()];
-        System.arraycopy(Header.of(commit.uuid(), Layout.DEFAULT_CHUNK_LOG2).encode(), 0, file, 0, Layout.PAGE);
-        System.arraycopy(commit.encode(), 0, file, (int) Layout.slotOffset(sequence), Layout.PAGE);
+        Header header = Header.of(commit.uuid(), Layout.DEFAULT_CHUNK_LOG2,
+                sequence == 1 ? commit.committedLength() : Layout.DATA_START);
+        System.arraycopy(header.encode(), 0, file, 0, Layout.HEADER_BYTES);
+        System.arraycopy(commit.encode(), 0, file, (int) header.recordOffset(sequence), Layout.COMMIT_BYTES);
         MemorySegment.copy(index, ValueLayout.JAVA_BYTE, 0, file, (int) offset, (int) index.byteSize());
         return file;
     }

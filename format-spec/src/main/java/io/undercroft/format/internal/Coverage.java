@@ -2,12 +2,14 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.CommitRecord;
 import io.undercroft.format.FreeRange;
+import io.undercroft.format.Header;
 import io.undercroft.format.Rule;
 import java.io.IOException;
 import java.util.List;
 
 /// The ranges of a file that the snapshots of a chain account for, sorted by place: the bytes of their extents, which may
-/// lie over each other, and what no extent may touch: indexes, parent pages, and what the newest snapshot declares free.
+/// lie over each other, and what no extent may touch: indexes, parent records, the commit slots, and what the newest
+/// snapshot declares free.
 ///
 /// Takes 8 bytes of memory a range.
 public final class Coverage {
@@ -17,6 +19,9 @@ public final class Coverage {
     private final List<CommitRecord> chain;
     private final int firstFree;
     private final int firstCommit;
+    private final Header header;
+    /// The item of the commit slots, which a file of one snapshot has not.
+    private final int slots;
     private final int[] sorted;
 
     /// What is done with bytes that nothing covers.
@@ -35,14 +40,18 @@ public final class Coverage {
     /// @param ownFile what stands in `runs` for the file itself
     /// @param newest the index of the newest snapshot, whose free ranges were checked
     /// @param chain the commits, the newest first
-    public Coverage(RunTable runs, int ownFile, Index newest, List<CommitRecord> chain) {
+    /// @param header the header of the file
+    public Coverage(RunTable runs, int ownFile, Index newest, List<CommitRecord> chain, Header header) {
         this.runs = runs;
         this.ownFile = ownFile;
         this.newest = newest;
         this.chain = chain;
         this.firstFree = runs.count();
         this.firstCommit = Math.addExact(firstFree, (int) newest.count(SectionType.FREE));
-        this.sorted = IndexSort.sorted(Math.addExact(firstCommit, chain.size()),
+        this.header = header;
+        this.slots = Math.addExact(firstCommit, chain.size());
+        boolean hasSlots = chain.getFirst().sequence() > 1;
+        this.sorted = IndexSort.sorted(hasSlots ? Math.addExact(slots, 1) : slots,
                 (left, right) -> Long.compare(start(left), start(right)));
     }
 
@@ -63,7 +72,8 @@ public final class Coverage {
             boolean isFirm = item >= firstFree;
             if (start(item) < (isFirm ? end : firm)) {
                 throw Rule.V2_RANGE.broken(
-                        "an index, a parent page or a free range has bytes in common with an extent or with another one",
+                        "an index, a parent record, a commit slot or a free range has bytes in common with an extent or "
+                                + "with another one",
                         start(item));
             }
             gap.take(end, Math.max(end, start(item)));
@@ -81,6 +91,9 @@ public final class Coverage {
         if (item < firstFree) {
             return runs.offset(item);
         }
+        if (item == slots) {
+            return header.slots();
+        }
         return item < firstCommit ? free(item).offset() : chain.get(item - firstCommit).ownOffset();
     }
 
@@ -90,6 +103,9 @@ public final class Coverage {
         }
         if (item < firstCommit) {
             return free(item).offset() + free(item).length();
+        }
+        if (item == slots) {
+            return header.slotsEnd();
         }
         CommitRecord commit = chain.get(item - firstCommit);
         return commit.indexOffset() + commit.indexLength();

@@ -214,7 +214,7 @@ public final class Index {
     private long readSection(long entry, long end, Limits limits) {
         long start = Fields.u64(bytes, entry + 8, fileOffset);
         long length = Fields.u64(bytes, entry + 16, fileOffset);
-        if (start < end || start % Layout.SMALL_ALIGNMENT != 0 || start > bytes.byteSize()
+        if (start < end || start % Layout.SECTION_ALIGNMENT != 0 || start > bytes.byteSize()
                 || length > bytes.byteSize() - start) {
             throw Rule.V2_RANGE.broken("a section of " + length + " bytes cannot stand at byte " + start
                     + " of the index", fileOffset + entry + 8);
@@ -429,7 +429,7 @@ public final class Index {
     public StorageRecord storage(int number) {
         long at = at(SectionType.STOR, number);
         return new StorageRecord(Fields.i64(bytes, at), (int) Fields.i64(bytes, at + 8), Fields.i32(bytes, at + 16),
-                string(at(SectionType.STRS, Fields.u32(bytes, at + 24))));
+                string(at(SectionType.STRS, Fields.u32(bytes, at + 20))));
     }
 
     /// {@return the tensor with this number}

@@ -95,7 +95,7 @@ public final class IndexAssembler {
         return Index.HEAD_BYTES + (long) Index.ENTRY_BYTES * sections;
     }
 
-    /// Where the sections end that follow a directory, up to the next multiple of 64.
+    /// Where the sections end that follow a directory, up to the next multiple of 8.
     private static long end(List<Section> sections, long directory) {
         long end = directory;
         for (Section section : sections) {
@@ -105,7 +105,7 @@ public final class IndexAssembler {
     }
 
     private static long align(long position) {
-        return Math.addExact(position, Layout.SMALL_ALIGNMENT - 1) & -Layout.SMALL_ALIGNMENT;
+        return Math.addExact(position, Layout.SECTION_ALIGNMENT - 1) & -Layout.SECTION_ALIGNMENT;
     }
 
     private static MemorySegment allocate(long length) {
@@ -115,6 +115,6 @@ public final class IndexAssembler {
         }
         return length <= ON_HEAP
                 ? MemorySegment.ofArray(new byte[(int) length])
-                : Arena.ofAuto().allocate(length, Layout.SMALL_ALIGNMENT);
+                : Arena.ofAuto().allocate(length, Layout.SECTION_ALIGNMENT);
     }
 }

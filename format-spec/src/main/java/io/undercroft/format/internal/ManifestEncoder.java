@@ -7,7 +7,7 @@ import io.undercroft.format.Shard;
 import java.lang.foreign.MemorySegment;
 import net.openhft.chronicle.bytes.Bytes;
 
-/// Writes the manifest of a set with Chronicle Bytes, as [MetadataEncoder] writes pages.
+/// Writes the manifest of a set with Chronicle Bytes, as [MetadataEncoder] writes headers.
 public final class ManifestEncoder {
     private static final byte[] SIGNATURE = {(byte) 0x89, 'C', 'R', 'S', '\r', '\n', 0x1A, '\n'};
 

@@ -11,7 +11,7 @@ import java.util.UUID;
 import java.util.function.ObjIntConsumer;
 import net.openhft.chronicle.bytes.Bytes;
 
-/// Writes the fixed pages with Chronicle Bytes.
+/// Writes the header and commit records with Chronicle Bytes.
 ///
 /// Each field has a description, which ordinary `Bytes` ignore and `HexDumpBytes` print: so the annotated dump of the
 /// specification comes from the code that writes files. Chronicle writes in the byte order of the host, which is
@@ -20,25 +20,24 @@ public final class MetadataEncoder {
     private static final byte[] SIGNATURE = {(byte) 0x89, 'C', 'R', 'F', '\r', '\n', 0x1A, '\n'};
     /// `HexDumpBytes` joins what does not fit its line to the field after it.
     private static final int DUMP_LINE = 16;
-    private static final int CRC_OFFSET = Layout.PAGE - 4;
 
     private MetadataEncoder() {}
 
-    /// {@return the page of a header}
-    public static byte[] page(Header header) {
-        return page((out, crc) -> write(out, header, crc));
+    /// {@return the bytes of a header}
+    public static byte[] bytes(Header header) {
+        return bytes(Layout.HEADER_BYTES, (out, crc) -> write(out, header, crc));
     }
 
-    /// {@return the page of a commit record}
-    public static byte[] page(CommitRecord commit) {
-        return page((out, crc) -> write(out, commit, crc));
+    /// {@return the bytes of a commit record}
+    public static byte[] bytes(CommitRecord commit) {
+        return bytes(Layout.COMMIT_BYTES, (out, crc) -> write(out, commit, crc));
     }
 
-    /// A page ends in its own checksum, so it is written twice: to sum it, and to keep it.
-    private static byte[] page(ObjIntConsumer<Bytes<?>> writer) {
-        Bytes<?> out = Bytes.allocateElasticOnHeap(Layout.PAGE);
+    /// Both end in their own checksum, so they are written twice: to sum them, and to keep them.
+    private static byte[] bytes(int length, ObjIntConsumer<Bytes<?>> writer) {
+        Bytes<?> out = Bytes.allocateElasticOnHeap(length);
         writer.accept(out, 0);
-        int crc = Digests.crc32c(MemorySegment.ofArray(out.toByteArray()).asSlice(0, CRC_OFFSET));
+        int crc = Digests.crc32c(MemorySegment.ofArray(out.toByteArray()).asSlice(0, length - Integer.BYTES));
         out.clear();
         writer.accept(out, crc);
         return out.toByteArray();
@@ -49,7 +48,7 @@ public final class MetadataEncoder {
         out.writeHexDumpDescription("signature").write(SIGNATURE);
         out.writeHexDumpDescription("major version").writeUnsignedShort(Header.MAJOR);
         out.writeHexDumpDescription("minor version").writeUnsignedShort(header.minor());
-        out.writeHexDumpDescription("header length").writeInt(Layout.PAGE);
+        out.writeHexDumpDescription("header length").writeInt(Layout.HEADER_BYTES);
         writeUuid(out, "file uuid", header.uuid());
         out.writeHexDumpDescription("required features").writeLong(header.requiredFeatures());
         out.writeHexDumpDescription("read-only-compatible features").writeLong(header.readOnlyFeatures());
@@ -57,7 +56,8 @@ public final class MetadataEncoder {
         out.writeHexDumpDescription("chunk size, log2").writeUnsignedByte(header.chunkLog2());
         out.writeHexDumpDescription("reserved").write(new byte[7]);
         out.writeHexDumpDescription("data start").writeLong(header.dataStart());
-        finishPage(out, Header.RECORD_BYTES, crc);
+        out.writeHexDumpDescription("commit slots").writeLong(header.slots());
+        finish(out, Layout.HEADER_BYTES, Header.RECORD_BYTES, crc);
     }
 
     /// Writes a commit record.
@@ -77,7 +77,7 @@ public final class MetadataEncoder {
         if (!commit.message().isEmpty()) {
             writeMessage(out, Utf8.encode(commit.message()));
         }
-        finishPage(out, commit.recordLength(), crc);
+        finish(out, Layout.COMMIT_BYTES, commit.recordLength(), crc);
     }
 
     private static void writeMessage(Bytes<?> out, byte[] utf8) {
@@ -85,9 +85,9 @@ public final class MetadataEncoder {
         writeRun(out, "message", Arrays.copyOf(utf8, CommitRecord.MAX_MESSAGE_BYTES));
     }
 
-    private static void finishPage(Bytes<?> out, int written, int crc) {
-        writeRun(out, "reserved", new byte[CRC_OFFSET - written]);
-        out.writeHexDumpDescription("CRC32C of the page before").writeInt(crc);
+    private static void finish(Bytes<?> out, int length, int written, int crc) {
+        writeRun(out, "reserved", new byte[length - Integer.BYTES - written]);
+        out.writeHexDumpDescription("CRC32C of the bytes before").writeInt(crc);
     }
 
     /// Writes bytes of any number; in a dump, each line of them gets the description.

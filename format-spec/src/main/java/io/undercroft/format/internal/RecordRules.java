@@ -156,7 +156,7 @@ public final class RecordRules {
         long length = u64(at + 8);
         boolean inside = offset >= header.dataStart() && offset <= commit.committedLength()
                 && length <= commit.committedLength() - offset;
-        if (!inside || length == 0) {
+        if (!inside || length == 0 || header.isInSlots(offset, offset + length)) {
             throw broken(Rule.V2_RANGE, SectionType.FREE, number,
                     "has " + length + " bytes from " + offset + " on, outside the data");
         }
@@ -173,7 +173,6 @@ public final class RecordRules {
         if (Fields.u16(bytes, at + 2) > Index.SHARED) {
             throw broken(Rule.V9_RESERVED, SectionType.EXTN, number, "has unknown flags");
         }
-        reserved(SectionType.EXTN, number, 56, 64);
         if (u64(at + 24) == 0) {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number, "is empty");
         }
@@ -196,7 +195,8 @@ public final class RecordRules {
         }
         long from = u64(at + 8);
         long length = u64(at + 16);
-        if (from < low || from > high || length > high - from) {
+        boolean isInSlots = base == 0 && header.isInSlots(from, from + length);
+        if (from < low || from > high || length > high - from || isInSlots) {
             throw broken(Rule.V2_RANGE, SectionType.EXTN, number,
                     "has " + length + " bytes from " + from + " on, outside the data");
         }
@@ -255,15 +255,16 @@ public final class RecordRules {
 
     private void checkStorage(long number, long at, long firstExtent, long extents) {
         long nbytes = nbytes(number);
-        StorageShape shape = new StorageShape(nbytes);
+        StorageShape shape = new StorageShape(nbytes, header.chunkLog2());
         long length = 0;
         for (long i = firstExtent; i < firstExtent + extents; i++) {
             checkExtent(i);
             long extent = index.at(SectionType.EXTN, i);
             if (!shape.accepts(ExtentKind.of(Fields.u16(bytes, extent)), length, Fields.i64(bytes, extent + 8),
                     Fields.i64(bytes, extent + 24))) {
-                throw broken(Rule.V2_RANGE, SectionType.EXTN, i, "is not aligned to " + Layout.alignment(nbytes)
-                        + " bytes");
+                throw broken(Rule.V2_RANGE, SectionType.EXTN, i,
+                        "is not aligned to " + Layout.alignment(nbytes, header.chunkLog2())
+                                + " bytes");
             }
             length = sum(length, Fields.i64(bytes, extent + 24), SectionType.EXTN, i);
         }
@@ -271,12 +272,10 @@ public final class RecordRules {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.STOR, number,
                     "has " + nbytes + " bytes, but its extents " + length);
         }
-        if (Fields.u32(bytes, at + 24) >= count(SectionType.STRS)) {
+        if (Fields.u32(bytes, at + 20) >= count(SectionType.STRS)) {
             throw broken(Rule.V10_INDEX, SectionType.STOR, number, "has a device string that is not there");
         }
-        checkString(Fields.u32(bytes, at + 24));
-        reserved(SectionType.STOR, number, 20, 24);
-        reserved(SectionType.STOR, number, 28, 40);
+        checkString(Fields.u32(bytes, at + 20));
     }
 
     /// Checks a tensor, and that it lies in its storage; the storage's extents are not looked at.
@@ -291,7 +290,7 @@ public final class RecordRules {
         if (Fields.u32(bytes, at + 12) > 7) {
             throw broken(Rule.V15_STRUCTURE, SectionType.TENS, number, "has a bit offset over 7");
         }
-        reserved(SectionType.TENS, number, 36, 64);
+        reserved(SectionType.TENS, number, 36, 40);
         checkNameOfTensor(number, Fields.u32(bytes, at + 32));
         int rank = checkRank(number, at);
         long first = Fields.i64(bytes, at + 24);
@@ -350,7 +349,6 @@ public final class RecordRules {
     /// Checks a name; whether it is in its place, only [WholeRules] does.
     public void checkName(long number) {
         checkText(SectionType.NAMS, number);
-        reserved(SectionType.NAMS, number, 16, 24);
         if (Fields.u32(bytes, index.at(SectionType.NAMS, number) + 12) >= count(SectionType.TENS)) {
             throw broken(Rule.V10_INDEX, SectionType.NAMS, number, "belongs to a tensor that is not there");
         }

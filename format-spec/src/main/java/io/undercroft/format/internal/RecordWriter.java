@@ -42,7 +42,6 @@ public final class RecordWriter {
         out.u64("logical length", extent.logicalLength());
         out.u64("first checksum", extent.firstChecksum());
         out.digest("digest", extent.digest());
-        out.zeros("reserved", 8);
     }
 
     /// Writes a record of STOR.
@@ -50,9 +49,7 @@ public final class RecordWriter {
         out.u64("storage nbytes", nbytes);
         out.u64("first extent", firstExtent);
         out.u32("extent count", extentCount);
-        out.zeros("flags", 4);
         out.u32("device string", device);
-        out.zeros("reserved", 12);
     }
 
     /// Writes a record of TENS.
@@ -68,7 +65,7 @@ public final class RecordWriter {
         out.u64("byte offset", tensor.byteOffset());
         out.u64("first dim", firstDim);
         out.u32("name", name);
-        out.zeros("reserved", 28);
+        out.zeros("reserved", 4);
     }
 
     private static int flags(TensorRecord tensor) {
@@ -99,7 +96,6 @@ public final class RecordWriter {
         out.u64("name text offset", text);
         out.u32("text length", length);
         out.u32("tensor", tensor);
-        out.zeros("reserved", 8);
     }
 
     /// Writes a record of STRS.

@@ -5,15 +5,15 @@ import org.jspecify.annotations.Nullable;
 /// The sections of an index that this version knows, in their canonical order.
 public enum SectionType {
     /// Extents.
-    EXTN(64),
+    EXTN(56),
     /// Storages.
-    STOR(40),
+    STOR(24),
     /// Tensors.
-    TENS(64),
+    TENS(40),
     /// Sizes and strides of tensors.
     DIMS(8),
     /// Sorted names of tensors.
-    NAMS(24),
+    NAMS(16),
     /// Numbered strings.
     STRS(16),
     /// Element types.

@@ -12,8 +12,9 @@ public final class StorageShape {
     /// The rules for a storage.
     ///
     /// @param nbytes its size in bytes
-    public StorageShape(long nbytes) {
-        this.alignment = Layout.alignment(nbytes);
+    /// @param chunkLog2 the logarithm of the chunk size of the file
+    public StorageShape(long nbytes, int chunkLog2) {
+        this.alignment = Layout.alignment(nbytes, chunkLog2);
     }
 
     /// {@return whether an extent may follow those that were accepted}

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.CommitRecord;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.FreeRange;
+import io.undercroft.format.Header;
 import io.undercroft.format.Layout;
 import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
@@ -20,7 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /// Adds a snapshot to a file, as section 10.4 of the format says, step by step: nothing that is in the file is touched, and at
-/// the end one page makes the new snapshot the newest. Whoever makes one holds
+/// the end one commit record makes the new snapshot the newest. Whoever makes one holds
 /// the lock of the file. Belongs to one thread.
 final class Appender implements Closeable {
     private final Path path;
@@ -125,21 +126,34 @@ final class Appender implements Closeable {
         for (int number = 0; number < parent.freeRangeCount(); number++) {
             free.add(parent.freeRange(number));
         }
-        if (size > committed) {
-            free.add(new FreeRange(committed, size - committed));
-        }
-        return new Destination(file, file, size, parent.header().chunkLog2(), parent, free);
+        Header header = parent.header();
+        addTail(committed, Math.min(size, header.slots()), free);
+        addTail(Math.max(committed, header.slotsEnd()), size, free);
+        long start = Math.max(Layout.placePage(size), header.slotsEnd());
+        return new Destination(file, file, start, header.chunkLog2(), parent, free);
     }
 
-    /// The parent page is copied, since a newer version may have said more in it.
+    /// What a torn append left is free from now on, but for the commit slots.
+    private static void addTail(long from, long to, List<FreeRange> free) {
+        if (from < to) {
+            free.add(new FreeRange(from, to - from));
+        }
+    }
+
+    /// The parent record is copied, since a newer version may have said more in it.
     private CommitRecord writeIndex(StateWriter.Draft draft, SaveOptions options) throws IOException {
-        MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
-        file.read(Layout.slotOffset(parent.commit().sequence()), page);
+        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
+        file.read(parent.header().recordOffset(parent.commit().sequence()), record);
         long place = Layout.placeIndex(draft.end());
-        file.write(place, page);
-        file.write(place + Layout.PAGE, draft.index());
-        return parent.commit().next(draft.index(), place + Layout.PAGE, CroftWriter.timeMillis(options),
-                options.message());
+        long index = place + Layout.COMMIT_BYTES;
+        file.write(place, record);
+        file.write(index, draft.index());
+        long second = parent.header().recordOffset(3);
+        if (parent.commit().sequence() == 1 && size > second) {
+            // No commit has been there: a file that was cut or to which bytes were added may end in the slot.
+            file.write(second, MemorySegment.ofArray(new byte[Layout.PAGE]));
+        }
+        return parent.commit().next(draft.index(), index, CroftWriter.timeMillis(options), options.message());
     }
 
     private void checkName() throws IOException {
@@ -151,7 +165,7 @@ final class Appender implements Closeable {
 
     private void commit(CommitRecord commit) throws IOException {
         try {
-            file.write(Layout.slotOffset(commit.sequence()), MemorySegment.ofArray(commit.encode()));
+            file.write(parent.header().recordOffset(commit.sequence()), MemorySegment.ofArray(commit.encodeSlot()));
             file.force();
         } catch (IOException e) {
             var unknown = new FileSystemException(path.toString(), null, "bringing snapshot " + commit.sequence()

@@ -1,7 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.ExtentSums;
-import io.undercroft.format.Layout;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +11,9 @@ import org.jspecify.annotations.Nullable;
 /// @param length how many bytes
 /// @param isReached whether it is worth saving
 /// @param before what the snapshot before has in its place, in the file itself; null if it has not
-record Chunk(PlannedStorage storage, long start, long length, boolean isReached, Extent.@Nullable Stored before) {
+/// @param alignment what its offset in the file has to be a multiple of
+record Chunk(PlannedStorage storage, long start, long length, boolean isReached, Extent.@Nullable Stored before,
+        long alignment) {
     /// {@return its bytes, in place}
     ///
     /// @throws IllegalStateException if the storage is closed, or was resized since the save was planned
@@ -32,9 +33,9 @@ record Chunk(PlannedStorage storage, long start, long length, boolean isReached,
         storage.check(start, start + length, sums.checksums()[0]);
     }
 
-    /// {@return what its place in the file has to be a multiple of}
-    long alignment() {
-        return Layout.alignment(storage.nbytes());
+    /// {@return the first offset at or after a position where it may start}
+    long place(long position) {
+        return Math.addExact(position, alignment - 1) & -alignment;
     }
 
     boolean isFirst() {

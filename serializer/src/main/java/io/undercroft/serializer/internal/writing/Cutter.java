@@ -14,7 +14,7 @@ final class Cutter {
     private static final int MOST_CHUNKS = 1 << 17;
 
     private final Iterator<PlannedStorage> storages;
-    private final long chunkBytes;
+    private final int chunkLog2;
     private final @Nullable Snapshot parent;
     private final long blockBytes;
     private @Nullable PlannedStorage storage;
@@ -26,12 +26,12 @@ final class Cutter {
     /// A cutter that has dealt out nothing.
     ///
     /// @param storages the storages in the order of the file; none of them meta
-    /// @param chunkBytes the size of a chunk
+    /// @param chunkLog2 the logarithm of the size of a chunk
     /// @param parent the snapshot before, or null if nothing of it may be shared
     /// @param blockBytes the size of a block
-    Cutter(List<PlannedStorage> storages, long chunkBytes, @Nullable Snapshot parent, long blockBytes) {
+    Cutter(List<PlannedStorage> storages, int chunkLog2, @Nullable Snapshot parent, long blockBytes) {
         this.storages = storages.iterator();
-        this.chunkBytes = chunkBytes;
+        this.chunkLog2 = chunkLog2;
         this.parent = parent;
         this.blockBytes = blockBytes;
     }
@@ -43,7 +43,7 @@ final class Cutter {
         long end = 0;
         for (Chunk chunk = peek(); chunk != null && chunks.size() < MOST_CHUNKS; chunk = peek()) {
             long endWithIt = chunk.isReached()
-                    ? Layout.placeExtent(end, chunk.storage().nbytes()) + chunk.length()
+                    ? chunk.place(end) + chunk.length()
                     : end;
             if (!chunks.isEmpty()
                     && (endWithIt > blockBytes || chunk.alignment() != chunks.getFirst().alignment()
@@ -73,9 +73,10 @@ final class Cutter {
             predecessor = new Predecessor(parent, storage.number());
             start = 0;
         }
-        long length = Math.min(chunkBytes, storage.nbytes() - start);
+        long length = Math.min(1L << chunkLog2, storage.nbytes() - start);
         boolean isReached = storage.reaches(start, start + length);
-        Chunk chunk = new Chunk(storage, start, length, isReached, isReached ? predecessor.find(start, length) : null);
+        Chunk chunk = new Chunk(storage, start, length, isReached, isReached ? predecessor.find(start, length) : null,
+                Layout.alignment(storage.nbytes(), chunkLog2));
         start += length;
         return chunk;
     }

@@ -50,7 +50,7 @@ final class Lane {
             if (early.isPresent()) {
                 findings.add(early.get());
             } else if (batch.fits()) {
-                long at = Layout.placeExtent(end, chunk.storage().nbytes());
+                long at = chunk.place(end);
                 end = at + chunk.length();
                 findings.add(new Finding.Copied(at, copy(chunk, block.asSlice(at, chunk.length()))));
             } else {
@@ -79,7 +79,7 @@ final class Lane {
 
     private boolean isLeftOut(Chunk chunk) throws IOException {
         try {
-            return !options.savesZeros() && chunk.storage().nbytes() >= Layout.MAPPING_ALIGNMENT
+            return !options.savesZeros() && chunk.storage().nbytes() >= Layout.SPARSE_BYTES
                     && RawBytes.areZero(chunk.bytes());
         } catch (InternalError e) {
             throw truncated(chunk, e);

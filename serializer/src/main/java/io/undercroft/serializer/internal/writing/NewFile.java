@@ -11,14 +11,13 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/// The pages of a new file: of its snapshots, one or more, and at last the header. Until it is committed nobody sees the file,
-/// so the order of writing does not matter. Belongs to one thread.
+/// The indexes and commit records of a new file of one or more snapshots, and at last the header. Until it is committed
+/// nobody sees the file, so the order of writing does not matter. Belongs to one thread.
 final class NewFile {
     private final Sink sink;
     private final int chunkLog2;
     private final @Nullable UUID uuid;
     private final List<CommitRecord> commits = new ArrayList<>();
-    private long end = Layout.DATA_START;
 
     /// A file without snapshots.
     ///
@@ -31,9 +30,13 @@ final class NewFile {
         this.uuid = uuid;
     }
 
-    /// {@return the end of the last snapshot, where extents of the next one may start}
-    long end() {
-        return end;
+    /// {@return where extents of the next snapshot may start: after the first one come the commit slots}
+    long start() {
+        return switch (commits.size()) {
+            case 0 -> Layout.DATA_START;
+            case 1 -> header().slotsEnd();
+            default -> Layout.placePage(commits.getLast().committedLength());
+        };
     }
 
     /// {@return the number of the next snapshot, from 1}
@@ -57,25 +60,31 @@ final class NewFile {
                     : CommitRecord.first(index, place, uuid, timeMillis, message);
         } else {
             write(place, commits.getLast().encode());
-            place += Layout.PAGE;
+            place += Layout.COMMIT_BYTES;
             commit = commits.getLast().next(index, place, timeMillis, message);
         }
         sink.write(place, index);
-        end = commit.committedLength();
         commits.add(commit);
     }
 
-    /// Writes the slots and the header.
+    /// Writes the slots, if there are several snapshots, the first commit record and the header.
     ///
     /// @throws IOException if writing fails
     void finish() throws IOException {
-        for (CommitRecord commit : commits.subList(Math.max(0, commits.size() - 2), commits.size())) {
-            write(Layout.slotOffset(commit.sequence()), commit.encode());
+        Header header = header();
+        for (CommitRecord commit : commits.subList(Math.max(1, commits.size() - 2), commits.size())) {
+            write(header.recordOffset(commit.sequence()), commit.encodeSlot());
         }
-        write(0, Header.of(commits.getFirst().uuid(), chunkLog2).encode());
+        write(Layout.FIRST_COMMIT, commits.getFirst().encode());
+        write(0, header.encode());
     }
 
-    private void write(long offset, byte[] page) throws IOException {
-        sink.write(offset, MemorySegment.ofArray(page));
+    private Header header() {
+        CommitRecord first = commits.getFirst();
+        return Header.of(first.uuid(), chunkLog2, first.committedLength());
+    }
+
+    private void write(long offset, byte[] bytes) throws IOException {
+        sink.write(offset, MemorySegment.ofArray(bytes));
     }
 }

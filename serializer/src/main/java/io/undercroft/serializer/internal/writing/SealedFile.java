@@ -30,7 +30,7 @@ final class SealedFile implements Sink {
     SealedFile(WritableByteChannel channel, UUID uuid, int chunkLog2) throws IOException {
         this.channel = channel;
         this.uuid = uuid;
-        Header header = new Header(Header.MINOR, uuid, 0, Header.SEALED, 0, chunkLog2, Layout.DATA_START);
+        Header header = Header.sealed(uuid, chunkLog2);
         write(0, MemorySegment.ofArray(header.encode()));
     }
 

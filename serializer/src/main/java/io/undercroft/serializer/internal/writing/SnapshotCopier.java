@@ -37,6 +37,7 @@ final class SnapshotCopier implements AutoCloseable {
     private final Map<Source, List<Long>> places = new HashMap<>();
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment piece = arena.allocate(PIECE);
+    private final int chunkLog2;
     private final ExtentDigester digester;
     private long position;
 
@@ -57,6 +58,7 @@ final class SnapshotCopier implements AutoCloseable {
         this.pages = pages;
         this.file = file;
         this.bases = bases;
+        this.chunkLog2 = chunkLog2;
         this.digester = new ExtentDigester(chunkLog2);
     }
 
@@ -66,12 +68,12 @@ final class SnapshotCopier implements AutoCloseable {
     /// @throws FormatException if it is damaged
     /// @throws IOException if reading or writing fails
     void add(Snapshot snapshot) throws IOException {
-        position = pages.end();
+        position = pages.start();
         IndexCopy copy = IndexCopy.of(snapshot);
         for (long alignment : new long[]{Layout.SMALL_ALIGNMENT, Layout.MAPPING_ALIGNMENT}) {
             for (int number = 0; number < snapshot.storageCount(); number++) {
                 StorageRecord storage = snapshot.storage(number);
-                if (Layout.alignment(storage.nbytes()) == alignment) {
+                if (Layout.alignment(storage.nbytes(), chunkLog2) == alignment) {
                     place(snapshot, storage, copy);
                 }
             }
@@ -106,10 +108,10 @@ final class SnapshotCopier implements AutoCloseable {
         }
         Source source = new Source(identity, record.fileOffset(), record.storedLength());
         List<Long> found = places.computeIfAbsent(source, _ -> new ArrayList<>(1));
-        long alignment = Layout.alignment(nbytes);
+        long alignment = Layout.alignment(nbytes, chunkLog2);
         Optional<Long> serving = found.stream().filter(place -> place % alignment == 0).findFirst();
         if (serving.isEmpty()) {
-            long place = Layout.placeExtent(position, nbytes);
+            long place = Layout.placeExtent(position, nbytes, chunkLog2);
             copyBytes(from, record, snapshot.sums(extent), place);
             position = place + record.storedLength();
             found.add(place);

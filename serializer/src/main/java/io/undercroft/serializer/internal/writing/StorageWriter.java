@@ -79,13 +79,17 @@ final class StorageWriter {
         }
         Progress progress = new Progress(options.progress(),
                 inFileOrder.stream().mapToLong(PlannedStorage::nbytes).reduce(0, Math::addExact));
-        inFileOrder.sort(Comparator.comparing(storage -> Layout.alignment(storage.nbytes())));
+        inFileOrder.sort(Comparator.comparing(this::alignment));
         try {
             writeBlocks(inFileOrder, progress);
         } finally {
             inFileOrder.forEach(storage -> storage.bytes().release());
         }
         return extents;
+    }
+
+    private long alignment(PlannedStorage storage) {
+        return Layout.alignment(storage.nbytes(), destination.chunkLog2());
     }
 
     private void writeBlocks(List<PlannedStorage> storages, Progress progress) throws IOException {
@@ -97,7 +101,7 @@ final class StorageWriter {
         int lanes = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
                 ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes))
                 : 1;
-        Cutter cutter = new Cutter(storages, 1L << destination.chunkLog2(),
+        Cutter cutter = new Cutter(storages, destination.chunkLog2(),
                 options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes);
         try (Blocks blocks = Blocks.allocate(lanes, blockBytes)) {
             crew.work(lanes, number -> write(cutter,
@@ -112,15 +116,16 @@ final class StorageWriter {
     }
 
     /// The room that storages take at most, or as much as all blocks have.
-    private static long room(List<PlannedStorage> storages) {
+    private long room(List<PlannedStorage> storages) {
         long room = 0;
         for (PlannedStorage storage : storages) {
-            room = Layout.placeExtent(room, storage.nbytes()) + Math.min(storage.nbytes(), Blocks.MOST * Blocks.BLOCK);
+            room = Layout.placeExtent(room, storage.nbytes(), destination.chunkLog2())
+                    + Math.min(storage.nbytes(), Blocks.MOST * Blocks.BLOCK);
             if (room >= Blocks.MOST * Blocks.BLOCK) {
                 return Blocks.MOST * Blocks.BLOCK;
             }
         }
-        return Layout.placeIndex(room);
+        return Layout.placePage(room);
     }
 
     private void write(Cutter cutter, Lane lane, Progress progress) throws IOException {
@@ -228,7 +233,7 @@ final class StorageWriter {
     }
 
     private Place nextPlace(Chunk chunk) {
-        return new Place(Place.THIS_FILE, Layout.placeExtent(position, chunk.storage().nbytes()), chunk.length());
+        return new Place(Place.THIS_FILE, chunk.place(position), chunk.length());
     }
 
     private Place taken(Place place, ExtentSums sums) {

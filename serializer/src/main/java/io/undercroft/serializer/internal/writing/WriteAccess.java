@@ -32,7 +32,7 @@ final class WriteAccess {
                     + " hex) that only newer versions can write", "Use the version that wrote the file");
         }
         FormatException passedOver = newest.passedOver();
-        if (passedOver != null && isWhole(file, newest.commit().sequence() + 1)) {
+        if (passedOver != null && isWhole(file, newest.header().recordOffset(newest.commit().sequence() + 1))) {
             throw new FormatException(passedOver.code(),
                     "the newest snapshot is damaged, and writing would lose it for good: " + passedOver.what(),
                     passedOver.offset(), "Restore the file from a copy, or export the snapshot before to a new file",
@@ -45,12 +45,14 @@ final class WriteAccess {
     }
 
     /// Whether a slot holds a whole record; after a torn append it does not.
-    private static boolean isWhole(ByteSource file, long sequence) throws IOException {
-        long slot = Layout.slotOffset(sequence);
-        MemorySegment page = MemorySegment.ofArray(new byte[Layout.PAGE]);
-        file.read(slot, page);
+    private static boolean isWhole(ByteSource file, long slot) throws IOException {
+        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
+        if (file.size() < slot + Layout.COMMIT_BYTES) {
+            return false;
+        }
+        file.read(slot, record);
         try {
-            CommitRecord.decode(page, slot);
+            CommitRecord.decode(record, slot);
             return true;
         } catch (FormatException e) {
             return !e.code().equals(Rule.V14_CHECKSUM.code());
