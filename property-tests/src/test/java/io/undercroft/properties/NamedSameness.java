@@ -8,6 +8,7 @@ import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -120,7 +121,14 @@ final class NamedSameness {
     private static boolean isSameWindow(Tensor a, Tensor b) {
         return a.storage() == b.storage() && a.dtype().equals(b.dtype()) && a.shape().equals(b.shape())
                 && a.storageOffset() == b.storageOffset() && Arrays.equals(a.stride(), b.stride())
-                && a.flags().equals(b.flags());
+                && flags(a).equals(flags(b));
+    }
+
+    /// Whether a tensor takes part in differentiation, no such file says.
+    private static Set<Tensor.Flag> flags(Tensor tensor) {
+        Set<Tensor.Flag> flags = new HashSet<>(tensor.flags());
+        flags.remove(Tensor.Flag.REQUIRES_GRAD);
+        return flags;
     }
 
     private static long end(Tensor tensor) {
