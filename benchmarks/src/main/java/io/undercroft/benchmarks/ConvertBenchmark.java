@@ -1,6 +1,8 @@
 package io.undercroft.benchmarks;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ChecksumPolicy;
+import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -11,6 +13,8 @@ import java.util.Map;
 /// Files of one format made of files of another, durably, beside a save of the same tensors from memory. What is read is in the page
 /// cache. Before and after each run the disk is left to finish what it has to write.
 final class ConvertBenchmark {
+    private static final String UNCHECKED = ", checksums not compared";
+    private static final OpenOptions NONE = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
     private static final String SAVE = "undercroft, saved from memory";
     private static final String FROM_PT = ".pt to .croft";
     private static final String FROM_SAFETENSORS = ".safetensors to .croft";
@@ -38,9 +42,15 @@ final class ConvertBenchmark {
         Timings timings = new Rounds(bench.warmUp(), bench.rounds()).time(List.of(
                 bench.writing(SAVE, bench.file("made.croft"), path -> Checkpoint.save(path, state)),
                 bench.writing(FROM_PT, bench.file("made.croft"), path -> convert(pt, path)),
+                bench.writing(FROM_PT + UNCHECKED, bench.file("made.croft"), path -> convert(pt, path, NONE)),
+                bench.writing(".croft to .croft", bench.file("made.croft"), path -> convert(croft, path)),
+                bench.writing(".croft to .croft" + UNCHECKED, bench.file("made.croft"),
+                        path -> convert(croft, path, NONE)),
                 bench.writing(FROM_SAFETENSORS, bench.file("made.croft"), path -> convert(safetensors, path)),
                 bench.writing(".croft to .pt", bench.file("made.pt"), path -> export(croft, path)),
-                bench.writing(".croft to .safetensors", bench.file("made.safetensors"), path -> export(croft, path))));
+                bench.writing(".croft to .safetensors", bench.file("made.safetensors"), path -> export(croft, path)),
+                bench.writing(".croft to .safetensors" + UNCHECKED, bench.file("made.safetensors"),
+                        path -> export(croft, path, NONE))));
         List<Figure> figures = report(workload, timings);
         figures.add(memory(FROM_PT, bench.file("made.croft"), path -> convert(pt, path)));
         figures.add(memory(".croft to .pt", bench.file("made.pt"), path -> export(croft, path)));
@@ -65,13 +75,21 @@ final class ConvertBenchmark {
     }
 
     private static void convert(Path from, Path to) throws IOException {
-        try (Checkpoint checkpoint = Checkpoint.open(from)) {
+        convert(from, to, OpenOptions.defaults());
+    }
+
+    private static void convert(Path from, Path to, OpenOptions options) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(from, options)) {
             Checkpoint.save(to, checkpoint.tree());
         }
     }
 
     private static void export(Path from, Path to) throws IOException {
-        try (Checkpoint checkpoint = Checkpoint.open(from)) {
+        export(from, to, OpenOptions.defaults());
+    }
+
+    private static void export(Path from, Path to, OpenOptions options) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(from, options)) {
             Checkpoint.export(to, checkpoint.tree());
         }
     }

@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Truncation.** What is mapped lies inside the file at that moment. When somebody cuts the file later, touching a
 /// page that is gone throws [InternalError]; [#guard] turns that into [TruncatedMappingException], as do the methods of
-/// storages and tensors that work on many bytes. Native code that touches such a page kills the JVM, and so does
+/// storages and tensors that work on many bytes; these also notice a cut within a page, behind which bytes read as zeros. Native code that touches such a page kills the JVM, and so does
 /// [MemorySegment#mismatch], so hand it bytes only from files that are replaced by renaming, or [probe][Pages#probe] them
 /// before.
 ///

@@ -161,7 +161,8 @@ public final class Pages {
     /// throws [InternalError], and in compiled code a little later than where it happened. So this belongs around a loop
     /// over elements, not into it. It costs nothing.
     ///
-    /// (A file that was cut within a page shows zeros there, which only [MappedFile#guard] notices.)
+    /// (A file that was cut within a page shows zeros there, which [MappedFile#guard] notices, and so does what storages and tensors do with
+    /// many bytes.)
     ///
     /// @param <T> what comes of it
     /// @param segment the bytes that are read, for instance of a storage

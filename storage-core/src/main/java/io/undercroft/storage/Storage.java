@@ -41,6 +41,11 @@ import org.jspecify.annotations.Nullable;
 /// [MemorySegment]: racing writes are not ordered, but never harm the JVM. A thread that races with [#release] or
 /// [#resize] reads the bytes from before or gets [IllegalStateException]; what it writes may be lost.
 ///
+/// **Mapped files.** A file that is cut short while it is mapped takes its bytes away. Methods that work on many bytes throw an
+/// exception that names the file, also where the cut is within a page, whose end then reads as zeros. Reading a single
+/// element, here and in [Tensor], [TypedStorage] and their streams and iterators, throws the JVM's [InternalError], perhaps later than
+/// where it happened: a loop over elements of a file that others may cut belongs into `Pages.guard` of `io.undercroft.mmap`.
+///
 /// **Devices.** The bytes of a storage on another device are out of the host's reach: only whole storages are copied
 /// and filled there. A meta storage has a size and no bytes: writing does nothing, reading throws (as in PyTorch).
 public final class Storage implements Iterable<Integer> {
