@@ -3,6 +3,9 @@ package io.undercroft.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -10,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -104,5 +108,19 @@ class UnreadPartsTest {
                     .doesNotContain("\u001b");
             assertThat(rest.out()).isEmpty();
         }
+    }
+
+    @Test
+    void whatNoSettingOpensIsSaidWhenTheStateIsSaved() throws IOException {
+        Path gguf = folder.resolve("a.gguf");
+        Checkpoint.export(gguf, Map.of("t", Tensor.zeros(DType.FLOAT32, 8)));
+        Path rest = withRest(gguf);
+        Path out = folder.resolve("out.croft");
+        Invocation converted = Invocation.of("convert", rest, out);
+        assertThat(converted.code()).isZero();
+        assertThat(converted.err())
+                .contains(rest + ": not in the state: what stands behind the last tensor, 8 B at byte");
+        assertThat(Invocation.of("verify", rest).code()).isEqualTo(2);
+        assertThat(Invocation.of("verify", out).code()).isZero();
     }
 }

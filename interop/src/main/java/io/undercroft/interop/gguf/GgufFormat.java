@@ -63,7 +63,7 @@ public final class GgufFormat implements CheckpointFormat {
         return TreeContents.of(state, text(header.values()), List::of, budget).withPlaces(storages::placeOf)
                 .withUnverified(header.tensors().size(),
                         header.tensors().values().stream().mapToLong(TensorInfo::nbytes).sum())
-                .only(options);
+                .withUnread(header.besides(file.size())).only(options);
     }
 
     private static Storage storage(MappedFile file, Header header, TensorInfo info, FileStorages storages) {

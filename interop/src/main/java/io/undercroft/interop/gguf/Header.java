@@ -1,7 +1,10 @@
 package io.undercroft.interop.gguf;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.OtherParts;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Shape;
@@ -147,12 +150,36 @@ record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap
         }
     }
 
+    /// {@return what stands between the tensors and behind them, but for what aligns them}
+    ///
+    /// @param fileSize the size of the file
+    List<UnreadPart> besides(long fileSize) {
+        OtherParts gaps = new OtherParts("gap");
+        long alignment = alignment();
+        long end = data;
+        for (TensorInfo tensor : inOrder()) {
+            if (data + tensor.offset() > end) {
+                gaps.add("before " + tensor.name(), end, data + tensor.offset() - end);
+            }
+            end = Math.ceilDiv(data + tensor.offset() + tensor.nbytes(), alignment) * alignment;
+        }
+        List<UnreadPart> parts = new ArrayList<>();
+        gaps.part().map(part -> new UnreadPart(Kind.BYTES, part.what(), part.offset(), part.nbytes()))
+                .ifPresent(parts::add);
+        if (fileSize > end) {
+            parts.add(new UnreadPart(Kind.BYTES, "what stands behind the last tensor", end, fileSize - end));
+        }
+        return parts;
+    }
+
+    private List<TensorInfo> inOrder() {
+        return tensors.values().stream().filter(tensor -> tensor.nbytes() > 0)
+                .sorted(Comparator.comparingLong(TensorInfo::offset)).toList();
+    }
+
     private void checkLayout(long start, long fileSize) {
-        List<TensorInfo> sorted = new ArrayList<>(tensors.values());
-        sorted.removeIf(tensor -> tensor.nbytes() == 0);
-        sorted.sort(Comparator.comparingLong(TensorInfo::offset));
         long end = 0;
-        for (TensorInfo tensor : sorted) {
+        for (TensorInfo tensor : inOrder()) {
             if (tensor.offset() < end) {
                 throw broken(tensor.name(), "overlaps the one before it", FormatException.NO_OFFSET);
             }

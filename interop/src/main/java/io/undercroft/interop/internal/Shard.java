@@ -4,17 +4,23 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SequencedMap;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /// An open file of a set.
 ///
@@ -92,6 +98,26 @@ record Shard(String name, MappedFile file, Contents contents, SequencedMap<Strin
                     + FormatException.quote(name) + ", where the index says it is", FormatException.NO_OFFSET);
         }
         return there;
+    }
+
+    /// {@return what it holds besides the tensors of a set}
+    ///
+    /// @param known the tensors of the set
+    List<UnreadPart> besides(Set<Tensor> known) {
+        OtherParts others = new OtherParts("value");
+        Set<Storage> counted = new HashSet<>();
+        ((Map<?, ?>) Objects.requireNonNull(contents.state())).forEach((key, value) -> {
+            Tensor tensor = NamedTensors.tensorIn(value);
+            if (tensor == null) {
+                others.add(String.valueOf(key), 0, 0);
+            } else if (!known.contains(tensor)) {
+                others.add(String.valueOf(key), 0,
+                        counted.add(tensor.storage()) ? tensor.storage().nbytes() : 0);
+            }
+        });
+        return Stream.concat(others.part().stream(), contents.unread().stream()).map(part -> new UnreadPart(part.kind(),
+                part.what() + ", in the shard " + FormatException.quote(name), part.offset(), part.nbytes(),
+                part.setting())).toList();
     }
 
     Verification verify() throws IOException {

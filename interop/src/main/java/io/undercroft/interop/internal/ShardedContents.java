@@ -2,6 +2,7 @@ package io.undercroft.interop.internal;
 
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.TreeContents;
@@ -25,10 +26,12 @@ import org.jspecify.annotations.Nullable;
 final class ShardedContents implements Contents {
     private final TreeContents contents;
     private final List<Shard> shards;
+    private final List<UnreadPart> unread;
 
-    private ShardedContents(TreeContents contents, List<Shard> shards) {
+    private ShardedContents(TreeContents contents, List<Shard> shards, List<UnreadPart> unread) {
         this.contents = contents;
         this.shards = shards;
+        this.unread = unread;
     }
 
     /// Puts the state together.
@@ -38,8 +41,11 @@ final class ShardedContents implements Contents {
     /// @param options which tensors were chosen
     static ShardedContents of(ShardIndex index, Map<String, Shard> shards, OpenOptions options) {
         List<Shard> all = List.copyOf(shards.values());
-        TreeContents contents = TreeContents.of(state(index, shards), index.metadata(), List::of).only(options);
-        return new ShardedContents(contents, all);
+        SequencedMap<String, Tensor> state = state(index, shards);
+        Set<Tensor> tensors = new HashSet<>(state.values());
+        TreeContents contents = TreeContents.of(state, index.metadata(), List::of).only(options);
+        return new ShardedContents(contents, all,
+                all.stream().flatMap(shard -> shard.besides(tensors).stream()).toList());
     }
 
     private static SequencedMap<String, Tensor> state(ShardIndex index, Map<String, Shard> shards) {
@@ -89,6 +95,11 @@ final class ShardedContents implements Contents {
     @Override
     public List<Path> companions() {
         return shards.stream().map(Shard::path).toList();
+    }
+
+    @Override
+    public List<UnreadPart> unread() {
+        return unread;
     }
 
     @Override

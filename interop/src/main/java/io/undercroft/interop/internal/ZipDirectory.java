@@ -5,6 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.FileStorages;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -19,6 +21,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The table of contents of a zip archive, with the place of every record's bytes.
@@ -242,6 +246,28 @@ public final class ZipDirectory {
     /// {@return the records that have bytes and no checksum} Nothing can be said of them.
     public List<ZipRecord> unverified() {
         return records().stream().filter(record -> record.size() > 0 && !record.hasCrc()).toList();
+    }
+
+    /// {@return how many bytes stand before the first record}
+    public long before() {
+        return records().stream().mapToLong(ZipRecord::header).min().orElse(0);
+    }
+
+    /// {@return the parts of the file that a state does not refer to: what stands before the archive, and records}
+    ///
+    /// @param isKnown whether a record belongs to the state
+    public List<UnreadPart> besides(Predicate<ZipRecord> isKnown) {
+        Stream<UnreadPart> before = before() == 0
+                ? Stream.empty()
+                : Stream.of(new UnreadPart(Kind.BYTES, "what stands before the archive", 0, before()));
+        OtherParts others = new OtherParts("record");
+        records().stream().filter(record -> !isFolder(record) && !isKnown.test(record))
+                .forEach(record -> others.add(record.name(), record.header(), record.compressedSize()));
+        return Stream.concat(before, others.part().stream()).toList();
+    }
+
+    private static boolean isFolder(ZipRecord record) {
+        return record.name().endsWith("/") && record.size() == 0;
     }
 
     private static List<ZipRecord> entries(Bytes directory, End end) {

@@ -75,6 +75,12 @@ record NpyHeader(ElementType type, boolean isFortran, Shape shape, int length, l
         try {
             Shape shape = Shape.of(text.shape());
             long nbytes = text.type().dtype().nbytes(shape.numel());
+            if (nbytes < size - length) {
+                throw new FormatException("NPY-SIZE", "an array of shape " + shape + " and type " + text.type().dtype()
+                        + " takes " + nbytes + " bytes, and " + (size - length - nbytes) + " more follow", base,
+                        "If numpy.save wrote several arrays to one file, save them with numpy.savez; "
+                                + "else get the file again from its source");
+            }
             if (nbytes != size - length) {
                 throw damaged("NPY-SIZE", "an array of shape " + shape + " and type " + text.type().dtype() + " takes "
                         + nbytes + " bytes, and there are " + (size - length), base);

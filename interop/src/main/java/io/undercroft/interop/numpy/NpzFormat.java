@@ -83,7 +83,8 @@ public final class NpzFormat implements CheckpointFormat {
         }
         List<ZipRecord> unverified = zip.unverified();
         return TreeContents.of(tensors, Map.of(), zip::damages, budget).withPlaces(storages::placeOf)
-                .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum()).only(options);
+                .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
+                .withUnread(zip.besides(_ -> true)).only(options);
     }
 
     private static NpyHeader header(ZipDirectory zip, ZipRecord record) throws IOException {

@@ -58,11 +58,12 @@ final class LegacySave {
     ///
     /// @param file the file
     /// @param start where it starts
+    /// @param budget what reading all saves of the file may cost
     /// @return the save
     /// @throws IOException if reading fails
     /// @throws FormatException if it is malformed or asks for anything that is not allowed
-    static LegacySave at(MappedFile file, long start) throws IOException {
-        PickleStream stream = new PickleStream(file, start, file.size(), ReadBudget.of(file.size()));
+    static LegacySave at(MappedFile file, long start, ReadBudget budget) throws IOException {
+        PickleStream stream = new PickleStream(file, start, file.size(), budget);
         require(MAGIC.equals(stream.pickle()), "the magic number of torch.save is missing", start);
         long version = stream.position();
         require(Long.valueOf(VERSION).equals(stream.pickle()), "the format has another version than " + VERSION,

@@ -4,15 +4,21 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.OtherParts;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.UnreadPart;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.util.HashMap;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /// The members of a tar archive, and where their bytes lie in it. Nothing is ever unpacked, so a name is only a name: it
 /// leads nowhere. Plain files are taken, with sizes from extended (pax) headers; links and devices are refused.
@@ -33,7 +39,8 @@ final class TarDirectory {
     private static final long LARGEST_EXTENDED = 1 << 20;
     private static final Pattern EXTENDED = Pattern.compile("(\\d{1,7}) ([^=\\n]+)=([^\\n]*)\\n");
 
-    private final Map<String, Member> members = new HashMap<>();
+    private final Map<String, Member> members = new LinkedHashMap<>();
+    private final List<UnreadPart> behind = new ArrayList<>();
 
     /// One file in the archive.
     ///
@@ -90,7 +97,7 @@ final class TarDirectory {
             byte[] block = new byte[BLOCK];
             file.read(at, MemorySegment.ofArray(block));
             if (isZero(block)) {
-                return directory;
+                break;
             }
             Header header = new Header(block, at);
             Member member = new Member(at + BLOCK, header.size(extendedSize));
@@ -111,7 +118,21 @@ final class TarDirectory {
             }
             at = Math.min(file.size(), Math.ceilDiv(member.end(), BLOCK) * BLOCK);
         }
+        OtherParts.behind("what stands behind the archive", file, at).ifPresent(directory.behind::add);
         return directory;
+    }
+
+    /// {@return the parts of the file that a state does not refer to: members, and what stands behind the archive}
+    ///
+    /// @param known the names of members that belong to the state
+    List<UnreadPart> besides(Set<String> known) {
+        OtherParts others = new OtherParts("member");
+        members.forEach((name, member) -> {
+            if (!known.contains(name)) {
+                others.add(name, member.start, member.size);
+            }
+        });
+        return Stream.concat(others.part().stream(), behind.stream()).toList();
     }
 
     /// {@return the member of that name, or nothing}

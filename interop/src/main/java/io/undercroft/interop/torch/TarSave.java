@@ -3,6 +3,8 @@ package io.undercroft.interop.torch;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Shape;
@@ -10,6 +12,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +34,7 @@ final class TarSave {
     private final StorageTable storages;
     private final ReadBudget budget;
     private final Map<Long, Object> objects = new HashMap<>();
+    private final List<UnreadPart> unread = new ArrayList<>();
     /// Where the elements of the storage start that is being read.
     private long offset;
 
@@ -63,9 +67,11 @@ final class TarSave {
     /// @throws FormatException if they are malformed or ask for anything that is not allowed
     @Nullable
     Object read() throws IOException {
-        each(member("storages"), this::readStorage, this::readViews);
-        each(member("tensors"), this::readTensor, _ -> {});
-        Object state = member("pickle").pickle(this::find);
+        each("storages", this::readStorage, this::readViews);
+        each("tensors", this::readTensor, _ -> {});
+        PickleStream pickle = member("pickle");
+        Object state = pickle.pickle(this::find);
+        checkEnd("pickle", pickle);
         StateCheck.check(state, _ -> {});
         return state;
     }
@@ -83,7 +89,8 @@ final class TarSave {
     }
 
     /// Reads a number, so many things, and what stands behind them.
-    private static void each(PickleStream stream, Step thing, Step last) throws IOException {
+    private void each(String member, Step thing, Step last) throws IOException {
+        PickleStream stream = member(member);
         long start = stream.position();
         if (!(stream.pickle() instanceof Long count)) {
             throw PickleStream.refused("a number is missing", start);
@@ -92,6 +99,19 @@ final class TarSave {
             placed(stream, thing);
         }
         placed(stream, last);
+        checkEnd(member, stream);
+    }
+
+    private void checkEnd(String member, PickleStream stream) {
+        if (!stream.isAtEnd()) {
+            unread.add(new UnreadPart(Kind.BYTES, "what stands behind the end of " + FormatException.quote(member),
+                    stream.position(), stream.remaining()));
+        }
+    }
+
+    /// {@return what the members hold besides the state, after [#read]}
+    List<UnreadPart> unread() {
+        return unread;
     }
 
     private static void placed(PickleStream stream, Step step) throws IOException {

@@ -8,6 +8,7 @@ import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.util.HexFormat;
@@ -54,16 +55,17 @@ public final class TorchLegacyFormat implements CheckpointFormat {
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         int number = Ordinals.of(options, SAVE);
         long start = 0;
-        LegacySave save = LegacySave.at(file, 0);
+        ReadBudget budget = ReadBudget.of(file.size());
+        LegacySave save = LegacySave.at(file, 0, budget);
         for (int i = 1; i < number; i++) {
             if (save.end() == file.size()) {
                 throw new FormatException("TORCH-SAVE", "the file has " + i + (i == 1 ? " save" : " saves"),
                         save.end(), "Ask for one of these with the setting " + SAVE);
             }
             start = save.end();
-            save = LegacySave.at(file, start);
+            save = LegacySave.at(file, start, budget);
         }
-        return save.open(options, besides(file, number, start, save.end()));
+        return save.open(options, besides(file, number, start, save.end(), budget));
     }
 
     /// What a file holds besides one save of it.
@@ -71,13 +73,14 @@ public final class TorchLegacyFormat implements CheckpointFormat {
     /// @param number the number of the save
     /// @param start where it starts
     /// @param end where it ends
-    private static List<UnreadPart> besides(MappedFile file, int number, long start, long end) throws IOException {
+    private static List<UnreadPart> besides(MappedFile file, int number, long start, long end, ReadBudget budget)
+            throws IOException {
         int count = number;
         long all = end;
         List<UnreadPart> rest = List.of();
         while (all < file.size() && rest.isEmpty()) {
             try {
-                all = LegacySave.at(file, all).end();
+                all = LegacySave.at(file, all, budget).end();
                 count++;
             } catch (FormatException e) {
                 rest = List.of(new UnreadPart(Kind.BYTES, "no save of PyTorch that can be read (" + e.what() + ")", all,

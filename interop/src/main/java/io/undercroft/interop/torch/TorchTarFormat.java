@@ -2,6 +2,7 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.ReadBudget;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /// What `torch.save` wrote before PyTorch 0.1.12: a tar archive of storages, tensors and a pickle. There are no checksums of
 /// what it holds, so [Contents#verify] says that nothing was verified.
@@ -43,8 +45,10 @@ public final class TorchTarFormat implements CheckpointFormat {
             wanted = sizes.storages().keys(names.storages())::contains;
         }
         ReadBudget budget = ReadBudget.of(file.size());
-        Object state = new TarSave(file, tar, options, wanted, elements, budget).read();
+        TarSave save = new TarSave(file, tar, options, wanted, elements, budget);
+        Object state = save.read();
+        List<UnreadPart> unread = Stream.concat(save.unread().stream(), tar.besides(MEMBERS).stream()).toList();
         return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size())
-                .withPlaces(elements::placeOf).only(options);
+                .withPlaces(elements::placeOf).withUnread(unread).only(options);
     }
 }

@@ -8,6 +8,8 @@ import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
@@ -20,12 +22,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// What `torch.save` writes since PyTorch 1.6: a zip archive of one pickle and one record for each storage.
@@ -46,6 +50,9 @@ public final class TorchZipFormat implements CheckpointFormat {
     static final long LARGEST_PICKLE = 1L << 30;
     private static final long LARGEST_SMALL_RECORD = 64;
     private static final int NEWEST_VERSION = 10;
+    /// What a folder has besides storages.
+    private static final List<String> SMALL_RECORDS = List.of(PICKLE, "/version", "/byteorder", "/.format_version",
+            "/.storage_alignment");
 
     /// For the service loader.
     public TorchZipFormat() {}
@@ -93,8 +100,14 @@ public final class TorchZipFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ZipDirectory zip = ZipDirectory.read(file);
+        if (zip.before() > 0 && ZipDirectory.firstName(file).isPresent()) {
+            throw new FormatException("TORCH-ARCHIVE",
+                    "there are two archives in the file, and PyTorch may read the other "
+                            + "one than is read here",
+                    zip.before(), "Split the file at this byte");
+        }
         ZipRecord pickle = pickle(zip);
-        String folder = pickle.name().substring(0, pickle.name().length() - PICKLE.length());
+        String folder = folder(pickle);
         refuseTorchScript(zip, folder);
         checkVersion(zip, folder);
         ByteOrder order = byteOrder(zip, folder);
@@ -104,15 +117,34 @@ public final class TorchZipFormat implements CheckpointFormat {
         return contents(zip, pickle, storages, elements.isForeign()).withPlaces(elements::placeOf).only(options);
     }
 
+    /// What the state does not refer to. PyTorch looks at none of it.
+    ///
+    /// @param used how many bytes of the pickle were read
+    private static List<UnreadPart> besides(ZipDirectory zip, ZipRecord pickle, StorageTable storages, long used) {
+        String folder = folder(pickle);
+        Set<String> known = storages.entries().stream().map(entry -> folder + "/data/" + entry.key())
+                .collect(Collectors.toSet());
+        SMALL_RECORDS.forEach(name -> known.add(folder + name));
+        List<UnreadPart> parts = new ArrayList<>();
+        if (used < pickle.size()) {
+            parts.add(new UnreadPart(Kind.RECORD, "what stands behind the end of the pickle in "
+                    + FormatException.quote(pickle.name()), pickle.header(), pickle.size() - used));
+        }
+        parts.addAll(zip.besides(
+                record -> known.contains(record.name()) || record.name().startsWith(folder + "/.data/")));
+        return parts;
+    }
+
     /// Records without a checksum count as not verified.
     private static TreeContents contents(ZipDirectory zip, ZipRecord pickle, StorageTable storages, boolean isForeign)
             throws IOException {
         // PyTorch stores pickles as they are. One that is compressed is paid for by the bytes that it has in the file.
         ReadBudget budget = ReadBudget.of(pickle.compressedSize());
-        Object state = load(zip, pickle, storages, isForeign, budget);
+        Unpickled unpickled = load(zip, pickle, storages, isForeign, budget);
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(state, Map.of(), zip::damages, budget).withUnverified(unverified.size(),
-                unverified.stream().mapToLong(ZipRecord::size).sum());
+        return TreeContents.of(unpickled.state, Map.of(), zip::damages, budget)
+                .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
+                .withUnread(besides(zip, pickle, storages, unpickled.nbytes));
     }
 
     /// Which storages are wanted is known only when all tensors have their names: so the pickle is read once before, without
@@ -171,6 +203,10 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// The pickle lies in the archive's only folder.
     private static boolean isPickle(String name) {
         return name.endsWith(PICKLE) && name.indexOf('/') == name.length() - PICKLE.length();
+    }
+
+    private static String folder(ZipRecord pickle) {
+        return pickle.name().substring(0, pickle.name().length() - PICKLE.length());
     }
 
     private static ZipRecord pickle(ZipDirectory zip) {
@@ -240,7 +276,13 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
     }
 
-    private static @Nullable Object load(ZipDirectory zip, ZipRecord record, StorageTable storages, boolean isForeign,
+    /// What a pickle builds.
+    ///
+    /// @param state what it builds
+    /// @param nbytes how many bytes it has, up to its end
+    private record Unpickled(@Nullable Object state, long nbytes) {}
+
+    private static Unpickled load(ZipDirectory zip, ZipRecord record, StorageTable storages, boolean isForeign,
             ReadBudget budget) throws IOException {
         if (!record.isStored()) {
             budget.takeMemory(record.size());
@@ -248,13 +290,14 @@ public final class TorchZipFormat implements CheckpointFormat {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pickle = zip.read(record, arena);
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
-            Object state = new Unpickler(new PickleInput(pickle), storages::find, budget).run(base);
+            PickleInput input = new PickleInput(pickle);
+            Object state = new Unpickler(input, storages::find, budget).run(base);
             StateCheck.check(state, tensor -> {
                 if (isForeign) {
                     storages.use(tensor.storage(), tensor.dtype());
                 }
             });
-            return state;
+            return new Unpickled(state, input.position());
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }

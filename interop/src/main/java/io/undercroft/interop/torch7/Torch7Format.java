@@ -92,9 +92,11 @@ public final class Torch7Format implements CheckpointFormat {
         if (number > 1 || !objects.isAtEnd()) {
             Survey survey = Survey.of(file, encoding, references);
             survey.check(number, options.setting(OBJECT).isPresent());
-            objects = objects(file, storages, encoding, references, survey.numbering());
-            for (int i = 1; number > 1 && i <= number; i++) {
-                state = objects.next();
+            if (number > 1) {
+                objects = objects(file, storages, encoding, references, survey.numbering());
+                for (int i = 1; i <= number; i++) {
+                    state = objects.next();
+                }
             }
             unread = survey.besides(number);
         }

@@ -13,6 +13,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -136,7 +137,7 @@ class TorchLegacyFormatTest {
         byte[] twice = ByteBuffer.allocate(2 * save.length).put(save).put(save).array();
         Path path = Files.write(folder.resolve("twice.pt"), twice);
         try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-            assertThat(LegacySave.at(file, 0).end()).isEqualTo(save.length);
+            assertThat(LegacySave.at(file, 0, ReadBudget.of(file.size())).end()).isEqualTo(save.length);
         }
     }
 

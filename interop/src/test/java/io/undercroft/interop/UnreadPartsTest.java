@@ -1,0 +1,207 @@
+package io.undercroft.interop;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.zip.CRC32;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
+import java.util.zip.ZipOutputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Whatever stops reading before the end of a file says so, or refuses the file where the reference implementation
+/// does.
+class UnreadPartsTest {
+    private static final byte[] REST = "\0\0rest".getBytes(ISO_8859_1);
+
+    @TempDir
+    private Path folder;
+
+    private Path saved(String name, int size) throws IOException {
+        Path path = folder.resolve(name);
+        Object state = name.endsWith("npy")
+                ? Tensor.ones(DType.FLOAT32, size)
+                : Map.of("t", Tensor.ones(DType.FLOAT32, size));
+        Checkpoint.export(path, state);
+        return path;
+    }
+
+    private Path together(String name, Object... parts) throws IOException {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (Object part : parts) {
+            all.writeBytes(part instanceof Path path ? Files.readAllBytes(path) : (byte[]) part);
+        }
+        return Files.write(folder.resolve(name), all.toByteArray());
+    }
+
+    private static List<UnreadPart> unread(Path path) throws IOException {
+        return unread(path, OpenOptions.defaults());
+    }
+
+    private static List<UnreadPart> unread(Path path, OpenOptions options) throws IOException {
+        try (Checkpoint c = Checkpoint.open(path, options)) {
+            assertThat(c.names()).isNotEmpty();
+            return c.unread();
+        }
+    }
+
+    private static FormatException refusal(Path path) {
+        FormatException refusal = catchThrowableOfType(FormatException.class, () -> Checkpoint.open(path).close());
+        assertThat(refusal).as(path.toString()).isNotNull();
+        return refusal;
+    }
+
+    @Test
+    void whatIsWrittenHereHasNothingBesidesItsState() throws IOException {
+        for (String name : List.of("a.pt", "a.safetensors", "a.npz", "a.npy", "a.gguf", "a.t7")) {
+            assertThat(unread(saved(name, 3))).as(name).isEmpty();
+        }
+        Checkpoint.save(folder.resolve("a.croft"), Map.of("t", Tensor.ones(DType.FLOAT32, 3)));
+        assertThat(unread(folder.resolve("a.croft"))).isEmpty();
+    }
+
+    @Test
+    void whatOthersWroteHasNothingBesidesItsState() throws IOException {
+        for (String directory : List.of("pytorch", "safetensors", "numpy", "gguf", "models")) {
+            List<Path> files;
+            try (var all = Files.list(Path.of("..", "fixtures", directory))) {
+                files = all.filter(Files::isRegularFile).sorted().toList();
+            }
+            for (Path file : files) {
+                try (Checkpoint c = Checkpoint.open(file)) {
+                    assertThat(c.unread()).as(file.toString()).isEmpty();
+                } catch (FormatException | IllegalArgumentException _) {
+                    // Made to be refused, or a description.
+                }
+            }
+        }
+    }
+
+    @Test
+    void whatTheReferenceImplementationRefusesIsRefused() throws IOException {
+        assertThat(refusal(together("r.safetensors", saved("a.safetensors", 3), REST)).code())
+                .isEqualTo("SAFETENSORS-LAYOUT");
+        Path two = together("two.npy", saved("a.npy", 3), saved("b.npy", 2));
+        assertThat(refusal(two)).hasMessageContainingAll("136 more follow", "numpy.savez");
+        assertThat(refusal(together("r.pt", saved("a.pt", 3), REST)).code()).isEqualTo("ZIP-END");
+    }
+
+    @Test
+    void bytesBehindAndBetweenTensorsOfGgufAreReported() throws IOException {
+        Path plain = saved("a.gguf", 3);
+        long padded = Math.ceilDiv(Files.size(plain), 32) * 32;
+        Path aligned = together("aligned.gguf", plain, new byte[(int) (padded - Files.size(plain))]);
+        assertThat(unread(aligned)).isEmpty();
+        assertThat(unread(together("r.gguf", aligned, REST))).containsExactly(
+                new UnreadPart(Kind.BYTES, "what stands behind the last tensor", padded, REST.length));
+    }
+
+    @Test
+    void whatStandsBeforeAnArchiveIsReportedOrRefused() throws IOException {
+        Path first = saved("a.npz", 3);
+        assertThat(unread(together("two.npz", first, saved("b.npz", 2)))).containsExactly(
+                new UnreadPart(Kind.BYTES, "what stands before the archive", 0, Files.size(first)));
+        Path prefixed = together("before.pt", REST, saved("a.pt", 3));
+        assertThat(unread(prefixed, OpenOptions.defaults().format("torch-zip"))).containsExactly(
+                new UnreadPart(Kind.BYTES, "what stands before the archive", 0, REST.length));
+        assertThat(refusal(together("two.pt", saved("a.pt", 3), saved("b.pt", 300))))
+                .hasMessageContainingAll("two archives", "PyTorch may read the other one");
+    }
+
+    /// Copies a file of PyTorch and changes its records.
+    private Path changed(String name, byte[] behindPickle, Map<String, byte[]> more) throws IOException {
+        Path path = folder.resolve(name);
+        try (ZipFile zip = new ZipFile(saved("a.pt", 3).toFile());
+                OutputStream out = Files.newOutputStream(path);
+                ZipOutputStream copy = new ZipOutputStream(out)) {
+            for (ZipEntry entry : Collections.list(zip.entries())) {
+                ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+                try (InputStream in = zip.getInputStream(entry)) {
+                    in.transferTo(bytes);
+                }
+                if (entry.getName().endsWith("data.pkl")) {
+                    bytes.writeBytes(behindPickle);
+                }
+                put(copy, entry.getName(), bytes.toByteArray());
+            }
+            for (Map.Entry<String, byte[]> record : more.entrySet()) {
+                put(copy, record.getKey(), record.getValue());
+            }
+        }
+        return path;
+    }
+
+    private static void put(ZipOutputStream zip, String name, byte[] bytes) throws IOException {
+        ZipEntry entry = new ZipEntry(name);
+        CRC32 crc = new CRC32();
+        crc.update(bytes);
+        entry.setMethod(ZipEntry.STORED);
+        entry.setSize(bytes.length);
+        entry.setCrc(crc.getValue());
+        zip.putNextEntry(entry);
+        zip.write(bytes);
+        zip.closeEntry();
+    }
+
+    @Test
+    void recordsOfAnArchiveThatTheStateDoesNotReferToAreReported() throws IOException {
+        assertThat(unread(changed("same.pt", new byte[0], Map.of()))).isEmpty();
+        String root = "archive";
+        Path more = changed("more.pt", new byte[0], Map.of(root + "/data/99", REST, root + "/.data/x", REST));
+        assertThat(unread(more)).singleElement().satisfies(part -> {
+            assertThat(part.kind()).isEqualTo(Kind.RECORD);
+            assertThat(part.what()).isEqualTo("1 record that the state does not refer to: 'archive/data/99'");
+            assertThat(part.nbytes()).isEqualTo(REST.length);
+        });
+        assertThat(unread(more, OpenOptions.defaults().only("t"))).hasSize(1);
+        assertThat(unread(changed("behind.pt", REST, Map.of()))).singleElement().satisfies(part -> {
+            assertThat(part.what()).contains("behind the end of the pickle", "data.pkl");
+            assertThat(part.nbytes()).isEqualTo(REST.length);
+        });
+    }
+
+    @Test
+    void theRestOfATarArchiveIsReported() throws IOException {
+        Path tar;
+        try (var all = Files.list(Path.of("..", "fixtures", "pytorch"))) {
+            tar = all.filter(path -> path.toString().endsWith(".tar.pt") || path.toString().endsWith(".tar")).sorted()
+                    .findFirst().orElseThrow();
+        }
+        assertThat(unread(tar)).isEmpty();
+        long size = Files.size(tar);
+        assertThat(unread(together("rest.tar", tar, REST))).containsExactly(
+                new UnreadPart(Kind.BYTES, "what stands behind the archive", size + 2, REST.length - 2));
+    }
+
+    @Test
+    void tensorsOfAShardThatTheIndexDoesNotNameAreReported() throws IOException {
+        Checkpoint.export(folder.resolve("model-1.safetensors"),
+                Map.of("a", Tensor.ones(DType.FLOAT32, 3), "hidden", Tensor.ones(DType.FLOAT32, 5)));
+        Path index = folder.resolve("model.safetensors.index.json");
+        Files.writeString(index, "{\"metadata\":{},\"weight_map\":{\"a\":\"model-1.safetensors\"}}", UTF_8);
+        assertThat(unread(index)).containsExactly(new UnreadPart(Kind.RECORD,
+                "1 value that the state does not refer to: 'hidden', in the shard 'model-1.safetensors'", 0, 20));
+        Files.writeString(index, "{}", UTF_8, StandardOpenOption.APPEND);
+        assertThat(refusal(index)).hasMessageContaining("behind the end");
+    }
+}
