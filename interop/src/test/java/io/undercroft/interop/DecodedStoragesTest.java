@@ -105,4 +105,18 @@ class DecodedStoragesTest {
         Checkpoint.export(directory.resolve("a.npz"), state);
         assertThat(decoded.get()).isLessThan(10);
     }
+
+    /// The last bytes of a compressed record may stand for more than a buffer takes at once.
+    @Test
+    void compressedZerosOfAnySizeAreRead() throws IOException {
+        Path file = directory.resolve("zeros.npz");
+        for (int size = 1 << 20; size < (1 << 20) + 600; size += 7) {
+            Checkpoint.export(file, Map.of("t", Tensor.zeros(DType.UINT8, size)),
+                    ExportOptions.defaults().setting("npz.compression", "deflate"));
+            try (Checkpoint checkpoint = Checkpoint.open(file)) {
+                assertThat(checkpoint.verify().isSound()).as("%d zeros", size).isTrue();
+                assertThat(checkpoint.tensor("t").getLong(size - 1)).isZero();
+            }
+        }
+    }
 }

@@ -71,7 +71,7 @@ final class ZipStream {
                 }
                 int more = inflater.inflate(first, done, count - done);
                 boolean ended = inflater.finished() && done + more < count;
-                if (ended || (more == 0 && inflater.needsDictionary())) {
+                if (ended || (more == 0 && isStuck(inflater))) {
                     throw corrupt();
                 }
                 done += more;
@@ -141,7 +141,7 @@ final class ZipStream {
                     refill(input, inflater);
                 }
                 int count = inflater.inflate(output.clear());
-                if (inflater.getBytesWritten() > record.size() || (count == 0 && inflater.needsDictionary())) {
+                if (inflater.getBytesWritten() > record.size() || (count == 0 && isStuck(inflater))) {
                     throw corrupt();
                 }
                 sink.accept(output.flip());
@@ -157,11 +157,18 @@ final class ZipStream {
     private void refill(ByteBuffer input, Inflater inflater) throws IOException {
         long left = record.compressedSize() - inflater.getBytesRead();
         if (left == 0) {
-            throw corrupt();
+            // The last bytes may stand for more than fits into one buffer.
+            return;
         }
         input.clear().limit((int) Math.min(CHUNK, left));
         file.read(data + inflater.getBytesRead(), MemorySegment.ofBuffer(input));
         inflater.setInput(input);
+    }
+
+    /// {@return whether an inflater that gave nothing will give nothing more}
+    private boolean isStuck(Inflater inflater) {
+        return !inflater.finished() && (inflater.needsDictionary()
+                || (inflater.needsInput() && inflater.getBytesRead() == record.compressedSize()));
     }
 
     private FormatException corrupt() {
