@@ -1,6 +1,7 @@
 package io.undercroft.interop.gguf;
 
 import io.undercroft.interop.internal.Utf8;
+import io.undercroft.serializer.spi.RepeatedTexts;
 import io.undercroft.serializer.state.Typed;
 import java.io.ByteArrayOutputStream;
 import java.math.BigInteger;
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 /// A header that is being written.
 final class HeaderBytes {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private final RepeatedTexts texts = new RepeatedTexts();
 
     byte[] toByteArray() {
         return bytes.toByteArray();
@@ -126,9 +128,18 @@ final class HeaderBytes {
             case FLOAT32 -> number(4, Float.floatToRawIntBits(as(path, Float.class, value)));
             case FLOAT64 -> number(8, Double.doubleToRawLongBits(as(path, Double.class, value)));
             case BOOL -> number(1, as(path, Boolean.class, value) ? 1 : 0);
-            case STRING -> string(value instanceof byte[] raw ? raw : Utf8.bytes(path, as(path, String.class, value)));
+            case STRING -> string(value instanceof byte[] raw ? raw : counted(path, as(path, String.class, value)));
             case ARRAY -> throw unfit(path, value);
         }
+    }
+
+    private byte[] counted(String path, String text) {
+        try {
+            texts.add(text);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(path + ": " + e.getMessage(), e);
+        }
+        return Utf8.bytes(path, text);
     }
 
     private static long unsigned(String path, @Nullable Object value, int bits) {

@@ -5,6 +5,7 @@ import io.undercroft.serializer.ExportReport.Kind;
 import io.undercroft.serializer.ExportReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.serializer.spi.RepeatedTexts;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -40,6 +41,7 @@ final class LuaWriter {
     private final Map<Storage, DType> dtypes = new HashMap<>();
     private final Deque<Parts> open = new ArrayDeque<>();
     private final StateIndex index;
+    private final RepeatedTexts texts = new RepeatedTexts();
     /// The names of what Torch7 has no place for.
     private final Set<String> gradients = new LinkedHashSet<>();
     private final Set<String> attributes = new LinkedHashSet<>();
@@ -167,6 +169,11 @@ final class LuaWriter {
     }
 
     private void writeString(String text) {
+        try {
+            texts.add(text);
+        } catch (IllegalArgumentException e) {
+            throw refused(text.length() + " characters at so many places", String.valueOf(e.getMessage()));
+        }
         writeString(bytes(text));
     }
 

@@ -57,9 +57,14 @@ final class StateDecoder {
         void add(@Nullable Object value);
     }
 
+    /// A power of two.
+    private static final int TEXTS = 1 << 10;
+
     private final StateTreeReader in;
     private final Tables tables;
     private final KeyWork work = new KeyWork();
+    /// Texts that were read last, by their hashes: one that comes again is one string in memory.
+    private final @Nullable String[] texts = new @Nullable String[TEXTS];
     private final List<@Nullable Object> containers = new ArrayList<>();
     private final Deque<Frame> open = new ArrayDeque<>();
 
@@ -130,7 +135,7 @@ final class StateDecoder {
             case FLOAT -> in.doubleValue();
             case FLOAT32 -> in.floatValue();
             case COMPLEX -> new Complex(in.doubleValue(), in.imaginaryValue());
-            case STRING -> in.text();
+            case STRING -> text();
             case BYTES -> in.bytes().toArray(ValueLayout.JAVA_BYTE);
             case TENSOR -> tables.tensor(in.index());
             case STORAGE -> storage();
@@ -142,6 +147,17 @@ final class StateDecoder {
             case LIST, TUPLE, SET, MAP, OBJECT, END, DONE ->
                 throw new IllegalStateException(token + " is no plain value");
         };
+    }
+
+    private String text() {
+        String text = in.text();
+        int slot = text.hashCode() & (TEXTS - 1);
+        String known = texts[slot];
+        if (text.equals(known)) {
+            return known;
+        }
+        texts[slot] = text;
+        return text;
     }
 
     private Object storage() {
@@ -215,6 +231,9 @@ final class StateDecoder {
 
     /// Checks keys, or elements of a set, before they are put into it.
     private void checkKeys(List<@Nullable Object> keys, String what) {
+        if (keys.isEmpty()) {
+            return;
+        }
         if (work.isTooMuch(keys, i -> parts(keys.get(i), what))) {
             throw tooMuch(keys);
         }

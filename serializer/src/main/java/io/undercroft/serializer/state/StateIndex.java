@@ -244,7 +244,12 @@ public final class StateIndex {
     }
 
     private static boolean isEmpty(Object container) {
-        return container instanceof Collection<?> elements && elements.isEmpty();
+        return switch (container) {
+            case Collection<?> elements -> elements.isEmpty();
+            case TypedMap map -> map.isEmpty() && map.attributes().isEmpty();
+            case Map<?, ?> map -> map.isEmpty();
+            default -> false;
+        };
     }
 
     private void addStorage(Storage storage) {
@@ -263,6 +268,7 @@ public final class StateIndex {
         return switch (container) {
             case TypedMap map -> chain(new Entries(place, map), new Entries(place, map.attributes()));
             case Map<?, ?> map -> new Entries(place, map);
+            case Typed typed when typed.attributes().isEmpty() -> List.of(new Child(place, typed.value())).iterator();
             case Typed typed -> chain(List.of(new Child(place, typed.value())).iterator(),
                     new Entries(place, typed.attributes()));
             default -> new Elements(place, (Collection<?>) container);

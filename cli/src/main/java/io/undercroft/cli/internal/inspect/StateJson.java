@@ -22,6 +22,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// The state tree as JSON. What JSON has no notation for is an object whose first key begins with `$`.
@@ -80,9 +81,9 @@ final class StateJson {
         if (type != null) {
             json.writeStringField("$type", type);
         }
-        if (map.keySet().stream().allMatch(String.class::isInstance)) {
+        if (allMatch(map.keySet(), String.class::isInstance)) {
             writeEntries(map);
-        } else if (map.keySet().stream().allMatch(StateJson::isInteger)) {
+        } else if (allMatch(map.keySet(), StateJson::isInteger)) {
             json.writeStringField("$keys", "int");
             writeEntries(map);
         } else {
@@ -197,6 +198,16 @@ final class StateJson {
         } else {
             writeTagged("$float", Double.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf");
         }
+    }
+
+    /// There may be very many maps, and streams are large.
+    private static boolean allMatch(Set<?> keys, Predicate<@Nullable Object> wanted) {
+        for (Object key : keys) {
+            if (!wanted.test(key)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean isInteger(@Nullable Object key) {

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.StateTreeWriter;
 import io.undercroft.serializer.internal.graph.KeyWork;
+import io.undercroft.serializer.spi.RepeatedTexts;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -20,7 +21,6 @@ import java.math.BigInteger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
@@ -45,15 +45,9 @@ final class StateEncoder {
 
     /// The largest tree, in bytes.
     private static final long MOST = 1L << 30;
-    /// How many bytes repetitions of long texts may add to a tree: the format has no references to texts, so that each place of one
-    /// holds all of it.
-    private static final long MOST_REPEATED = 256L << 20;
-    /// Shorter texts, in characters, may come any number of times.
-    private static final int LONG_TEXT = 64;
 
     private final StateTreeWriter out = new StateTreeWriter();
-    private final Set<String> longTexts = Collections.newSetFromMap(new IdentityHashMap<>());
-    private long repeated;
+    private final RepeatedTexts texts = new RepeatedTexts();
     private final KeyWork work = new KeyWork();
     private final IdentityHashMap<Object, Integer> containers = new IdentityHashMap<>();
     /// Where the encoder is, for messages: keys and indices from the innermost outwards.
@@ -91,7 +85,8 @@ final class StateEncoder {
             case Boolean truth -> out.writeBoolean(truth);
             case Number number -> writeNumber(number);
             case String text -> {
-                checkRepeated(text);
+                texts.add(text);
+                checkSize(text.length());
                 out.writeString(text);
             }
             case byte[] bytes -> {
@@ -118,18 +113,6 @@ final class StateEncoder {
             }
             default -> throw new IllegalArgumentException("a " + value.getClass().getName()
                     + " is not part of a state; use maps, lists, plain values and tensors");
-        }
-    }
-
-    private void checkRepeated(String text) {
-        if (text.length() >= LONG_TEXT) {
-            checkSize(text.length());
-            repeated += longTexts.add(text) ? 0 : text.length();
-            if (repeated > MOST_REPEATED) {
-                throw new IllegalArgumentException("the state has texts such as this one of " + text.length()
-                        + " characters in so many places that a file would repeat more than " + (MOST_REPEATED >> 20)
-                        + " MiB; keep each text once, in a list, and refer to it by its number");
-            }
         }
     }
 
