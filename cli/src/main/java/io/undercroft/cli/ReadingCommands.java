@@ -14,7 +14,10 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.state.StateIndex;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -73,6 +76,9 @@ final class ReadingCommands {
                 } else {
                     TextReport.print(checkpoint, digests, arguments.absentDevices(), out);
                 }
+                StateIndex.of(checkpoint.tree()).tensors().forEach((name, tensor) -> Unreadable.why(tensor)
+                        .ifPresent(why -> run.note("%s: the tensor %s cannot be read, the others can: %s [%s]"
+                                .formatted(file, FormatException.quote(name), why.what(), why.code()))));
             }
             return Run.OK;
         });

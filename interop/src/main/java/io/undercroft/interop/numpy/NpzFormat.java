@@ -14,6 +14,7 @@ import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -74,7 +75,17 @@ public final class NpzFormat implements CheckpointFormat {
             }
             String name = record.name().substring(0, record.name().length() - SUFFIX.length());
             budget.takeMemory(ReadBudget.TENSOR);
-            NpyHeader header = header(zip, record);
+            NpyHeader header;
+            try {
+                header = header(zip, record);
+            } catch (FormatException e) {
+                if (!e.code().startsWith("NPY")) {
+                    throw e;
+                }
+                // NumPy reads each record by itself, too.
+                tensors.put(name, Unreadable.tensor(e.withFile(file.path().toString())));
+                continue;
+            }
             // A compressed header takes a hundredth of that in the file.
             budget.takeSteps(header.length());
             tensors.put(name, header.on(options.isChosen(StateIndex.escape(name))

@@ -3,6 +3,7 @@ package io.undercroft.interop.torch;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.storage.Storage;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
@@ -45,7 +46,9 @@ record Pickle(MemorySegment bytes, List<Storage> storages, List<String> distrust
             ReadBudget budget = ReadBudget.of(bytes.byteSize());
             Object state = new Unpickler(new PickleInput(bytes), StorageTable.ofSizes()::find, budget)
                     .run(FormatException.NO_OFFSET);
-            StateCheck.check(state, _ -> {});
+            StateCheck.check(state, tensor -> Unreadable.why(tensor).ifPresent(why -> {
+                throw why;
+            }));
             StateIndex.of(state, budget::takeName);
         } catch (FormatException e) {
             throw new IllegalArgumentException("cannot save the state for PyTorch: " + e.what(), e);

@@ -1,5 +1,7 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -245,7 +247,15 @@ final class Rebuild {
     }
 
     private static Tensor strided(Storage storage, DType dtype, Arguments arguments) {
-        return checked(storage, dtype, arguments.integer(1), arguments.shape(2), arguments.integers(3));
+        long offset = arguments.integer(1);
+        Shape shape = arguments.shape(2);
+        long[] stride = arguments.integers(3);
+        try {
+            return checked(storage, dtype, offset, shape, stride);
+        } catch (Refused refused) {
+            // The pickle goes on behind it, and has other tensors.
+            return Unreadable.tensor(refused.at("", FormatException.NO_OFFSET));
+        }
     }
 
     /// {@return a tensor that lies inside its storage}
@@ -289,7 +299,7 @@ final class Rebuild {
             });
         }
         try {
-            return flags.isEmpty() ? tensor : tensor.withFlags(flags);
+            return flags.isEmpty() || Unreadable.why(tensor).isPresent() ? tensor : tensor.withFlags(flags);
         } catch (IllegalArgumentException e) {
             throw Refused.malformed(String.valueOf(e.getMessage()));
         }

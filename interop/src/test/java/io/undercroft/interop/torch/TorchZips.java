@@ -34,9 +34,16 @@ final class TorchZips {
     ///
     /// @return the file
     static Path write(Path path, int numel, int method, byte[] payload) throws IOException {
+        return write(path, new PickleBuilder().tensor("0", numel).stop(), method, payload);
+    }
+
+    /// Writes an archive of one storage.
+    ///
+    /// @return the file
+    static Path write(Path path, byte[] pickle, int method, byte[] payload) throws IOException {
         try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(path))) {
             put(zip, "weights/data/0", payload, method);
-            store(zip, "weights/data.pkl", new PickleBuilder().tensor("0", numel).stop());
+            store(zip, "weights/data.pkl", pickle);
             store(zip, "weights/byteorder", "little".getBytes(US_ASCII));
             store(zip, "weights/version", "3\n".getBytes(US_ASCII));
         }

@@ -18,6 +18,7 @@ import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.loading.RowReader;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -35,6 +36,8 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +45,12 @@ import org.jspecify.annotations.Nullable;
 /// is found by name without the tree, and without looking at any other. Records are checked when they are used, so any method may
 /// find that the file is damaged.
 final class CroftContents implements Contents, StateDecoder.Tables {
+    /// The rules that the records of a tensor, its type and its storage may break without any other tensor being concerned.
+    private static final Set<String> OF_ONE_TENSOR = Stream
+            .of(Rule.V1_ARITHMETIC, Rule.V2_RANGE, Rule.V4_EXTENT_SUM, Rule.V5_STRIDE_RANGE, Rule.V8_LIMIT,
+                    Rule.V9_RESERVED, Rule.V10_INDEX, Rule.V13_UNSUPPORTED, Rule.V15_STRUCTURE)
+            .map(Rule::code).collect(Collectors.toUnmodifiableSet());
+
     private final MappedFile file;
     private final ByteSource source;
     private final Snapshot newest;
@@ -52,6 +61,8 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
     /// Sound tensors on damaged storages.
     private final Map<Integer, Tensor> spared = new ConcurrentHashMap<>();
+    /// Stand-ins for tensors that cannot be read; only the tree has them.
+    private final Map<Integer, Tensor> unreadable = new ConcurrentHashMap<>();
     private final Object treeLock = new Object();
     private volatile @Nullable Tree tree;
 
@@ -229,10 +240,19 @@ final class CroftContents implements Contents, StateDecoder.Tables {
             CroftContents contents = new CroftContents(file, newest, next, OpenOptions.defaults().onMeta());
             try {
                 contents.tree();
+                contents.requireReadable();
             } finally {
                 contents.release();
             }
         }
+    }
+
+    /// Tensors that only this reader does not know are no damage.
+    private void requireReadable() {
+        unreadable.values().stream().flatMap(tensor -> Unreadable.why(tensor).stream())
+                .filter(why -> !why.code().equals(Rule.V13_UNSUPPORTED.code())).findFirst().ifPresent(why -> {
+                    throw why;
+                });
     }
 
     @Override
@@ -296,6 +316,40 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         return DType.opaque(record.name(), record.bits());
     }
 
+    /// What a tree is made of: a tensor that breaks a rule of its own does not keep the others from being read.
+    private final class Readable implements StateDecoder.Tables {
+        @Override
+        public Tensor tensor(int number) {
+            return tensorInTree(number);
+        }
+
+        @Override
+        public Storage storage(int number) {
+            return CroftContents.this.storage(number);
+        }
+
+        @Override
+        public DType dtype(int number) {
+            return CroftContents.this.dtype(number);
+        }
+    }
+
+    private Tensor tensorInTree(int number) {
+        Tensor known = unreadable.get(number);
+        if (known != null) {
+            return known;
+        }
+        try {
+            return tensor(number);
+        } catch (FormatException e) {
+            if (number >= snapshot.tensorCount() || !OF_ONE_TENSOR.contains(e.code())) {
+                throw e;
+            }
+            FormatException why = e.withFile(file.path().toString());
+            return unreadable.computeIfAbsent(number, _ -> Unreadable.tensor(why));
+        }
+    }
+
     private Tensor makeTensor(int number, TensorRecord record, Storage storage) {
         Set<Tensor.Flag> flags = TensorFlags.fromFile(record.flags());
         DType dtype = dtype(record.dtype());
@@ -325,7 +379,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     private Tree readTree() {
-        Object state = StateDecoder.decode(snapshot.tree(), this);
+        Object state = StateDecoder.decode(snapshot.tree(), new Readable());
         StateIndex names = StateIndex.of(state, namesWithin(snapshot.nameCount()));
         checkNames(names);
         return new Tree(state, names);
@@ -353,7 +407,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         }
         names.tensors().forEach((name, tensor) -> {
             int number = snapshot.findTensor(name);
-            if (number < 0 || tensor(number) != tensor) {
+            if (number < 0 || tensorInTree(number) != tensor) {
                 throw Rule.V6_NAME.broken(
                         "the name '" + FormatException.quote(name)
                                 + "' means another tensor in the index than in the state tree",

@@ -9,6 +9,7 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,8 +18,10 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The contents of a format whose whole state tree is read when a file is opened.
@@ -85,7 +88,7 @@ public final class TreeContents implements Contents {
     private static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check,
             LongConsumer names) {
         StateIndex index = index(state, names);
-        return new TreeContents(state, metadata, index.tensors(), index.storages(), check,
+        return new TreeContents(state, metadata, index.tensors(), readable(index), check,
                 _ -> OptionalLong.empty(), 0, 0, List.of());
     }
 
@@ -103,7 +106,8 @@ public final class TreeContents implements Contents {
                 chosen.put(name, tensor);
             }
         });
-        List<Storage> left = chosen.values().stream().map(Tensor::storage).distinct().toList();
+        List<Storage> left = chosen.values().stream().map(Tensor::storage).distinct().filter(storages::contains)
+                .toList();
         return new TreeContents(state, metadata, Collections.unmodifiableSequencedMap(chosen), left, check, places,
                 unverifiedExtents, unverifiedBytes, unread);
     }
@@ -135,6 +139,22 @@ public final class TreeContents implements Contents {
                 parts);
     }
 
+    /// {@return the storages that the file has}
+    private static List<Storage> readable(StateIndex index) {
+        Set<Storage> standIns = index.tensors().values().stream().filter(tensor -> Unreadable.why(tensor).isPresent())
+                .map(Tensor::storage).collect(Collectors.toSet());
+        return standIns.isEmpty()
+                ? index.storages()
+                : index.storages().stream().filter(storage -> !standIns.contains(storage)).toList();
+    }
+
+    /// Tensors that cannot be read come first.
+    private List<Damage> damagesOf(List<Damage> found) {
+        List<Damage> all = new ArrayList<>(damages());
+        all.addAll(found);
+        return all;
+    }
+
     private static StateIndex index(@Nullable Object state, LongConsumer names) {
         try {
             return StateIndex.of(state, names);
@@ -161,7 +181,25 @@ public final class TreeContents implements Contents {
 
     @Override
     public Optional<Tensor> tensor(String name) {
-        return Optional.ofNullable(tensors.get(name));
+        Optional<Tensor> found = Optional.ofNullable(tensors.get(name));
+        found.flatMap(Unreadable::why).ifPresent(why -> {
+            throw why;
+        });
+        return found;
+    }
+
+    @Override
+    public boolean contains(String name) {
+        return tensors.containsKey(name);
+    }
+
+    @Override
+    public List<Damage> damages() {
+        List<Damage> damages = new ArrayList<>();
+        tensors.forEach((name, tensor) -> Unreadable.why(tensor)
+                .ifPresent(why -> damages.add(new Damage("tensor " + FormatException.quote(name), why.offset(), 0,
+                        why.what() + " [" + why.code() + "]"))));
+        return damages;
     }
 
     @Override
@@ -171,7 +209,7 @@ public final class TreeContents implements Contents {
 
     @Override
     public Verification verify() throws IOException {
-        return new Verification(check.run(), unverifiedExtents, unverifiedBytes);
+        return new Verification(damagesOf(check.run()), unverifiedExtents, unverifiedBytes);
     }
 
     @Override

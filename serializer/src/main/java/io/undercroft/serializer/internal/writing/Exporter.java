@@ -18,6 +18,7 @@ import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Setting.Use;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
@@ -65,6 +66,7 @@ public final class Exporter {
         Object tree = Lowering.of(state, StateClasses.of());
         // What a reader could not name is refused here too.
         StateIndex index = StateIndex.of(tree);
+        Unreadable.requireNone(index);
         Draft draft = draft(path, tree, index, format, options);
         long nbytes = ExportSize.of(draft, index, path);
         List<ExportReport.Loss> losses = Losses.of(tree, index, draft, format, options);

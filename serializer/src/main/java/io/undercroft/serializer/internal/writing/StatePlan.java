@@ -9,6 +9,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.internal.TensorFlags;
 import io.undercroft.serializer.internal.graph.Lowering;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -54,6 +55,7 @@ final class StatePlan {
     static StatePlan of(@Nullable Object state, SaveOptions options) {
         Object tree = Lowering.of(state, options.classes());
         StateIndex names = StateIndex.of(tree);
+        Unreadable.requireNone(names);
         names.storages().forEach(storage -> checkReadable(storage, names));
         checkMeta(names);
         Reach reach = options.savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
