@@ -249,6 +249,9 @@ class SharedMemoryProcessesTest {
                 Files.setPosixFilePermissions(HOME.resolve(mine.name()), PosixFilePermissions.fromString("rw-r--r--"));
                 assertThat(other.ask("attach-read-only " + mine.name())).as("of root").isEqualTo("done");
             }
+            SharedMemory.unlink(name);
+            other.endInput();
+            other.endsWell();
         }
     }
 
