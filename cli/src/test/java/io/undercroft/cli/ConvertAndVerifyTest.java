@@ -121,16 +121,7 @@ class ConvertAndVerifyTest {
     void aFlippedBitIsFoundByVerify() throws IOException {
         Path file = folder.resolve("flipped.croft");
         Invocation.of("convert", TRAINING, file);
-        long offset;
-        try (Checkpoint checkpoint = Checkpoint.open(file)) {
-            // The embedding is the first and largest storage; its bytes are found in the file to be hit.
-            byte[] needle = checkpoint.storages().getFirst().segment().asSlice(1000, 64)
-                    .toArray(ValueLayout.JAVA_BYTE);
-            offset = find(Files.readAllBytes(file), needle);
-        }
-        byte[] bytes = Files.readAllBytes(file);
-        bytes[(int) offset] ^= 0x10;
-        Files.write(file, bytes);
+        flipped(file);
 
         Invocation verification = Invocation.of("verify", file);
 
@@ -164,9 +155,7 @@ class ConvertAndVerifyTest {
     void aFlippedBitIsRefusedByEveryCommandThatCopiesElements() throws IOException {
         Path file = folder.resolve("flipped.croft");
         Invocation.of("convert", TRAINING, file);
-        byte[] bytes = Files.readAllBytes(file);
-        bytes[bytes.length / 2] ^= 0x10;
-        Files.write(file, bytes);
+        byte[] bytes = flipped(file);
         Path growing = folder.resolve("growing.croft");
         Invocation.of("convert", Invocation.torch("tied.pt"), growing);
         byte[] before = Files.readAllBytes(growing);
@@ -191,6 +180,18 @@ class ConvertAndVerifyTest {
         assertThat(folder.toFile().list()).containsExactlyInAnyOrder("flipped.croft", "growing.croft");
         assertThat(Files.readAllBytes(file)).isEqualTo(bytes);
         assertThat(Files.readAllBytes(growing)).isEqualTo(before);
+    }
+
+    /// Flips a bit of the embedding, which is the first and largest storage, and returns all bytes of the file.
+    private static byte[] flipped(Path file) throws IOException {
+        byte[] bytes = Files.readAllBytes(file);
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            byte[] needle = checkpoint.storages().getFirst().segment().asSlice(1000, 64)
+                    .toArray(ValueLayout.JAVA_BYTE);
+            bytes[(int) find(bytes, needle)] ^= 0x10;
+        }
+        Files.write(file, bytes);
+        return bytes;
     }
 
     private static long find(byte[] haystack, byte[] needle) {

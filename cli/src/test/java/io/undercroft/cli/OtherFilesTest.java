@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -242,7 +243,9 @@ class OtherFilesTest {
     @Test
     void anotherFileInThePlaceOfTheBaseIsRefused() throws IOException {
         Invocation.of("convert", torch, file, "--base", base);
-        Invocation.of("convert", Invocation.torch("tied.pt"), base);
+        Path other = folder.resolve("other.croft");
+        Invocation.of("convert", Invocation.torch("tied.pt"), other);
+        Files.move(other, base, StandardCopyOption.REPLACE_EXISTING);
 
         assertThat(Invocation.of("verify", file).err()).contains("V18-BASE", "1 other file cannot be used");
     }
