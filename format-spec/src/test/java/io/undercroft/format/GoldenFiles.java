@@ -22,6 +22,8 @@ final class GoldenFiles {
     private static final int CHUNK = 1 << FileImage.CHUNK_LOG2;
     private static final int FUTURE_MINOR = 9;
     private static final long FUTURE_FEATURE = 32;
+    /// What appended snapshots have in their metadata: the number of the commit.
+    private static final String COMMIT = "undercroft.commit";
 
     private GoldenFiles() {}
 
@@ -81,11 +83,13 @@ final class GoldenFiles {
         long place = changed.put(bias.length, bias);
         changed.addRawExtentAt(place, bias);
         changed.index().addStorage("cpu");
+        changed.index().putMetadata(COMMIT, "2");
         FileImage unchanged = FileImage.after(named(changed).toByteArray("step 2000: the bias was trained"));
         unchanged.addRawExtentAt(Layout.DATA_START, weight);
         unchanged.index().addStorage("cpu");
         unchanged.addRawExtentAt(place, bias);
         unchanged.index().addStorage("cpu");
+        unchanged.index().putMetadata(COMMIT, "3");
         return named(unchanged).toByteArray();
     }
 
@@ -98,6 +102,7 @@ final class GoldenFiles {
         next.addRawExtentAt(Layout.DATA_START, weight);
         next.index().addStorage("cpu");
         next.addStorage(descending(20));
+        next.index().putMetadata(COMMIT, "2");
         return named(next).toByteArray();
     }
 
