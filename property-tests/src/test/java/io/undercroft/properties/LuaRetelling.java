@@ -2,6 +2,7 @@ package io.undercroft.properties;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -11,6 +12,8 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import io.undercroft.storage.DType;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,12 +23,19 @@ import java.util.Set;
 /// What comes out of a file of Torch7 for a state: Lua has one type of numbers, one of containers, and strings that are bytes.
 final class LuaRetelling {
     private final IdentityHashMap<Object, Object> known = new IdentityHashMap<>();
+    private final Map<Storage, Integer> uses = new HashMap<>();
 
-    private LuaRetelling() {}
+    private LuaRetelling(Object state) {
+        StateIndex index = StateIndex.of(state);
+        Set<Tensor> tensors = Collections.newSetFromMap(new IdentityHashMap<>());
+        tensors.addAll(index.tensors().values());
+        tensors.forEach(tensor -> uses.merge(tensor.storage(), 1, Integer::sum));
+        index.storages().stream().filter(index::isValue).forEach(storage -> uses.merge(storage, 1, Integer::sum));
+    }
 
     /// {@return the state that is read where this one was written}
     static Object of(Object state) {
-        return new LuaRetelling().retold(state);
+        return new LuaRetelling(state).retold(state);
     }
 
     private Object retold(Object value) {
@@ -51,10 +61,17 @@ final class LuaRetelling {
         return made;
     }
 
-    private static Tensor plain(Tensor tensor) {
+    private Tensor plain(Tensor tensor) {
         return tensor.numel() == 0
-                ? Tensor.of(tensor.storage(), tensor.dtype(), tensor.storageOffset(), Shape.of(0), 1)
+                ? Tensor.of(tensor.storage(), tensor.dtype(), tensor.storageOffset(), Shape.of(0),
+                        keepsEmptyStorage(tensor) ? 0 : 1)
                 : tensor.withFlags(Set.of());
+    }
+
+    /// A storage without bytes is kept where something else is on it too, or where the stride is 0, as it is read.
+    private boolean keepsEmptyStorage(Tensor tensor) {
+        return tensor.storage().nbytes() == 0
+                && (uses.getOrDefault(tensor.storage(), 0) > 1 || tensor.dim() == 1 && tensor.stride(0) == 0);
     }
 
     private Map<Object, Object> object(TypedMap map) {

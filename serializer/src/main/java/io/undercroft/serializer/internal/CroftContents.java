@@ -317,7 +317,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     /// What a tree is made of: a tensor that breaks a rule of its own does not keep the others from being read.
-    private final class Readable implements StateDecoder.Tables {
+    private final class TreeTables implements StateDecoder.Tables {
         @Override
         public Tensor tensor(int number) {
             return tensorInTree(number);
@@ -379,7 +379,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     private Tree readTree() {
-        Object state = StateDecoder.decode(snapshot.tree(), new Readable());
+        Object state = StateDecoder.decode(snapshot.tree(), new TreeTables());
         StateIndex names = StateIndex.of(state, namesWithin(snapshot.nameCount()));
         checkNames(names);
         return new Tree(state, names);
