@@ -61,7 +61,7 @@ class CostlyFilesTest {
         tree.write(0x10);
         int left = count;
         while (left >= 0x80) {
-            tree.write(left & 0x7F | 0x80);
+            tree.write((left & 0x7F) | 0x80);
             left >>>= 7;
         }
         tree.write(left);
@@ -78,7 +78,7 @@ class CostlyFilesTest {
         Checkpoint.save(file, Map.of("k", Tensor.of(1f)));
         ByteArrayOutputStream tree = new ByteArrayOutputStream();
         byte[] key = "k".repeat(4000).getBytes(UTF_8);
-        tree.writeBytes(new byte[]{0x12, 1, 0x09, (byte) (key.length & 0x7F | 0x80), (byte) (key.length >> 7)});
+        tree.writeBytes(new byte[]{0x12, 1, 0x09, (byte) ((key.length & 0x7F) | 0x80), (byte) (key.length >> 7)});
         tree.writeBytes(key);
         tree.writeBytes(listOf(new byte[]{0x20, 0}, 400_000));
         Files.write(file, TreeFile.change(Files.readAllBytes(file), _ -> tree.toByteArray()));

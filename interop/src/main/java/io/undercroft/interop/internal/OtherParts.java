@@ -58,7 +58,7 @@ public final class OtherParts {
     /// @param start where the rest starts
     /// @throws IOException if reading fails
     public static Optional<UnreadPart> behind(String what, MappedFile file, long start) throws IOException {
-        byte[] bytes = new byte[(int) Math.clamp(file.size() - start, 0, BUFFER)];
+        byte[] bytes = new byte[Math.clamp(file.size() - start, 0, BUFFER)];
         for (long at = start; at < file.size(); at += bytes.length) {
             int length = (int) Math.min(bytes.length, file.size() - at);
             file.read(at, MemorySegment.ofArray(bytes).asSlice(0, length));
