@@ -71,7 +71,7 @@ final class LuaRetelling {
     /// A storage without bytes is kept where something else is on it too, or where the stride is 0, as it is read.
     private boolean keepsEmptyStorage(Tensor tensor) {
         return tensor.storage().nbytes() == 0
-                && (uses.getOrDefault(tensor.storage(), 0) > 1 || tensor.dim() == 1 && tensor.stride(0) == 0);
+                && (uses.getOrDefault(tensor.storage(), 0) > 1 || (tensor.dim() == 1 && tensor.stride(0) == 0));
     }
 
     private Map<Object, Object> object(TypedMap map) {
