@@ -129,7 +129,7 @@ class SparseFileTest {
     @Test
     void aSubsetWithoutItIsLoadedIntoMemoryWithoutReadingIt() throws IOException {
         long before = SubsetTest.bytesReadByThisProcess();
-        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().inMemory().only("small"))) {
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().inMemory().only(_ -> false))) {
             assertThat(c.names()).isEmpty();
         }
         assertThat(SubsetTest.bytesReadByThisProcess() - before).isLessThan(64 << 20);
