@@ -47,22 +47,29 @@ final class CrashesProof {
     /// After so many tries without a state that was not seen before, a moment has no more of them.
     private static final int PATIENCE = 20;
     private static final int SET_TRIES = 4;
+    /// More than what goes past the page cache at least.
+    private static final int LARGE = (3 << 19) + 77;
+    private static final int PAGE = 4096;
     private static final SaveOptions OPTIONS = SaveOptions.defaults().chunkSize(CHUNK);
 
     private final Random random;
     private final Scratch scratch;
     private final int triesPerMoment;
+    private final int triesPerFault;
     private final int wanted;
     private final Set<Digest128> distinct = new HashSet<>();
     private final List<Figure> figures = new ArrayList<>();
     private long states;
     private long broken;
     private long appended;
+    private long direct;
+    private long pagesWrittenBothWays;
 
     private CrashesProof(long seed, Scratch scratch, Effort effort) {
         this.random = new Random(seed);
         this.scratch = scratch;
         this.triesPerMoment = effort == Effort.FULL ? 10_000 : 40;
+        this.triesPerFault = effort == Effort.FULL ? 40 : 1;
         this.wanted = effort == Effort.FULL ? 100_000 : 500;
     }
 
@@ -93,14 +100,20 @@ final class CrashesProof {
         cut("append after a torn one", path, (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
         cut("compaction", path,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
-        cutSet("export of a set", "2KB");
-        cutSet("export over another set", "1KB");
+        cutFailures("save over a file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        cutFailures("append", path, (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
+        cutSet("set.safetensors.index.json", "export of a set", 900, "2KB");
+        cutSet("set.safetensors.index.json", "export over another set", 900, "1KB");
+        cutLarge();
         figures.add(Figure.count("states", states));
         figures.add(Figure.count("of them different files", distinct.size()).with(Goal.atLeast(wanted)));
         figures.add(Figure.count("of them appended to, which has to work", appended));
         figures.add(Figure.count("states that are neither the old snapshot nor the new one, whole", broken)
                 .with(Goal.atMost(0)));
         change(state);
+        figures.add(Figure.count("writes past the page cache", direct).with(Goal.atLeast(4)));
+        figures.add(Figure.count("pages that were written past it and through it", pagesWrittenBothWays)
+                .with(Goal.atMost(0)));
         figures.add(Figure.count("as a control, of a writer that forces nothing", brokenWithoutForce(path, state))
                 .with(Goal.atLeast(1)));
         return figures;
@@ -123,53 +136,164 @@ final class CrashesProof {
     }
 
     private void change(Map<String, Object> state) {
-        Storage large = ((Tensor) state.get("large")).storage();
-        large.set(random.nextLong(large.nbytes()), (byte) random.nextInt());
-        ((Tensor) state.get("small")).storage().set(random.nextInt(1000), (byte) random.nextInt());
+        change((Tensor) state.get("large"));
+        change((Tensor) state.get("small"));
         state.merge("step", 1L, (old, one) -> (long) old + (long) one);
     }
 
+    private void change(Tensor tensor) {
+        Storage storage = tensor.storage();
+        storage.set(random.nextLong(storage.nbytes()), (byte) random.nextInt());
+    }
+
     private void cut(String what, Path path, Work work) throws IOException {
-        Map<Path, byte[]> before = new HashMap<>();
-        if (Files.exists(path)) {
-            before.put(path, Files.readAllBytes(path));
-        }
+        cut(what, path, triesPerMoment, work);
+    }
+
+    private void cut(String what, Path path, int tries, Work work) throws IOException {
+        Map<Path, byte[]> before = filesAt(path);
         RecordingDisk disk = new RecordingDisk();
         work.on(disk, path);
         List<DiskOperation> operations = disk.operations();
-        Digest128 old = before.containsKey(path) ? rootOf(before.get(path)) : Digest128.ZERO;
+        lookAtWays(operations);
+        Digest128 old = rootAt(path, before);
         Digest128 after = rootOf(Files.readAllBytes(path));
         long statesBefore = states;
         for (int moment = 0; moment <= operations.size(); moment++) {
-            List<DiskOperation> done = operations.subList(0, moment);
             boolean isOver = moment == operations.size();
-            check(before, done, path, PowerCut.Fate.LOST, isOver ? after : old, after);
-            check(before, done, path, PowerCut.Fate.ARRIVED, isOver ? after : old, after);
-            int last = distinct.size();
-            int news = 0;
-            for (int i = 0; i < triesPerMoment && i - news < PATIENCE; i++) {
-                check(before, done, path, i % 4 == 0 ? PowerCut.Fate.WHOLE_WRITES : PowerCut.Fate.SECTORS,
-                        isOver ? after : old, after);
-                news = distinct.size() > last ? i : news;
-                last = distinct.size();
-            }
+            cutAt(before, operations.subList(0, moment), path, tries, isOver ? Set.of(after) : Set.of(old, after));
         }
         figures.add(Figure.count(what + ": disk operations", operations.size()));
         figures.add(Figure.count(what + ": states", states - statesBefore));
     }
 
+    private void cutAt(Map<Path, byte[]> before, List<DiskOperation> done, Path path, int tries, Set<Digest128> good)
+            throws IOException {
+        check(before, done, path, PowerCut.Fate.LOST, good);
+        check(before, done, path, PowerCut.Fate.ARRIVED, good);
+        int last = distinct.size();
+        int news = 0;
+        for (int i = 0; i < tries && i - news < PATIENCE; i++) {
+            check(before, done, path, i % 4 == 0 ? PowerCut.Fate.WHOLE_WRITES : PowerCut.Fate.SECTORS, good);
+            news = distinct.size() > last ? i : news;
+            last = distinct.size();
+        }
+    }
+
+    private static Map<Path, byte[]> filesAt(Path path) throws IOException {
+        return Files.exists(path) ? Map.of(path, Files.readAllBytes(path)) : Map.of();
+    }
+
+    private static Digest128 rootAt(Path path, Map<Path, byte[]> files) throws IOException {
+        byte[] bytes = files.get(path);
+        return bytes == null ? Digest128.ZERO : rootOf(bytes);
+    }
+
+    /// Lets each operation of some work fail, appends to the file that is left, and cuts the power at every moment from
+    /// the failure on. The file is left as it was.
+    private void cutFailures(String what, Path path, Work work) throws IOException {
+        Map<Path, byte[]> before = filesAt(path);
+        RecordingDisk whole = new RecordingDisk();
+        work.on(whole, path);
+        Digest128 after = rootOf(Files.readAllBytes(path));
+        int operations = whole.operations().size();
+        long statesBefore = states;
+        for (DiskFault.Manner manner : DiskFault.Manner.values()) {
+            for (DiskFault.Duration duration : DiskFault.Duration.values()) {
+                for (int failing = 1; failing <= operations; failing++) {
+                    Files.write(path, before.get(path));
+                    cutFailure(path, before, after, work, new DiskFault(failing, manner, duration));
+                }
+            }
+        }
+        Files.write(path, before.get(path));
+        figures.add(Figure.count(what + " that fails, then an append: states", states - statesBefore));
+    }
+
+    private void cutFailure(Path path, Map<Path, byte[]> before, Digest128 after, Work work, DiskFault fault)
+            throws IOException {
+        Digest128 old = rootAt(path, before);
+        RecordingDisk disk = new RecordingDisk(fault);
+        boolean hasFailed = false;
+        try {
+            work.on(disk, path);
+        } catch (IOException _) {
+            hasFailed = true;
+        }
+        disk.mend();
+        // What the system says is in the file, which need not be on the disk.
+        Digest128 seen = rootOf(Files.readAllBytes(path));
+        if (!seen.equals(after) && !(hasFailed && seen.equals(old))) {
+            broken(fault + ": the file has a snapshot that nobody saved, or has lost one");
+        }
+        int first = disk.operations().size();
+        new CroftWriter(disk).append(path, Map.of("next", noise(3000)), OPTIONS);
+        List<DiskOperation> operations = disk.operations();
+        Digest128 next = rootOf(Files.readAllBytes(path));
+        boolean isForced = false;
+        for (int moment = Math.min(fault.failing(), first); moment <= operations.size(); moment++) {
+            isForced |= moment > first && operations.get(moment - 1) instanceof DiskOperation.ForceDirectory;
+            Set<Digest128> good = new HashSet<>(Set.of(seen));
+            if (moment == operations.size()) {
+                good = Set.of(next);
+            } else if (moment > first) {
+                good.add(next);
+            }
+            if (!isForced && (hasFailed || moment < first)) {
+                good.add(old);
+            }
+            cutAt(before, operations.subList(0, moment), path, triesPerFault, good);
+        }
+    }
+
+    /// Of files of more than what goes past the page cache at least; less often, since they are large.
+    private void cutLarge() throws IOException {
+        Path path = scratch.file("large.croft");
+        Map<String, Object> state = new LinkedHashMap<>(Map.of("large", noise(LARGE)));
+        cut("save of a large file", path, triesPerFault,
+                (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        change((Tensor) state.get("large"));
+        cut("append to a large file", path, triesPerFault,
+                (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
+        change((Tensor) state.get("large"));
+        cut("save over a large file", path, triesPerFault,
+                (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        cutSet("large.safetensors.index.json", "export of a large set", LARGE, "2MB");
+    }
+
+    /// A page that went both ways may be in the cache as it was.
+    private void lookAtWays(List<DiskOperation> operations) {
+        Map<Path, Map<Long, RecordingDisk.Way>> ways = new HashMap<>();
+        for (DiskOperation operation : operations) {
+            if (operation instanceof DiskOperation.Write(Path path, long offset, MemorySegment bytes, RecordingDisk.Way way)) {
+                direct += way == RecordingDisk.Way.DIRECT ? 1 : 0;
+                Map<Long, RecordingDisk.Way> pages = ways.computeIfAbsent(path, _ -> new HashMap<>());
+                for (long page = offset / PAGE; page * PAGE < offset + bytes.byteSize(); page++) {
+                    RecordingDisk.Way other = pages.put(page, way);
+                    pagesWrittenBothWays += other == null || other == way ? 0 : 1;
+                }
+            }
+        }
+    }
+
+    private void broken(String fault) {
+        broken++;
+        System.err.println("BROKEN: " + fault);
+    }
+
     /// The set is whole if its index is the old or the new one, and all files that this one names are as they were written.
-    private void cutSet(String what, String shardSize) throws IOException {
-        Path index = scratch.file("set.safetensors.index.json");
-        Map<Path, byte[]> before = filesOfTheSet();
+    private void cutSet(String name, String what, int nbytes, String shardSize) throws IOException {
+        Path index = scratch.file(name);
+        Map<Path, byte[]> before = filesOfTheSet(index);
         Map<String, Object> state = new LinkedHashMap<>();
-        for (String name : List.of("a", "b", "c", "d")) {
-            state.put(name, noise(900));
+        for (String tensor : nbytes == LARGE ? List.of("a", "b") : List.of("a", "b", "c", "d")) {
+            state.put(tensor, noise(nbytes));
         }
         RecordingDisk disk = new RecordingDisk();
         new Exporter(disk).write(index, state, ExportOptions.defaults().setting("safetensors.shard", shardSize));
         List<DiskOperation> operations = disk.operations();
-        Map<Path, byte[]> after = filesOfTheSet();
+        lookAtWays(operations);
+        Map<Path, byte[]> after = filesOfTheSet(index);
         long statesBefore = states;
         for (int moment = 0; moment <= operations.size(); moment++) {
             List<DiskOperation> done = operations.subList(0, moment);
@@ -193,9 +317,10 @@ final class CrashesProof {
         }
     }
 
-    private Map<Path, byte[]> filesOfTheSet() throws IOException {
+    private Map<Path, byte[]> filesOfTheSet(Path index) throws IOException {
         Map<Path, byte[]> files = new HashMap<>();
-        try (DirectoryStream<Path> found = Files.newDirectoryStream(scratch.directory(), "set*")) {
+        try (DirectoryStream<Path> found = Files.newDirectoryStream(scratch.directory(),
+                index.getFileName().toString().replaceFirst("\\..*", "") + "*")) {
             for (Path file : found) {
                 files.put(file, Files.readAllBytes(file));
             }
@@ -223,7 +348,7 @@ final class CrashesProof {
         long count = 0;
         for (int i = 0; i < 1000; i++) {
             byte[] bytes = PowerCut.bytesAfter(before, unforced, path, PowerCut.Fate.WHOLE_WRITES, random);
-            count += faultOf(bytes, old, after) == null ? 0 : 1;
+            count += faultOf(bytes, Set.of(old, after)) == null ? 0 : 1;
         }
         return count;
     }
@@ -232,11 +357,11 @@ final class CrashesProof {
         return Snapshot.open(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT).commit().rootDigest();
     }
 
-    private void check(Map<Path, byte[]> before, List<DiskOperation> done, Path path, PowerCut.Fate fate, Digest128 old,
-            Digest128 after) throws IOException {
+    private void check(Map<Path, byte[]> before, List<DiskOperation> done, Path path, PowerCut.Fate fate,
+            Set<Digest128> good) throws IOException {
         states++;
         byte[] bytes = PowerCut.bytesAfter(before, done, path, fate, random);
-        String fault = faultOf(bytes, old, after);
+        String fault = faultOf(bytes, good);
         if (fault != null) {
             broken++;
             System.err.println("BROKEN after " + done.size() + " operations, " + fate + ": " + fault);
@@ -247,16 +372,16 @@ final class CrashesProof {
     }
 
     /// What is wrong with a file, or null.
-    private static @Nullable String faultOf(byte @Nullable [] bytes, Digest128 old, Digest128 after) {
+    private static @Nullable String faultOf(byte @Nullable [] bytes, Set<Digest128> good) {
         if (bytes == null) {
-            return old.equals(Digest128.ZERO) ? null : "the file is gone";
+            return good.contains(Digest128.ZERO) ? null : "the file is gone";
         }
         try {
             ByteSource source = ByteSource.of(MemorySegment.ofArray(bytes));
             Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
             Digest128 root = snapshot.commit().rootDigest();
-            if (!root.equals(old) && !root.equals(after)) {
-                return "it is a snapshot that nobody saved";
+            if (!good.contains(root)) {
+                return "it is a snapshot that nobody saved, or not one of this moment";
             }
             for (Damage damage : Verifier.verify(source, snapshot, BaseFiles.none()).damages()) {
                 boolean isInSlots = snapshot.header().isInSlots(damage.offset(), damage.offset() + 1);
@@ -278,8 +403,7 @@ final class CrashesProof {
         CroftFile.append(path, state, SaveOptions.defaults());
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             boolean same = checkpoint.tensor("after").equal((Tensor) state.get("after"));
-            if (!same || faultOf(Files.readAllBytes(path), rootOf(Files.readAllBytes(path)),
-                    Digest128.ZERO) != null) {
+            if (!same || faultOf(Files.readAllBytes(path), Set.of(rootOf(Files.readAllBytes(path)))) != null) {
                 broken++;
                 System.err.println("BROKEN: a file that was appended to after a crash");
             }

@@ -2,6 +2,7 @@ package io.undercroft.properties;
 
 import io.undercroft.properties.DiskOperation.Create;
 import io.undercroft.properties.DiskOperation.Delete;
+import io.undercroft.properties.DiskOperation.FailedForce;
 import io.undercroft.properties.DiskOperation.Force;
 import io.undercroft.properties.DiskOperation.ForceDirectory;
 import io.undercroft.properties.DiskOperation.Rename;
@@ -12,15 +13,19 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// What a disk may hold after the power went at some moment.
 ///
 /// What was forced is there. Of what was written after the last force, each sector of 512 bytes may be there or not, in any
 /// order; where a file became longer and a sector is not there, it is zeros or garbage. A rename may have reached the disk
-/// or not, unless its directory was forced.
+/// or not, unless its directory was forced. What was written before a force that failed
+/// counts as written after the last force, whatever is forced later.
 final class PowerCut {
     private static final int SECTOR = 512;
 
@@ -36,7 +41,10 @@ final class PowerCut {
         SECTORS
     }
 
-    private final Map<Path, byte[]> files = new HashMap<>();
+    private final Map<Integer, byte[]> files = new HashMap<>();
+    /// The files by the names that the disk has for them, and by those that the system has, until it stops.
+    private final Map<Path, Integer> onDisk = new HashMap<>();
+    private final Map<Path, Integer> inSystem = new HashMap<>();
     private final Fate fate;
     private final Random random;
 
@@ -53,60 +61,80 @@ final class PowerCut {
     /// @param fate how what was not forced fares
     /// @param random decides the rest
     /// @return the bytes of the file, or null if there is none
-    static byte @Nullable [] bytesAfter(Map<Path, byte[]> before, Iterable<DiskOperation> done, Path path, Fate fate,
+    static byte @Nullable [] bytesAfter(Map<Path, byte[]> before, List<DiskOperation> done, Path path, Fate fate,
             Random random) {
         PowerCut cut = new PowerCut(fate, random);
-        before.forEach((file, bytes) -> cut.files.put(file, bytes.clone()));
+        before.forEach((file, bytes) -> cut.onDisk.put(file, cut.add(bytes.clone())));
+        cut.inSystem.putAll(cut.onDisk);
         return cut.play(done, path);
     }
 
-    private byte @Nullable [] play(Iterable<DiskOperation> done, Path path) {
-        Map<Path, Integer> lastForce = new HashMap<>();
-        int lastDirectoryForce = -1;
-        int number = 0;
-        for (DiskOperation operation : done) {
+    private int add(byte[] bytes) {
+        files.put(files.size(), bytes);
+        return files.size() - 1;
+    }
+
+    private byte @Nullable [] play(List<DiskOperation> done, Path path) {
+        boolean[] isDurable = durable(done);
+        for (int number = 0; number < isDurable.length; number++) {
+            play(done.get(number), isDurable[number]);
+        }
+        return files.get(onDisk.get(path));
+    }
+
+    /// What the next force after it succeeded for. What was written before a force that failed is not brought to the disk by
+    /// those after it. (A file that is renamed is forced before.)
+    private static boolean[] durable(List<DiskOperation> done) {
+        boolean[] durable = new boolean[done.size()];
+        Set<Path> forced = new HashSet<>();
+        boolean areNamesForced = false;
+        for (int number = durable.length - 1; number >= 0; number--) {
+            DiskOperation operation = done.get(number);
+            durable[number] = switch (operation) {
+                case Write write -> forced.contains(write.path());
+                case Truncate cut -> forced.contains(cut.path());
+                case Create _,Rename _,Delete _ -> areNamesForced;
+                case Force _,FailedForce _,ForceDirectory _ -> true;
+            };
             switch (operation) {
-                case Force(Path file) -> lastForce.put(file, number);
-                case ForceDirectory _ -> lastDirectoryForce = number;
+                case Force(Path file) -> forced.add(file);
+                case FailedForce(Path file) -> forced.remove(file);
+                case ForceDirectory _ -> areNamesForced = true;
                 default -> {}
             }
-            number++;
         }
-        number = 0;
-        for (DiskOperation operation : done) {
-            boolean isDurable = switch (operation) {
-                case Write write -> number < lastForce.getOrDefault(write.path(), -1);
-                case Truncate cut -> number < lastForce.getOrDefault(cut.path(), -1);
-                case Create _,Rename _,Delete _,ForceDirectory _,Force _ -> number < lastDirectoryForce;
-            };
-            play(operation, isDurable);
-            number++;
-        }
-        return files.get(path);
+        return durable;
     }
 
     private void play(DiskOperation operation, boolean isDurable) {
         switch (operation) {
-            // A name that nobody asks for may as well be there.
-            case Create(Path path) -> files.put(path, new byte[0]);
-            case Write(Path path, long offset, MemorySegment bytes) ->
-                write(path, (int) offset, bytes.toArray(ValueLayout.JAVA_BYTE), isDurable);
+            case Create(Path path) -> {
+                // A name that nobody asks for may as well be there.
+                int file = add(new byte[0]);
+                onDisk.put(path, file);
+                inSystem.put(path, file);
+            }
+            case Write(Path path, long offset, MemorySegment bytes, RecordingDisk.Way _) ->
+                files.computeIfPresent(inSystem.get(path),
+                        (_, old) -> write(old, (int) offset, bytes.toArray(ValueLayout.JAVA_BYTE), isDurable));
             case Truncate(Path path, long size) -> {
                 if (isDurable || arrives()) {
-                    files.computeIfPresent(path, (_, old) -> Arrays.copyOf(old, (int) size));
+                    files.computeIfPresent(inSystem.get(path), (_, old) -> Arrays.copyOf(old, (int) size));
                 }
             }
             case Rename(Path from, Path to) -> {
+                inSystem.put(to, inSystem.remove(from));
                 if (isDurable || arrives()) {
-                    files.put(to, files.remove(from));
+                    onDisk.put(to, onDisk.remove(from));
                 }
             }
             case Delete(Path path) -> {
+                inSystem.remove(path);
                 if (isDurable || arrives()) {
-                    files.remove(path);
+                    onDisk.remove(path);
                 }
             }
-            case Force _,ForceDirectory _ -> {}
+            case Force _,FailedForce _,ForceDirectory _ -> {}
         }
     }
 
@@ -118,15 +146,15 @@ final class PowerCut {
         };
     }
 
-    private void write(Path path, int offset, byte[] bytes, boolean isDurable) {
-        byte[] old = files.getOrDefault(path, new byte[0]);
+    private byte[] write(byte[] old, int offset, byte[] bytes, boolean isDurable) {
         if (isDurable || fate == Fate.ARRIVED) {
-            files.put(path, patched(old, offset, bytes, offset, offset + bytes.length));
-        } else if (fate == Fate.WHOLE_WRITES && random.nextBoolean()) {
-            files.put(path, patched(old, offset, bytes, offset, offset + bytes.length));
-        } else if (fate == Fate.SECTORS) {
-            files.put(path, torn(old, offset, bytes));
+            return patched(old, offset, bytes);
         }
+        return switch (fate) {
+            case WHOLE_WRITES -> random.nextBoolean() ? patched(old, offset, bytes) : old;
+            case SECTORS -> torn(old, offset, bytes);
+            default -> old;
+        };
     }
 
     private byte[] torn(byte[] old, int offset, byte[] bytes) {
@@ -150,10 +178,11 @@ final class PowerCut {
         return size == torn.length ? torn : Arrays.copyOf(torn, size);
     }
 
-    /// Replaces the bytes from `from` to `to` of the file by those of a write at `offset`; in place, unless it grows.
-    private static byte[] patched(byte[] old, int offset, byte[] bytes, int from, int to) {
-        byte[] patched = to > old.length ? Arrays.copyOf(old, to) : old;
-        System.arraycopy(bytes, from - offset, patched, from, to - from);
+    /// Writes into a file; in place, unless it grows.
+    private static byte[] patched(byte[] old, int offset, byte[] bytes) {
+        int end = offset + bytes.length;
+        byte[] patched = end > old.length ? Arrays.copyOf(old, end) : old;
+        System.arraycopy(bytes, 0, patched, offset, bytes.length);
         return patched;
     }
 }

@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.Header;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Snapshot;
 import io.undercroft.serializer.FailingDisk.Failure;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Replacing;
@@ -11,9 +15,12 @@ import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -147,6 +154,28 @@ class FailingDiskTest {
                     .isThrownBy(() -> new CroftWriter(disk).append(path, state(4), OPTIONS));
             assertThat(Files.readAllBytes(path)).isEqualTo(before);
         }
+    }
+
+    @Test
+    void anAppendFirstMakesTheNameAndTheRecordBeforeDurable() throws IOException {
+        List<String> done = new ArrayList<>();
+        var disk = new ForwardingDisk() {
+            @Override
+            void before(Operation operation) {
+                if (operation == Operation.FORCE || operation == Operation.FORCE_DIRECTORY) {
+                    done.add(operation.toString());
+                }
+            }
+
+            @Override
+            void beforeWrite(long offset) {
+                done.add("WRITE " + offset);
+            }
+        };
+        new CroftWriter(disk).append(path, state(4), OPTIONS);
+        Header header = Snapshot.open(ByteSource.of(MemorySegment.ofArray(before)), Limits.DEFAULT).header();
+        assertThat(done).endsWith("WRITE " + header.recordOffset(3), "FORCE", "FORCE_DIRECTORY",
+                "WRITE " + header.recordOffset(4), "FORCE");
     }
 
     @Test

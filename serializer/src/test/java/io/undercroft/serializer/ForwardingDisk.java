@@ -19,6 +19,9 @@ abstract class ForwardingDisk implements Disk {
     /// Called before an operation, which does not happen if this throws.
     abstract void before(Operation operation) throws IOException;
 
+    /// Called before a write.
+    void beforeWrite(long offset) {}
+
     /// Called in place of a write that does not happen, since it failed; may write a part of it.
     void writePart(DiskFile file, long offset, MemorySegment bytes) throws IOException {}
 
@@ -79,6 +82,7 @@ abstract class ForwardingDisk implements Disk {
 
         @Override
         public void write(long offset, MemorySegment bytes) throws IOException {
+            beforeWrite(offset);
             try {
                 before(Operation.WRITE);
             } catch (IOException e) {

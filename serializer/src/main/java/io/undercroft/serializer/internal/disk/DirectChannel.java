@@ -26,14 +26,17 @@ final class DirectChannel implements AutoCloseable {
     private static final Optional<OpenOption> DIRECT = option();
 
     private final Path path;
+    private final ChannelOpener channels;
     private @Nullable FileChannel channel;
     private boolean isRefused;
 
     /// A way to a file; not opened before it is needed.
     ///
     /// @param path its name, which nobody else knows
-    DirectChannel(Path path) {
+    /// @param channels opens it
+    DirectChannel(Path path, ChannelOpener channels) {
         this.path = path;
+        this.channels = channels;
     }
 
     /// Writes what can be written this way.
@@ -94,7 +97,7 @@ final class DirectChannel implements AutoCloseable {
                 isRefused = PAGE % Files.getFileStore(path).getBlockSize() != 0;
                 channel = isRefused
                         ? null
-                        : RegularFiles.open(path, DIRECT.get());
+                        : channels.open(path, DIRECT.get());
             } catch (IOException | UnsupportedOperationException _) {
                 isRefused = true;
             }

@@ -8,7 +8,14 @@ import java.util.OptionalLong;
 public interface Disk {
     /// {@return the file system of this computer}
     static Disk system() {
-        return new SystemDisk();
+        return system(RegularFiles::open);
+    }
+
+    /// {@return the file system of this computer, whose files are opened by the caller, for instance to record writes}
+    ///
+    /// @param channels opens the files
+    static Disk system(ChannelOpener channels) {
+        return new SystemDisk(channels);
     }
 
     /// Makes a file that is locked until it is closed, so that others know that somebody is writing it.

@@ -19,9 +19,15 @@ import org.jspecify.annotations.Nullable;
 
 /// The file system of this computer.
 final class SystemDisk implements Disk {
+    private final ChannelOpener channels;
+
+    SystemDisk(ChannelOpener channels) {
+        this.channels = channels;
+    }
+
     @Override
     public DiskFile create(Path path) throws IOException {
-        ChannelDiskFile file = ChannelDiskFile.of(path, RegularFiles.open(path, StandardOpenOption.CREATE_NEW));
+        ChannelDiskFile file = ChannelDiskFile.of(path, channels.open(path, StandardOpenOption.CREATE_NEW));
         try {
             Temporaries.lock(file.channel);
         } catch (IOException e) {
@@ -29,13 +35,13 @@ final class SystemDisk implements Disk {
             delete(path);
             throw e;
         }
-        file.pastTheCache = Optional.of(new DirectChannel(path));
+        file.pastTheCache = Optional.of(new DirectChannel(path, channels));
         return file;
     }
 
     @Override
     public DiskFile open(Path path) throws IOException {
-        return ChannelDiskFile.of(path, RegularFiles.open(path));
+        return ChannelDiskFile.of(path, channels.open(path));
     }
 
     @Override

@@ -15,6 +15,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -25,13 +26,15 @@ import java.util.List;
 /// the lock of the file. Belongs to one thread.
 final class Appender implements Closeable {
     private final Path path;
+    private final Disk disk;
     private final DiskFile file;
     private final Snapshot parent;
     /// The size of the file when it was opened.
     private final long size;
 
-    private Appender(Path path, DiskFile file) throws IOException {
+    private Appender(Path path, Disk disk, DiskFile file) throws IOException {
         this.path = path;
+        this.disk = disk;
         this.file = file;
         try {
             this.parent = Snapshot.open(file, Limits.DEFAULT);
@@ -63,7 +66,7 @@ final class Appender implements Closeable {
     /// @throws IOException if it may not be written to
     /// @throws FormatException if it is damaged, or no file that may be appended to
     static Appender open(Path path, Disk disk) throws IOException {
-        return new Appender(path, disk.open(path));
+        return new Appender(path, disk, disk.open(path));
     }
 
     /// Adds a snapshot.
@@ -92,6 +95,7 @@ final class Appender implements Closeable {
             draft = StateWriter.write(plan, options, bases, destination());
             commit = writeIndex(draft, options);
             file.force();
+            forceName();
             checkName();
             lastWord.run();
         } catch (FileSystemException | ClosedByInterruptException e) {
@@ -148,12 +152,30 @@ final class Appender implements Closeable {
         long index = place + Layout.COMMIT_BYTES;
         file.write(place, record);
         file.write(index, draft.index());
+        if (parent.commit().sequence() > 1) {
+            // If the force of that commit failed, its record may be in the cache only, and no later force would write it,
+            // while the new commit replaces the one before it.
+            file.write(parent.header().recordOffset(parent.commit().sequence()), record);
+        }
         long second = parent.header().recordOffset(3);
         if (parent.commit().sequence() == 1 && size > second) {
             // No commit has been there: a file that was cut or to which bytes were added may end in the slot.
             file.write(second, MemorySegment.ofArray(new byte[Layout.PAGE]));
         }
         return parent.commit().next(draft.index(), index, CroftWriter.timeMillis(options), options.message());
+    }
+
+    /// Makes the name durable: the writer that named the file may have failed, or been killed, before it did. A directory
+    /// that may not be read is left to the system.
+    private void forceName() throws IOException {
+        Path directory = path.toAbsolutePath().getParent();
+        try {
+            if (directory != null) {
+                disk.forceDirectory(directory);
+            }
+        } catch (AccessDeniedException _) {
+            // The file may be appended to all the same.
+        }
     }
 
     private void checkName() throws IOException {
