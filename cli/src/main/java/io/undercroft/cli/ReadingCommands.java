@@ -10,18 +10,21 @@ import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.SnapshotList;
 import io.undercroft.cli.internal.inspect.TextReport;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
-import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.stream.Collectors;
 
@@ -76,12 +79,23 @@ final class ReadingCommands {
                 } else {
                     TextReport.print(checkpoint, digests, arguments.absentDevices(), out);
                 }
-                StateIndex.of(checkpoint.tree()).tensors().forEach((name, tensor) -> Unreadable.why(tensor)
-                        .ifPresent(why -> run.note("%s: the tensor %s cannot be read, the others can: %s [%s]"
-                                .formatted(file, FormatException.quote(name), why.what(), why.code()))));
+                return noteUnreadable(checkpoint);
             }
-            return Run.OK;
         });
+    }
+
+    /// Names the tensors that cannot be read.
+    private int noteUnreadable(Checkpoint checkpoint) {
+        int code = Run.OK;
+        for (Map.Entry<String, Tensor> tensor : StateIndex.of(checkpoint.tree()).tensors().entrySet()) {
+            Optional<FormatException> why = Unreadable.why(tensor.getValue());
+            if (why.isPresent()) {
+                code = run.complain("%s: the tensor %s cannot be read, the others can: %s [%s]".formatted(
+                        checkpoint.path(), FormatException.quote(tensor.getKey()), why.get().what(),
+                        why.get().code()));
+            }
+        }
+        return code;
     }
 
     private int snapshots(Arguments arguments) {

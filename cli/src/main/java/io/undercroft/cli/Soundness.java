@@ -54,12 +54,13 @@ final class Soundness {
                 });
     }
 
-    /// Refuses a damaged file, unless its bytes are checked when they are read: all that is saved of a file with checksums is, so
-    /// that reading it twice would find nothing more.
+    /// Refuses a damaged file, unless its bytes are checked when they are read: all that is saved of a file with
+    /// checksums is, so that reading it twice would find nothing more. What was skipped when the file was opened, as a
+    /// newer snapshot that is damaged, is not read.
     ///
     /// @throws FormatException if any part of it is damaged
     static void requireBeforeSaving(Checkpoint checkpoint) throws IOException {
-        if (!hasChecksums(checkpoint)) {
+        if (!hasChecksums(checkpoint) || checkpoint.passedOver().isPresent()) {
             require(checkpoint);
         }
     }

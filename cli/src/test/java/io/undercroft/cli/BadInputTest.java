@@ -93,8 +93,9 @@ class BadInputTest {
     static Stream<Path> hostileFiles() throws IOException {
         try (Stream<Path> files = Files.list(Invocation.FIXTURES.resolve("pytorch"))) {
             return files.filter(file -> file.getFileName().toString().matches("(BAD|UNSAFE|UNSUPPORTED)_.*\\.pt"))
-                    // Good where there is such a device, and shown anywhere.
-                    .filter(file -> !file.getFileName().toString().startsWith("BAD_location"))
+                    // Good where there is such a device, and shown anywhere; or only one tensor is bad.
+                    .filter(file -> !file.getFileName().toString()
+                            .matches("BAD_(location|negative_stride\\.|offset_beyond\\.|stride_rank\\.).*"))
                     .sorted().toList()
                     .stream();
         }
@@ -104,6 +105,19 @@ class BadInputTest {
     @MethodSource("hostileFiles")
     void aHostileOrUnsupportedFile(Path file) throws IOException {
         assertRefused(file, "");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"BAD_negative_stride.pt", "BAD_offset_beyond.pt", "BAD_stride_rank.pt"})
+    void aTensorThatBreaksARuleOfItsOwnIsNamedAndNotConverted(String name) throws IOException {
+        Path file = torch(name);
+        Invocation inspected = Invocation.of("inspect", file);
+        assertThat(inspected.code()).isEqualTo(2);
+        assertThat(inspected.err()).contains("the tensor '' cannot be read, the others can", "TORCH-TENSOR");
+        assertThat(inspected.out()).contains("torch-zip");
+        assertThat(Invocation.of("verify", file).code()).isEqualTo(2);
+        assertOneLine(Invocation.of("convert", file, output), "the tensor '' cannot be saved");
+        assertThat(output).hasContent(KEPT);
     }
 
     @Test

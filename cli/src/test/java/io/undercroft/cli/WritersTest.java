@@ -5,11 +5,15 @@ import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.format.ByteSource;
+import io.undercroft.format.Limits;
+import io.undercroft.format.Snapshot;
 import io.undercroft.serializer.internal.disk.WriterLock;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
@@ -52,7 +56,8 @@ class WritersTest {
     @Test
     void aDamagedNewestSnapshotIsNotWrittenOver() throws IOException {
         // In the directory of its index, which is checked when the file is opened.
-        before[before.length - 800] ^= 1;
+        Snapshot newest = Snapshot.open(ByteSource.of(MemorySegment.ofArray(before)), Limits.DEFAULT);
+        before[Math.toIntExact(newest.commit().indexOffset()) + 40] ^= 1;
         Files.write(file, before);
 
         assertRefused(Invocation.of("append", file, TIED), file.toString(), "the newest snapshot is damaged");

@@ -50,7 +50,8 @@ class ReadmeTest {
         assertThat(lastLineOf(example(2))).isEqualTo("4.0");
         assertThat(lastLineOf(example(2))).as("of a run that goes on").isEqualTo("4.0");
         try (CheckpointFile run = CheckpointFile.open(directory.resolve("run.croft"))) {
-            assertThat(run.snapshots()).hasSize(10).first().extracting(SnapshotInfo::message).isEqualTo("step 10");
+            assertThat(run.snapshots()).extracting(SnapshotInfo::commit).startsWith(10L, 9L, 8L).contains(4L);
+            assertThat(run.snapshots()).first().extracting(SnapshotInfo::message).isEqualTo("step 10");
         }
     }
 

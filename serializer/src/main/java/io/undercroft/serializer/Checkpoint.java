@@ -503,8 +503,12 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if what describes it is damaged, or its elements are
     public Tensor tensor(String name) {
         Objects.requireNonNull(name, "name");
-        return contents.tensor(name).or(() -> lookup.find(name).flatMap(contents::tensor))
-                .orElseThrow(() -> missing(name));
+        try {
+            return contents.tensor(name).or(() -> lookup.find(name).flatMap(contents::tensor))
+                    .orElseThrow(() -> missing(name));
+        } catch (FormatException e) {
+            throw e.withFile(path().toString());
+        }
     }
 
     private NoSuchElementException missing(String name) {
