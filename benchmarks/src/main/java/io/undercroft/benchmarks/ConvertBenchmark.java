@@ -10,8 +10,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Files of one format made of files of another, durably, beside a save of the same tensors from memory. What is read is in the page
-/// cache. Before and after each run the disk is left to finish what it has to write.
+/// Files of one format made of files of another, durably, beside a save of the same tensors from memory. What is read
+/// is in the page cache. Before and after each run the disk is left to finish what it has to write.
 final class ConvertBenchmark {
     private static final String UNCHECKED = ", checksums not compared";
     private static final OpenOptions NONE = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
@@ -94,7 +94,8 @@ final class ConvertBenchmark {
         }
     }
 
-    /// How much more memory of its own the process has at most meanwhile than before; pages of the files it maps do not count.
+    /// How much more memory of its own the process has at most meanwhile than before; pages of the files it maps do not
+    /// count.
     private Figure memory(String what, Path path, Bench.Writing making) throws IOException {
         List<Double> mebibytes = new ArrayList<>();
         for (int round = 0; round < bench.rounds(); round++) {

@@ -24,13 +24,15 @@ import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/// A whole file into memory of the process, as tensors, beside reading the same file into a buffer, and beside the peers. Files
-/// are in the page cache. Memory is fresh, as it is for whoever loads a model, or was there and touched before.
+/// A whole file into memory of the process, as tensors, beside reading the same file into a buffer, and beside the
+/// peers. Files are in the page cache. Memory is fresh, as it is for whoever loads a model, or was there and touched
+/// before.
 ///
-/// What fresh memory costs is up to the machine: a virtual one may have handed what was free back to its host, which takes
-/// seconds to bring it again. So before each run as much memory as is going to be needed is touched and given back: all
-/// contenders find the free memory of the machine in one state. `torch.load` takes the memory that the C library kept
-/// from its load before, as a program sees it that loads again; so it has a contender for either kind of memory, too.
+/// What fresh memory costs is up to the machine: a virtual one may have handed what was free back to its host, which
+/// takes seconds to bring it again. So before each run as much memory as is going to be needed is touched and given
+/// back: all contenders find the free memory of the machine in one state. `torch.load` takes the memory that the C
+/// library kept from its load before, as a program sees it that loads again; so it has a contender for either kind of
+/// memory, too.
 final class EagerBenchmark {
     private static final String OURS = "undercroft, fresh memory";
     private static final String REUSED = "undercroft, memory there before";

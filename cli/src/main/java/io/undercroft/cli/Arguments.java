@@ -172,8 +172,8 @@ final class Arguments {
         return has(BASE) ? line.matchedOptionValue(BASE, List.of()) : List.of();
     }
 
-    /// {@return how the file in hand is to be opened} Unless it was said where storages go, those of devices that are not here go to
-    /// the CPU.
+    /// {@return how the file in hand is to be opened} Unless it was said where storages go, those of devices that are
+    /// not here go to the CPU.
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions opening() {

@@ -73,7 +73,8 @@ final class Run {
         }
     }
 
-    /// Runs a body that writes a file. If the process is told to end meanwhile, the body ends first, and removes what it began.
+    /// Runs a body that writes a file. If the process is told to end meanwhile, the body ends first, and removes what
+    /// it began.
     int writing(Path file, Callable<Integer> body) {
         try (Interruptible _ = Interruptible.begin()) {
             return of(file, body);

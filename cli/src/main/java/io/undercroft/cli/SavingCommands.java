@@ -115,8 +115,8 @@ final class SavingCommands {
         return Run.OK;
     }
 
-    /// How many bytes stand in the source. What is shared may also be shared within the target, so it is asked itself: without
-    /// a root it does not look at a file of another format.
+    /// How many bytes stand in the source. What is shared may also be shared within the target, so it is asked itself:
+    /// without a root it does not look at a file of another format.
     private static long adopted(Checkpoint checkpoint, DedupReport report, Path target) throws IOException {
         if (checkpoint.snapshot().isPresent()) {
             return report.sharedStorages() + report.sharedChunks();

@@ -27,8 +27,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/// Text from files, names of files and words of the command line never command the terminal or forge a line, whatever field of whatever command
-/// shows them.
+/// Text from files, names of files and words of the command line never command the terminal or forge a line, whatever
+/// field of whatever command shows them.
 class HostileTextTest {
     /// Retitles the terminal, rings, deletes, forges a line, hides what follows, and reorders the line.
     private static final String HOSTILE = "a\u001b]0;title\u0007\u001b[2J\r\ncroft: all is well\u0085\u2028\u009b1m\b\u007f\u202e\u2066z\u200b";

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// What the commands that write refuse, each in one line and with the file as it was; and what they write elsewhere than to
-/// a file.
+/// What the commands that write refuse, each in one line and with the file as it was; and what they write elsewhere
+/// than to a file.
 class WritersTest {
     private static final Path TIED = torch("tied.pt");
 

@@ -40,8 +40,8 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
         return new BaseRecord(BaseKind.FOREIGN, path, 0, NO_ID, digest, length, 0);
     }
 
-    /// Checks that a file is the one that is meant, as far as that goes without reading it whole: a CROFT base has the id and
-    /// the snapshot, a FOREIGN one has exactly the length. [Verifier] checks the rest.
+    /// Checks that a file is the one that is meant, as far as that goes without reading it whole: a CROFT base has the
+    /// id and the snapshot, a FOREIGN one has exactly the length. [Verifier] checks the rest.
     ///
     /// @param file the bytes of the file
     /// @throws FormatException by rule V18 if it is not

@@ -8,8 +8,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.UUID;
 
-/// The record that makes an index a snapshot. That of the first snapshot follows the header, that of a later one is in a
-/// commit slot, and for good in the parent record of the next snapshot; in a sealed file it is at the end.
+/// The record that makes an index a snapshot. That of the first snapshot follows the header, that of a later one is in
+/// a commit slot, and for good in the parent record of the next snapshot; in a sealed file it is at the end.
 ///
 /// @param sequence the commit's number, from 1; its parity says in which slot a later record than the first is
 /// @param indexOffset where the index starts in the file, in bytes, a multiple of 64
@@ -17,8 +17,8 @@ import java.util.UUID;
 /// @param directoryDigest the digest of the index's directory, which holds the checksums of its sections
 /// @param uuid the file's id, as in the header
 /// @param committedLength how many bytes of the file belong to this commit and those before
-/// @param previousRecord the offset of the parent record, a copy of the record of the commit before, which ends where the
-///     index starts; 0 if the sequence is 1
+/// @param previousRecord the offset of the parent record, a copy of the record of the commit before, which ends where
+///     the index starts; 0 if the sequence is 1
 /// @param timeMillis when it was made, in milliseconds since 1970 UTC; 0 where canonical bytes are wanted
 /// @param requiredFeatures bits of features without which this commit cannot be read
 /// @param rootDigest the digest of the whole index, and so of all that the file holds
@@ -253,7 +253,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         }
     }
 
-    /// {@return where the bytes begin that the snapshot has for its own: the parent record if there is one, and the index}
+    /// {@return where the bytes begin that the snapshot has for its own: the parent record if there is one, and the
+    /// index}
     public long ownOffset() {
         return sequence == 1 ? indexOffset : previousRecord;
     }

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /// Says that the contents of a file are not what its format asks for: what is wrong, where, and what to do about it.
 ///
-/// The message is one line, `FILE: WHAT (at byte 0x1A2B) [CODE]. REMEDY`, and safe to print: [#printable] is applied to each part of it.
-/// Text taken from the file is quoted with [#quote].
+/// The message is one line, `FILE: WHAT (at byte 0x1A2B) [CODE]. REMEDY`, and safe to print: [#printable] is applied to
+/// each part of it. Text taken from the file is quoted with [#quote].
 public final class FormatException extends RuntimeException {
     /// The offset of a fault that has no place in the file.
     public static final long NO_OFFSET = -1;
@@ -81,8 +81,8 @@ public final class FormatException extends RuntimeException {
     /// Names the file: those who read bytes do not know it, those who opened it do.
     ///
     /// @param name the file's name
-    /// @return a copy of this exception, with its stack trace and cause, that names the file; this one if it names one already,
-    ///     since who was nearer to the fault knew better
+    /// @return a copy of this exception, with its stack trace and cause, that names the file; this one if it names one
+    ///     already, since who was nearer to the fault knew better
     public FormatException withFile(String name) {
         if (file != null) {
             return this;
@@ -129,8 +129,9 @@ public final class FormatException extends RuntimeException {
                 + " [" + code + "]. " + remedy;
     }
 
-    /// {@return text in which what could break a line, command a terminal or reorder what is shown is written as a number in braces}
-    /// All text from files goes through this before it is shown. What is printable already stays as it is.
+    /// {@return text in which what could break a line, command a terminal or reorder what is shown is written as a
+    /// number in braces} All text from files goes through this before it is shown. What is printable already stays as
+    /// it is.
     ///
     /// @param text any text
     public static String printable(String text) {

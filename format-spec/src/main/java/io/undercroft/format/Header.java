@@ -54,8 +54,8 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
         return new Header(MINOR, uuid, 0, SEALED, 0, checkChunkLog2(chunkLog2), Layout.DATA_START, 0);
     }
 
-    /// {@return the offset of the commit record with this sequence number: the first one follows the header, for the others
-    /// the two slots take turns}
+    /// {@return the offset of the commit record with this sequence number: the first one follows the header, for the
+    /// others the two slots take turns}
     ///
     /// @param sequence the commit's number, from 1
     public long recordOffset(long sequence) {

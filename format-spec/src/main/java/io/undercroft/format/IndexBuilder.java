@@ -28,8 +28,8 @@ import java.util.TreeMap;
 /// storage before it. What a reader would refuse is refused here with [IllegalArgumentException], but for places
 /// in the file, which are the caller's to get right.
 ///
-/// What is added is kept as it will stand in the file, off the heap, so a builder of many tensors takes hardly more memory
-/// than their index. Belongs to one thread.
+/// What is added is kept as it will stand in the file, off the heap, so a builder of many tensors takes hardly more
+/// memory than their index. Belongs to one thread.
 public final class IndexBuilder {
     private static final int KIND = 0;
     private static final int FILE_OFFSET = 8;
@@ -115,8 +115,8 @@ public final class IndexBuilder {
         }
     }
 
-    /// Adds another file, in which bytes of this one may stand. One that no extent names is left out of the index, and the
-    /// ones after it get smaller numbers there.
+    /// Adds another file, in which bytes of this one may stand. One that no extent names is left out of the index, and
+    /// the ones after it get smaller numbers there.
     ///
     /// @param base which file
     /// @return its number, from 1
@@ -213,8 +213,8 @@ public final class IndexBuilder {
         return (int) tensors.count() - 1;
     }
 
-    /// Names a tensor. A tensor may have several names; the first is the one it is shown by. That no name is taken twice is
-    /// seen when the index is built.
+    /// Names a tensor. A tensor may have several names; the first is the one it is shown by. That no name is taken
+    /// twice is seen when the index is built.
     ///
     /// @param name may be empty; at most 4096 bytes in UTF-8
     /// @param tensor the number of a tensor added before
@@ -266,8 +266,8 @@ public final class IndexBuilder {
     /// @return the index, to be written at a multiple of 64, for as long as anybody holds it
     /// @throws IllegalStateException if extents were added after the last storage, or if the state tree is malformed or
     ///     names what is not there
-    /// @throws IllegalArgumentException if two tensors have one name, or the index exceeds [Limits#DEFAULT], so that readers
-    ///     would refuse it
+    /// @throws IllegalArgumentException if two tensors have one name, or the index exceeds [Limits#DEFAULT], so that
+    ///     readers would refuse it
     public MemorySegment build(long sequence) {
         if (ownedExtents != extents.count()) {
             throw new IllegalStateException("extents were added, but not their storage");

@@ -16,13 +16,13 @@ import java.util.stream.Stream;
 /// The index of a snapshot for another file, in which the same bytes stand in other places: how a snapshot is exported,
 /// flattened or carried over when a file is compacted.
 ///
-/// All records keep all their bytes, those included that a newer minor version gave a meaning. What changes is where extents
-/// stand, whether they are flagged as shared, and the numbers of their bases; bases that no extent names any more are left
-/// out. Sections that this version does not know are copied if they are safe to copy. Nothing is free in the new file, and
-/// the checksums of blocks are made anew.
+/// All records keep all their bytes, those included that a newer minor version gave a meaning. What changes is where
+/// extents stand, whether they are flagged as shared, and the numbers of their bases; bases that no extent names any
+/// more are left out. Sections that this version does not know are copied if they are safe to copy. Nothing is free in
+/// the new file, and the checksums of blocks are made anew.
 ///
-/// The new file needs the same chunk size. Every extent that stands in the old file has to be placed; one that stands in a base may be, if its bytes are copied, or
-/// stays there. Lives as long as its snapshot, and belongs to one thread.
+/// The new file needs the same chunk size. Every extent that stands in the old file has to be placed; one that stands
+/// in a base may be, if its bytes are copied, or stays there. Lives as long as its snapshot, and belongs to one thread.
 public final class IndexCopy {
     private final Snapshot snapshot;
     private final Index index;
@@ -81,8 +81,8 @@ public final class IndexCopy {
     /// @param extent its number
     /// @param fileOffset the first byte, see [Layout#placeExtent]
     /// @throws IndexOutOfBoundsException if there is no such extent
-    /// @throws IllegalArgumentException if it is a ZERO extent, if the offset is not aligned as the size of its storage asks,
-    ///     or if it is a FOREIGN extent that starts or ends inside the storage where no RAW extent may
+    /// @throws IllegalArgumentException if it is a ZERO extent, if the offset is not aligned as the size of its storage
+    ///     asks, or if it is a FOREIGN extent that starts or ends inside the storage where no RAW extent may
     public void place(int extent, long fileOffset) {
         ExtentRecord record = snapshot.extent(extent);
         long alignment = large.get(extent) ? Layout.MAPPING_ALIGNMENT : Layout.SMALL_ALIGNMENT;

@@ -4,12 +4,12 @@ import java.util.UUID;
 
 /// Offsets and alignments in a file. All values are in bytes.
 ///
-/// A file begins with the header and the commit record of its first snapshot, which are written once. The two slots for the
-/// commit records of later snapshots are where [Header#slots] says, behind the first snapshot; a file of one snapshot ends
-/// before them.
+/// A file begins with the header and the commit record of its first snapshot, which are written once. The two slots for
+/// the commit records of later snapshots are where [Header#slots] says, behind the first snapshot; a file of one
+/// snapshot ends before them.
 public final class Layout {
-    /// The size and alignment of a commit slot: what disks write as one. What is committed never shares such a block with
-    /// what is written later.
+    /// The size and alignment of a commit slot: what disks write as one. What is committed never shares such a block
+    /// with what is written later.
     public static final int PAGE = 4096;
     /// The size of the header.
     public static final int HEADER_BYTES = 256;
@@ -23,8 +23,8 @@ public final class Layout {
     public static final int SLOTS_BYTES = 2 * PAGE;
     /// The offset where extents begin in files written by this version.
     public static final long DATA_START = PREFIX_BYTES;
-    /// The alignment of storages of at least a chunk: a multiple of every page size in use, and what Windows requires of a
-    /// mapping.
+    /// The alignment of storages of at least a chunk: a multiple of every page size in use, and what Windows requires
+    /// of a mapping.
     public static final long MAPPING_ALIGNMENT = 0x10000;
     /// The alignment of smaller storages, of indexes and of commit records: a cache line.
     public static final long SMALL_ALIGNMENT = 64;

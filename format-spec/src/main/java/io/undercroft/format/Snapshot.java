@@ -26,18 +26,18 @@ import org.jspecify.annotations.Nullable;
 
 /// One committed state of a file: its tables, read in place.
 ///
-/// **Opening** reads the first 1024 bytes of the file, the two commit slots if there are several snapshots, and of the index
-/// the directory and the checksums of its blocks; it touches no record, and its time does not depend on how many there are.
-/// An index of less than 64 KiB is read whole, and so is any index whose source has no [ByteSource#segment]. A sealed file
-/// takes one read more.
+/// **Opening** reads the first 1024 bytes of the file, the two commit slots if there are several snapshots, and of the
+/// index the directory and the checksums of its blocks; it touches no record, and its time does not depend on how many
+/// there are. An index of less than 64 KiB is read whole, and so is any index whose source has no [ByteSource#segment].
+/// A sealed file takes one read more.
 ///
-/// **Use.** Each method checks the records that it reads, and that their bytes are those that were written, and throws a
-/// [FormatException] if they are not; damage that is found then is never a reason to answer from an older snapshot. What
-/// only all records together can break (names out of order, extents that overlap) [Verifier] finds, which also reads the
-/// bytes of the storages.
+/// **Use.** Each method checks the records that it reads, and that their bytes are those that were written, and throws
+/// a [FormatException] if they are not; damage that is found then is never a reason to answer from an older snapshot.
+/// What only all records together can break (names out of order, extents that overlap) [Verifier] finds, which also
+/// reads the bytes of the storages.
 ///
-/// **Lifetime and threads.** A snapshot lives as long as its source. It never changes and is safe for any thread, if its
-/// source is.
+/// **Lifetime and threads.** A snapshot lives as long as its source. It never changes and is safe for any thread, if
+/// its source is.
 ///
 /// Numbers of storages, extents, tensors, dtypes and names count from 0; a number that is out of range throws
 /// [IndexOutOfBoundsException].
@@ -105,8 +105,8 @@ public final class Snapshot {
         throw Rule.V17_COMMIT.broken("the file has no commit record", Layout.FIRST_COMMIT);
     }
 
-    /// What is wrong with a file that goes on behind its first snapshot, and ends before its slots do: nothing that a writer
-    /// leaves behind, but maybe a copy that was cut.
+    /// What is wrong with a file that goes on behind its first snapshot, and ends before its slots do: nothing that a
+    /// writer leaves behind, but maybe a copy that was cut.
     private static @Nullable FormatException lostSlots(ByteSource source, Header header, List<Slot> slots)
             throws IOException {
         CommitRecord first = slots.size() == 1 ? slots.getFirst().decoded() : null;
@@ -174,9 +174,9 @@ public final class Snapshot {
         }
     }
 
-    /// The records that may be the newest, the newest first: those of the slots that were ever written, and that of the first
-    /// snapshot as long as the slot for odd numbers was not. When that slot is written, the other one has been brought to the
-    /// disk, so no crash damages both.
+    /// The records that may be the newest, the newest first: those of the slots that were ever written, and that of the
+    /// first snapshot as long as the slot for odd numbers was not. When that slot is written, the other one has been
+    /// brought to the disk, so no crash damages both.
     private static List<Slot> slots(ByteSource source, Header header, MemorySegment prefix) throws IOException {
         List<Slot> slots = new ArrayList<>();
         boolean isOddEmpty = true;
@@ -302,8 +302,8 @@ public final class Snapshot {
     /// Lists the snapshots of the file, reading a record for each.
     ///
     /// @return the commits up to this one, the newest first
-    /// @throws FormatException if an earlier commit is damaged, or is not the one before; by rule V8 if there are more than
-    ///     the limits allow
+    /// @throws FormatException if an earlier commit is damaged, or is not the one before; by rule V8 if there are more
+    ///     than the limits allow
     /// @throws IOException if reading fails
     public List<CommitRecord> chain() throws IOException {
         checkWalk(commit.sequence());
@@ -430,8 +430,8 @@ public final class Snapshot {
         return index.base(number);
     }
 
-    /// {@return how many `.croft` files one behind the other the snapshot needs: 0 if it has no CROFT bases, else one more
-    /// than the greatest depth among them}
+    /// {@return how many `.croft` files one behind the other the snapshot needs: 0 if it has no CROFT bases, else one
+    /// more than the greatest depth among them}
     public int depth() {
         int depth = 0;
         for (int number = 0; number < baseCount(); number++) {
@@ -510,8 +510,8 @@ public final class Snapshot {
         return index.tensorOfName(name);
     }
 
-    /// {@return the number of the tensor with this name, or -1 if there is none} A binary search in place; in a file whose
-    /// writer sorted the names wrongly, which [Verifier] tells, it may miss one.
+    /// {@return the number of the tensor with this name, or -1 if there is none} A binary search in place; in a file
+    /// whose writer sorted the names wrongly, which [Verifier] tells, it may miss one.
     ///
     /// @param name the whole name
     public int findTensor(String name) {

@@ -15,7 +15,8 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/// Checks the bytes of storages against the checksums of their chunks: where they are mapped, or where they stand in files.
+/// Checks the bytes of storages against the checksums of their chunks: where they are mapped, or where they stand in
+/// files.
 ///
 /// This is less than [Verifier] does, which also looks at digests, at the index as a whole and at what lies between the
 /// extents, and enough to trust the elements of a tensor. Zeros that stand nowhere are not looked at.
@@ -27,7 +28,8 @@ public final class StorageCheck {
     private static final int BUFFER = 1 << 18;
 
     private final Snapshot snapshot;
-    /// The numbers of the tensors on each storage, found when they are first asked for: where there is no damage, never.
+    /// The numbers of the tensors on each storage, found when they are first asked for: where there is no damage,
+    /// never.
     private @Nullable Map<Integer, List<Integer>> tensors;
 
     /// A check of the storages of a snapshot.
@@ -92,8 +94,8 @@ public final class StorageCheck {
                 .toList();
     }
 
-    /// {@return the bytes of a storage that have to be there for a part of them to be checked: all of each chunk of which a
-    /// byte is in the part}
+    /// {@return the bytes of a storage that have to be there for a part of them to be checked: all of each chunk of
+    /// which a byte is in the part}
     ///
     /// @param storage its number
     /// @param part which bytes are wanted
@@ -140,8 +142,8 @@ public final class StorageCheck {
         return crc32c(source, chunk.fileOffset(), chunk.length());
     }
 
-    /// {@return the spans of the tensors on a storage, by the numbers of the tensors} Those without elements are not among
-    /// them, nor those whose own description is damaged.
+    /// {@return the spans of the tensors on a storage, by the numbers of the tensors} Those without elements are not
+    /// among them, nor those whose own description is damaged.
     ///
     /// @param storage its number
     public SortedMap<Integer, Span> spans(int storage) {

@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
 /// Reads every byte of a file that its snapshots account for, and compares.
 ///
 /// Together with [Snapshot#open] it finds every flipped bit: in the header and commit records, the indexes of all
-/// snapshots, their extents, and the zeros between them; but not in ranges that are declared free. Extents in other files
-/// are read too if [BaseFiles] finds these, else counted.
+/// snapshots, their extents, and the zeros between them; but not in ranges that are declared free. Extents in other
+/// files are read too if [BaseFiles] finds these, else counted.
 ///
-/// Each run of bytes is read once, however many storages and snapshots have it in common, through a buffer of 1 MiB. Memory
-/// is needed for the indexes of two snapshots, and some 70 bytes for each run.
+/// Each run of bytes is read once, however many storages and snapshots have it in common, through a buffer of 1 MiB.
+/// Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.
 public final class Verifier {
     private final ByteSource source;
     private final Snapshot newest;
@@ -104,9 +104,9 @@ public final class Verifier {
         return commit.uuid().equals(newest.header().uuid()) && commit.sequence() > newest.commit().sequence();
     }
 
-    /// The slot that the next commit will take has the commit before, unless one was torn while it was written there: that
-    /// was passed over then. While there are fewer than three commits, it is empty, and so are both if there is one. The slots
-    /// say nothing about an earlier snapshot.
+    /// The slot that the next commit will take has the commit before, unless one was torn while it was written there:
+    /// that was passed over then. While there are fewer than three commits, it is empty, and so are both if there is
+    /// one. The slots say nothing about an earlier snapshot.
     private void verifySlots() throws IOException {
         Header header = newest.header();
         CommitRecord commit = newest.commit();

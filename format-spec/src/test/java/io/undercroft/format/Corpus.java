@@ -11,7 +11,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /// Files that break a rule of SPEC.md each, and no other: all checksums match but where the rule is about them. Any
-/// reader of the format can be held against them. A name is that of the rule, and what is wrong where there are several.
+/// reader of the format can be held against them. A name is that of the rule, and what is wrong where there are
+/// several.
 ///
 /// `main`, run in the folder of this module, writes them anew; the tests only compare.
 final class Corpus {

@@ -14,8 +14,8 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/// The golden files: what each shows is said in section 19 of `SPEC.md`. Places, tables and ids are those of section 12, but
-/// where a file shows what no writer of this version makes.
+/// The golden files: what each shows is said in section 19 of `SPEC.md`. Places, tables and ids are those of section
+/// 12, but where a file shows what no writer of this version makes.
 final class GoldenFiles {
     private static final DTypeRecord FLOAT32 = new DTypeRecord("float32", 32);
     private static final DTypeRecord UINT8 = new DTypeRecord("uint8", 8);
@@ -106,8 +106,8 @@ final class GoldenFiles {
         return named(next).toByteArray();
     }
 
-    /// Two small storages are equal, two large ones too, and a third has its first chunk in common with these; its second
-    /// stands elsewhere.
+    /// Two small storages are equal, two large ones too, and a third has its first chunk in common with these; its
+    /// second stands elsewhere.
     private static byte[] dedup() {
         FileImage image = new FileImage();
         IndexBuilder index = image.index();

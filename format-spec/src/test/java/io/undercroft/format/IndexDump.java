@@ -12,8 +12,8 @@ import java.lang.foreign.ValueLayout;
 import java.util.UUID;
 import net.openhft.chronicle.bytes.Bytes;
 
-/// Writes an index with what each of its bytes means: each record is read as readers do, and written as writers do, so the
-/// dump is the same bytes if and only if the two agree.
+/// Writes an index with what each of its bytes means: each record is read as readers do, and written as writers do, so
+/// the dump is the same bytes if and only if the two agree.
 final class IndexDump {
     private final Index index;
     private final MemorySegment bytes;

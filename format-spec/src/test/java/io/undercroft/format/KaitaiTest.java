@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/// The description of the format for Kaitai Struct: the reader that its compiler makes of it, held against ours and against the
-/// tables of `SPEC.md`.
+/// The description of the format for Kaitai Struct: the reader that its compiler makes of it, held against ours and
+/// against the tables of `SPEC.md`.
 class KaitaiTest {
     /// Where the description has the record of a table of the specification.
     private static final Map<String, String> RECORDS = Map.ofEntries(Map.entry("Header", "header"),

@@ -159,7 +159,8 @@ class RuleTest {
 
     @Test
     void v5AcceptsNegativeStridesWhereTheFlagSaysSo() throws IOException {
-        // The transposed view, 3 by 3 with strides 1 and 4 from byte 4 on: reversed in its first dimension, from byte 12.
+        // The transposed view, 3 by 3 with strides 1 and 4 from byte 4 on: reversed in its first dimension, from byte
+        // 12.
         long tensor = forgery.at(SectionType.TENS, 1);
         Forgery reversed = new Forgery(GOLDEN).putLong(forgery.at(SectionType.DIMS, 6), -1).putShort(tensor + 6, 8);
         TensorRecord record = open(reversed.putLong(tensor + 16, 12).sealed()).tensor(1);

@@ -21,8 +21,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// Storages that have to be decoded, since they are compressed, of another byte order or not aligned: whatever writes all of them
-/// decodes one after the other and keeps none.
+/// Storages that have to be decoded, since they are compressed, of another byte order or not aligned: whatever writes
+/// all of them decodes one after the other and keeps none.
 class DecodedStoragesTest {
     private static final int COUNT = 6;
     private static final int NBYTES = 1 << 16;

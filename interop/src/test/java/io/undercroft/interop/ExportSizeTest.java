@@ -22,7 +22,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// What is known before the first byte is written: that files are far larger than the state, than the disk, or than a reader counts.
+/// What is known before the first byte is written: that files are far larger than the state, than the disk, or than a
+/// reader counts.
 class ExportSizeTest {
     @TempDir
     Path folder;

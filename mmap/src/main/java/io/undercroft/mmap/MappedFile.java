@@ -45,9 +45,9 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Truncation.** What is mapped lies inside the file at that moment. When somebody cuts the file later, touching a
 /// page that is gone throws [InternalError]; [#guard] turns that into [TruncatedMappingException], as do the methods of
-/// storages and tensors that work on many bytes; these also notice a cut within a page, behind which bytes read as zeros. Native code that touches such a page kills the JVM, and so does
-/// [MemorySegment#mismatch], so hand it bytes only from files that are replaced by renaming, or [probe][Pages#probe] them
-/// before.
+/// storages and tensors that work on many bytes; these also notice a cut within a page, behind which bytes read as
+/// zeros. Native code that touches such a page kills the JVM, and so does [MemorySegment#mismatch], so hand it bytes
+/// only from files that are replaced by renaming, or [probe][Pages#probe] them before.
 ///
 /// **Threads.** All methods are safe for any thread, interrupted ones included.
 public final class MappedFile implements AutoCloseable {
@@ -74,8 +74,8 @@ public final class MappedFile implements AutoCloseable {
         this.lifetime = new Lifetime("the file " + path, file::close);
     }
 
-    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a budget of its own. Never waits
-    /// for a pipe or a device, also if one takes the place of the file meanwhile: these are refused.
+    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a budget of its own. Never
+    /// waits for a pipe or a device, also if one takes the place of the file meanwhile: these are refused.
     ///
     /// @param path which file
     /// @param mode what its mappings allow
@@ -103,14 +103,15 @@ public final class MappedFile implements AutoCloseable {
     /// @param mode what its mappings allow
     /// @param budget what its stitched mappings are taken from, together with those of all files that share it
     /// @return the file, with one holder; its path is `/dev/shm/NAME`
-    /// @throws SharedMemoryException if the name is not valid, there is no such segment, or it belongs to another user than this
-    ///     one and root
+    /// @throws SharedMemoryException if the name is not valid, there is no such segment, or it belongs to another user
+    ///     than this one and root
     /// @throws IOException if it cannot be read
     public static MappedFile attach(String name, MapMode mode, MapBudget budget) throws IOException {
         return attach(name, mode, budget, TrustedOwner.SELF_OR_ROOT);
     }
 
-    /// Attaches a segment of shared memory as a file whose parts are mapped on demand, as [#attach(String, MapMode, MapBudget)].
+    /// Attaches a segment of shared memory as a file whose parts are mapped on demand, as
+    /// [#attach(String, MapMode, MapBudget)].
     ///
     /// @param name its name, with or without a slash in front
     /// @param mode what its mappings allow
@@ -150,8 +151,8 @@ public final class MappedFile implements AutoCloseable {
         return opened(path, mode, budget, HostFile.open(libc, path, mode));
     }
 
-    /// Opens a regular file [MapMode#SHARED] and makes it longer by zeros if it is shorter. No byte of it changes and none
-    /// is cut off.
+    /// Opens a regular file [MapMode#SHARED] and makes it longer by zeros if it is shorter. No byte of it changes and
+    /// none is cut off.
     ///
     /// @param path which file
     /// @param nbytes how many bytes it shall have at least, more than 0
@@ -196,8 +197,8 @@ public final class MappedFile implements AutoCloseable {
         return opened(path, MapMode.SHARED, new MapBudget(), file);
     }
 
-    /// Asked before opening, since opening a device may have effects, and since without libc opening a pipe waits for its
-    /// other end.
+    /// Asked before opening, since opening a device may have effects, and since without libc opening a pipe waits for
+    /// its other end.
     private static void checkRegular(Path path) throws IOException {
         if (!path.getFileSystem().equals(FileSystems.getDefault())) {
             throw new FileSystemException(path.toString(), null,
@@ -243,14 +244,14 @@ public final class MappedFile implements AutoCloseable {
         return size;
     }
 
-    /// {@return the number that the file has in its file system, as long as it is open: that of another file by the same
-    /// path is another one; 0 if the system does not say}
+    /// {@return the number that the file has in its file system, as long as it is open: that of another file by the
+    /// same path is another one; 0 if the system does not say}
     public long identity() {
         return identity;
     }
 
-    /// {@return whether its path, or its name, still means this file: not when another one took its place, and not when it
-    /// was removed}
+    /// {@return whether its path, or its name, still means this file: not when another one took its place, and not when
+    /// it was removed}
     ///
     /// @throws IOException if the system does not say
     /// @throws IllegalStateException if the file is closed
@@ -323,13 +324,13 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// Maps pieces of this and other files, and zeros, one after the other into one contiguous range of addresses
-    /// (stitched). The mode is that of this file, and so is the lifetime: when its last holder lets go, the range goes. The
-    /// others may be closed before.
+    /// (stitched). The mode is that of this file, and so is the lifetime: when its last holder lets go, the range goes.
+    /// The others may be closed before.
     ///
     /// Whole pages are mapped where a piece's place in its file and in the range allow it; short pieces (below 16 KiB),
     /// edges and pieces that are out of step are copied. Adjacent pieces count as one. If the budget has not as many
-    /// mappings left as the range would need, all of it is copied. A [MapMode#SHARED] file cannot be stitched, as copies
-    /// would not be shared: its pieces have to be its own, and adjacent.
+    /// mappings left as the range would need, all of it is copied. A [MapMode#SHARED] file cannot be stitched, as
+    /// copies would not be shared: its pieces have to be its own, and adjacent.
     ///
     /// @param pieces what to map, in order
     /// @return a segment as long as all pieces together, valid until the last holder lets go. It starts on a 64-byte
@@ -485,12 +486,13 @@ public final class MappedFile implements AutoCloseable {
         return new Allocation(segment, Allocation.Sharing.SHARED, path.toString(), origin, lifetime::release);
     }
 
-    /// A part of the one mapping of the whole file that all windows share, as an allocation that holds the file until it
-    /// is freed. For files with many storages: a mapping each would be slow, and the system allows a process only some tens
-    /// of thousands.
+    /// A part of the one mapping of the whole file that all windows share, as an allocation that holds the file until
+    /// it is freed. For files with many storages: a mapping each would be slow, and the system allows a process only
+    /// some tens of thousands.
     ///
-    /// Where windows overlap, what is written through one shows in the others, also in a private file; [#allocation] gives
-    /// each its own copy. (Without native access a private file cannot be mapped lazily: windows are separate copies then.)
+    /// Where windows overlap, what is written through one shows in the others, also in a private file; [#allocation]
+    /// gives each its own copy. (Without native access a private file cannot be mapped lazily: windows are separate
+    /// copies then.)
     ///
     /// @param offset from which byte of the file
     /// @param length how many bytes

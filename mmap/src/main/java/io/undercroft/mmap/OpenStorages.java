@@ -26,8 +26,8 @@ final class OpenStorages {
     /// At how many entries those of storages that are gone are looked for next.
     private static volatile int sweepAt = FIRST_SWEEP;
 
-    /// What is the same memory. It may have several names, and a descriptor has another number in each process that has it
-    /// open.
+    /// What is the same memory. It may have several names, and a descriptor has another number in each process that has
+    /// it open.
     private record Key(Home home, String name, long identity, MapMode mode, ByteRange base, ByteRange slice) {
         static Key of(SharedStorageHandle handle) {
             return new Key(handle.home(), handle.identity() == 0 ? handle.name() : "", handle.identity(),

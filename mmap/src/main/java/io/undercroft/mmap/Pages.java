@@ -30,12 +30,12 @@ import org.jspecify.annotations.Nullable;
 /// | [#force] | works for what the JDK mapped |
 /// | [#probe], [#guard] | work, more slowly |
 ///
-/// On which NUMA node memory lies is left to the system (which takes the one of the thread that touches a page first), and
-/// to `numactl` for those who know better.
+/// On which NUMA node memory lies is left to the system (which takes the one of the thread that touches a page first),
+/// and to `numactl` for those who know better.
 ///
-/// **Lifetime.** A closed segment throws [IllegalStateException], one of the heap [IllegalArgumentException]. Whoever calls
-/// sees to it that the segment is not closed meanwhile: nothing is harmed by that, but the answer is of no use. Safe for
-/// any thread.
+/// **Lifetime.** A closed segment throws [IllegalStateException], one of the heap [IllegalArgumentException]. Whoever
+/// calls sees to it that the segment is not closed meanwhile: nothing is harmed by that, but the answer is of no use.
+/// Safe for any thread.
 public final class Pages {
     /// The smallest page there is: a careful read misses none.
     private static final long SMALLEST_PAGE = 4096;
@@ -56,8 +56,8 @@ public final class Pages {
         Libc.find().ifPresent(libc -> Mapping.advise(libc, segment, advice));
     }
 
-    /// Reads all pages in and keeps them in memory until they are [unlocked][#unlock] or unmapped. (Locks do not add up:
-    /// one unlock undoes all.)
+    /// Reads all pages in and keeps them in memory until they are [unlocked][#unlock] or unmapped. (Locks do not add
+    /// up: one unlock undoes all.)
     ///
     /// @param segment which bytes
     /// @throws MemoryLockException if the process may not lock so much; the message says how to raise the limit
@@ -95,7 +95,8 @@ public final class Pages {
     }
 
     /// Tells how much of a segment is in memory: of a mapped file, in the system's cache, whether this process has
-    /// touched it or not. Shared memory that was set aside and never written is not there yet. (Linux tells everybody who may not write a file that all of it is.)
+    /// touched it or not. Shared memory that was set aside and never written is not there yet. (Linux tells everybody
+    /// who may not write a file that all of it is.)
     ///
     /// @param segment which bytes
     /// @return the size in bytes of the pages that are in memory now, or nothing if the system cannot be asked
@@ -109,8 +110,8 @@ public final class Pages {
         }
     }
 
-    /// Writes what was changed in shared mapped bytes to the disk, and waits until it is there. What is mapped privately
-    /// is left alone.
+    /// Writes what was changed in shared mapped bytes to the disk, and waits until it is there. What is mapped
+    /// privately is left alone.
     ///
     /// @param segment which bytes, for instance those of a storage that [FileStorage#openShared(Path)] opened
     /// @throws IOException if writing failed
@@ -130,11 +131,11 @@ public final class Pages {
         }
     }
 
-    /// Finds out whether all bytes of a segment can be read, before something does that cannot bear it if they cannot: a
-    /// native function, a copy to a device. All pages are read in; what is in memory already takes some 30 ns a page.
+    /// Finds out whether all bytes of a segment can be read, before something does that cannot bear it if they cannot:
+    /// a native function, a copy to a device. All pages are read in; what is in memory already takes some 30 ns a page.
     ///
-    /// What goes away after the probe (a file that is cut while it is copied) still kills the JVM. Files that are replaced
-    /// by renaming never do.
+    /// What goes away after the probe (a file that is cut while it is copied) still kills the JVM. Files that are
+    /// replaced by renaming never do.
     ///
     /// @param segment which bytes
     /// @throws TruncatedMappingException if a file behind it is too short now
@@ -158,11 +159,11 @@ public final class Pages {
     }
 
     /// Runs something that reads mapped bytes, and says clearly when they were not there: touching a page that is gone
-    /// throws [InternalError], and in compiled code a little later than where it happened. So this belongs around a loop
-    /// over elements, not into it. It costs nothing.
+    /// throws [InternalError], and in compiled code a little later than where it happened. So this belongs around a
+    /// loop over elements, not into it. It costs nothing.
     ///
-    /// (A file that was cut within a page shows zeros there, which [MappedFile#guard] notices, and so does what storages and tensors do with
-    /// many bytes.)
+    /// (A file that was cut within a page shows zeros there, which [MappedFile#guard] notices, and so does what
+    /// storages and tensors do with many bytes.)
     ///
     /// @param <T> what comes of it
     /// @param segment the bytes that are read, for instance of a storage

@@ -40,16 +40,16 @@ import org.jspecify.annotations.Nullable;
 /// with its last holder however that ends; [#list] shows it, and [#gc] removes what the dead left. What other programs
 /// make in `/dev/shm` can be attached as well: it is not registered, and nobody's to remove but by [#unlink].
 ///
-/// **Other users.** Any user may make a segment of any name. So by its name only a segment of the user of this process, or of root,
-/// is attached, unless the caller passes [TrustedOwner#ANYBODY].
+/// **Other users.** Any user may make a segment of any name. So by its name only a segment of the user of this process,
+/// or of root, is attached, unless the caller passes [TrustedOwner#ANYBODY].
 ///
 /// **Lifetime.** The creator is the first holder. [#retain] adds one, and so does every [#allocation] until it is
 /// freed; [#close] lets one go, and the last one unmaps and lets go of the name. From then on the segment throws
 /// [IllegalStateException]. What nobody closes is given back when the garbage collector finds it or the JVM ends in
 /// order.
 ///
-/// **What is in it** is up to those who share it. A whole state, tensors with their names and the storages that they share,
-/// is put into one segment, found again and replaced by `Published` of the serializer.
+/// **What is in it** is up to those who share it. A whole state, tensors with their names and the storages that they
+/// share, is put into one segment, found again and replaced by `Published` of the serializer.
 ///
 /// **Threads and processes.** All methods are safe for any thread. Writes are seen by all processes at once but in no
 /// promised order; use the access modes of [java.lang.invoke.VarHandle] to order them.
@@ -174,8 +174,8 @@ public final class SharedMemory implements AutoCloseable {
     }
 
     /// Creates memory of zeros that has no name. Other processes of this user get it by [#attachDescriptor(long, int)]
-    /// with the number of this process and the [#descriptor], or open `/proc/PID/fd/FD` as a file. Children do not inherit
-    /// the descriptor. Nothing is left of the memory when the last of them is gone, whatever happens to them.
+    /// with the number of this process and the [#descriptor], or open `/proc/PID/fd/FD` as a file. Children do not
+    /// inherit the descriptor. Nothing is left of the memory when the last of them is gone, whatever happens to them.
     ///
     /// Its descriptor stays open until the last holder in this process lets go.
     ///
@@ -279,14 +279,14 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    /// Removes a name that lasts until somebody removes it ([Lifespan#UNTIL_UNLINKED]), if no living process holds its segment:
-    /// nobody who attached it is left, and its creator has closed it, ended, or was killed. Programs that map `/dev/shm/NAME` by
-    /// other means are not known, and keep the bytes. Whether somebody holds it is found out and the name removed in one step, so
-    /// that nothing is taken from those who attach or publish meanwhile.
+    /// Removes a name that lasts until somebody removes it ([Lifespan#UNTIL_UNLINKED]), if no living process holds its
+    /// segment: nobody who attached it is left, and its creator has closed it, ended, or was killed. Programs that map
+    /// `/dev/shm/NAME` by other means are not known, and keep the bytes. Whether somebody holds it is found out and the
+    /// name removed in one step, so that nothing is taken from those who attach or publish meanwhile.
     ///
     /// @param name the name, with or without a slash in front
-    /// @return the segment, as it was; nothing if there is none of that name that this library made, it goes by itself, or
-    ///     somebody holds it
+    /// @return the segment, as it was; nothing if there is none of that name that this library made, it goes by itself,
+    ///     or somebody holds it
     /// @throws SharedMemoryException if the name is not valid, or the registry cannot be read or written
     public static Optional<SharedSegment> unlinkIfUnheld(String name) throws SharedMemoryException {
         String plain = SharedMemoryNames.plain(name);

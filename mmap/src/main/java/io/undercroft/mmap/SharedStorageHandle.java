@@ -14,8 +14,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// Says where another process finds a shared storage. A handle is a small value: it can be printed, parsed again (by any
-/// language: the text is a URI), and serialised by Java or Kryo. It keeps nothing alive.
+/// Says where another process finds a shared storage. A handle is a small value: it can be printed, parsed again (by
+/// any language: the text is a URI), and serialised by Java or Kryo. It keeps nothing alive.
 ///
 ///     undercroft:shm/weights?nbytes=4096&id=123                      shared memory by its name
 ///     undercroft:fd/4711/9?nbytes=4096&id=123                        descriptor 9 of process 4711
@@ -28,16 +28,16 @@ import org.jspecify.annotations.Nullable;
 /// it was made of. A slice opens to a slice of the opened base.
 ///
 /// **Identity.** `id` tells which memory it is, by two numbers that `stat` has of a file, of `/dev/shm/NAME` and of
-/// `/proc/PID/fd/FD`: `st_ino XOR (st_dev << 40)`, cut to 64 bits and written as an unsigned decimal number. A name that
-/// was unlinked and created anew is other memory, and is refused. A file system on a disk may use a number again for the next file of a
-/// name: only memory, and files that somebody still holds, are surely told apart.
+/// `/proc/PID/fd/FD`: `st_ino XOR (st_dev << 40)`, cut to 64 bits and written as an unsigned decimal number. A name
+/// that was unlinked and created anew is other memory, and is refused. A file system on a disk may use a number again
+/// for the next file of a name: only memory, and files that somebody still holds, are surely told apart.
 ///
 /// **Lifetime.** Whoever hands a handle over keeps the storage until it was opened: the memory goes as its name or
 /// descriptor does (see [SharedMemory]).
 ///
-/// **Trust.** A handle gives no rights: it is opened with those of the process that opens it, which can be made to map any
-/// file that it may write. Open handles only of those you would take a path from. Since `id` says which memory is meant, a segment is
-/// opened whoever owns it; by a handle without one only a segment of the own user or of root.
+/// **Trust.** A handle gives no rights: it is opened with those of the process that opens it, which can be made to map
+/// any file that it may write. Open handles only of those you would take a path from. Since `id` says which memory is
+/// meant, a segment is opened whoever owns it; by a handle without one only a segment of the own user or of root.
 ///
 /// @param home what kind of memory it is
 /// @param name where it is: the name without a slash; `PID/FD`; the path as in a URI

@@ -24,11 +24,12 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// Files below a megabyte that were made to cost much: opening, naming and reporting them takes little memory, or is refused.
+/// Files below a megabyte that were made to cost much: opening, naming and reporting them takes little memory, or is
+/// refused.
 class CostlyFilesTest {
     private static final int LARGEST = 1 << 20;
-    /// All that is allocated is counted, for opening and two reports, also what is garbage at once: that is some times what is in memory
-    /// together.
+    /// All that is allocated is counted, for opening and two reports, also what is garbage at once: that is some times
+    /// what is in memory together.
     private static final long GARBAGE = 6;
 
     @TempDir

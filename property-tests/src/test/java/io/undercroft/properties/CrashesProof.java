@@ -40,8 +40,8 @@ import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// Cuts the power at every moment of a save, an append, a compaction and the export of a set of files, and looks at what is left: it must be
-/// the file or the set as it was before, or as it is after, whole.
+/// Cuts the power at every moment of a save, an append, a compaction and the export of a set of files, and looks at
+/// what is left: it must be the file or the set as it was before, or as it is after, whole.
 final class CrashesProof {
     private static final int CHUNK = 1 << 16;
     /// After so many tries without a state that was not seen before, a moment has no more of them.
@@ -281,7 +281,8 @@ final class CrashesProof {
         System.err.println("BROKEN: " + fault);
     }
 
-    /// The set is whole if its index is the old or the new one, and all files that this one names are as they were written.
+    /// The set is whole if its index is the old or the new one, and all files that this one names are as they were
+    /// written.
     private void cutSet(String name, String what, int nbytes, String shardSize) throws IOException {
         Path index = scratch.file(name);
         Map<Path, byte[]> before = filesOfTheSet(index);
@@ -336,7 +337,8 @@ final class CrashesProof {
                 .allMatch(file -> file.equals(index) || Arrays.equals(left.apply(file), set.get(file))));
     }
 
-    /// The same of an append whose forces are left out. If none of its states were broken, the proof would prove nothing.
+    /// The same of an append whose forces are left out. If none of its states were broken, the proof would prove
+    /// nothing.
     private long brokenWithoutForce(Path path, Map<String, Object> state) throws IOException {
         Map<Path, byte[]> before = Map.of(path, Files.readAllBytes(path));
         RecordingDisk disk = new RecordingDisk();

@@ -17,8 +17,8 @@ sealed interface DiskOperation {
     /// All that was written to a file is on the disk.
     record Force(Path path) implements DiskOperation {}
 
-    /// A force failed. What was written before may be on the disk or not, and no later force brings it there: the system
-    /// regards it as written.
+    /// A force failed. What was written before may be on the disk or not, and no later force brings it there: the
+    /// system regards it as written.
     record FailedForce(Path path) implements DiskOperation {}
 
     /// A file has another name; for certain only after a [ForceDirectory].

@@ -20,7 +20,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/// What comes out of a file of Torch7 for a state: Lua has one type of numbers, one of containers, and strings that are bytes.
+/// What comes out of a file of Torch7 for a state: Lua has one type of numbers, one of containers, and strings that are
+/// bytes.
 final class LuaRetelling {
     private final IdentityHashMap<Object, Object> known = new IdentityHashMap<>();
     private final Map<Storage, Integer> uses = new HashMap<>();

@@ -19,7 +19,8 @@ import java.util.Set;
 final class NamedSameness {
     private NamedSameness() {}
 
-    /// {@return the tensors of a state by the names that a file of tensors by name has: the keys on the way, joined by slashes}
+    /// {@return the tensors of a state by the names that a file of tensors by name has: the keys on the way, joined by
+    /// slashes}
     static Map<String, Tensor> named(Map<?, ?> state) {
         Map<String, Tensor> tensors = new LinkedHashMap<>();
         walk("", state, tensors);

@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.SequencedMap;
 import java.util.stream.IntStream;
 
-/// Makes states of tensors whose geometry is at the limits of what a tensor may have: no elements and any offset, one element repeated
-/// any number of times, any stride in dimensions of size 1, as many dimensions as there may be, elements that end where the storage
-/// ends, storages without bytes, storages that are no whole number of elements.
+/// Makes states of tensors whose geometry is at the limits of what a tensor may have: no elements and any offset, one
+/// element repeated any number of times, any stride in dimensions of size 1, as many dimensions as there may be,
+/// elements that end where the storage ends, storages without bytes, storages that are no whole number of elements.
 final class OddGeometry {
     /// The name of the one usual tensor of every state.
     static final String USUAL = "usual";

@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
 
 /// What a disk may hold after the power went at some moment.
 ///
-/// What was forced is there. Of what was written after the last force, each sector of 512 bytes may be there or not, in any
-/// order; where a file became longer and a sector is not there, it is zeros or garbage. A rename may have reached the disk
-/// or not, unless its directory was forced. What was written before a force that failed
+/// What was forced is there. Of what was written after the last force, each sector of 512 bytes may be there or not, in
+/// any order; where a file became longer and a sector is not there, it is zeros or garbage. A rename may have reached
+/// the disk or not, unless its directory was forced. What was written before a force that failed
 /// counts as written after the last force, whatever is forced later.
 final class PowerCut {
     private static final int SECTOR = 512;
@@ -82,8 +82,8 @@ final class PowerCut {
         return files.get(onDisk.get(path));
     }
 
-    /// What the next force after it succeeded for. What was written before a force that failed is not brought to the disk by
-    /// those after it. (A file that is renamed is forced before.)
+    /// What the next force after it succeeded for. What was written before a force that failed is not brought to the
+    /// disk by those after it. (A file that is renamed is forced before.)
     private static boolean[] durable(List<DiskOperation> done) {
         boolean[] durable = new boolean[done.size()];
         Set<Path> forced = new HashSet<>();

@@ -16,8 +16,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// The disk of this computer, with faults, and with a record of all that was done to it, below the choice between the page
-/// cache and the way past it. Safe for use by several threads.
+/// The disk of this computer, with faults, and with a record of all that was done to it, below the choice between the
+/// page cache and the way past it. Safe for use by several threads.
 final class RecordingDisk implements Disk {
     /// A write that is cut short leaves a piece of a page, but whole sectors past the page cache.
     private static final int SECTOR = 512;

@@ -26,7 +26,8 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 
-/// Builds an index of as many tensors as a file may have, opens it, looks for names, copies it, and tries one tensor more.
+/// Builds an index of as many tensors as a file may have, opens it, looks for names, copies it, and tries one tensor
+/// more.
 ///
 /// Quickly, it does so with a million.
 final class ScaleProof {

@@ -28,17 +28,19 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/// Lets processes share memory ([SoakProcess]) and kills them at random moments, the more of them in the middle of something.
-/// For each that is gone comes another. In the end all are killed, and what they left is collected.
+/// Lets processes share memory ([SoakProcess]) and kills them at random moments, the more of them in the middle of
+/// something. For each that is gone comes another. In the end all are killed, and what they left is collected.
 final class Soak {
     static final String STARTED = "processes started";
     static final String KILLED = "processes killed";
     static final String IN_THE_MIDDLE = "of them in the middle of something";
     static final String ATTACHED = "done: attach";
     private static final int SIGKILL = 128 + 9;
-    /// So much longer it may take, on a machine that has much to do, until there were enough kills and something was attached.
+    /// So much longer it may take, on a machine that has much to do, until there were enough kills and something was
+    /// attached.
     private static final Duration PATIENCE = Duration.ofMinutes(10);
-    /// Between two kills the processes come to the end of so many things: on a slow machine none would do anything else.
+    /// Between two kills the processes come to the end of so many things: on a slow machine none would do anything
+    /// else.
     private static final int DONE_BETWEEN_KILLS = 10;
     /// A process is killed so many microseconds after it began something, at most: 2 to that.
     private static final int MOMENT_LOG2 = 16;
@@ -331,8 +333,8 @@ final class Soak {
         return digits.length() < 10 && pids.contains(Long.valueOf(digits));
     }
 
-    /// Whether an entry is of this soak: by its own name or one of its processes. The registry and the directories in it are,
-    /// unless something of others stands in them.
+    /// Whether an entry is of this soak: by its own name or one of its processes. The registry and the directories in
+    /// it are, unless something of others stands in them.
     private boolean isOurs(Path path, ShmListing all) {
         if (path.toString().contains(prefix) || Pattern.compile("\\d+").matcher(path.getFileName().toString()).results()
                 .anyMatch(number -> isOurPid(number.group()))) {

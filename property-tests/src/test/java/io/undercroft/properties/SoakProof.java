@@ -9,11 +9,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/// Lets many processes share memory and be killed at it for some minutes ([Soak]). Nobody may see anything half done, and nothing
-/// may be left.
+/// Lets many processes share memory and be killed at it for some minutes ([Soak]). Nobody may see anything half done,
+/// and nothing may be left.
 final class SoakProof {
-    /// What is refused in the ordinary course of things: a name that is taken, one that is gone, and a descriptor whose number
-    /// means another file by the time it is asked for.
+    /// What is refused in the ordinary course of things: a name that is taken, one that is gone, and a descriptor whose
+    /// number means another file by the time it is asked for.
     private static final Pattern ORDINARY = Pattern.compile("refused (\\w+ (EXISTS|NOT_FOUND)|take NOT_MEMORY)");
 
     /// Without these it would prove nothing.

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/// Storages in the hands of several threads, and of nobody. `-Drace.millis=N` races longer; `property-tests/run races` does
-/// so by itself.
+/// Storages in the hands of several threads, and of nobody. `-Drace.millis=N` races longer; `property-tests/run races`
+/// does so by itself.
 class StorageRaceTest {
     private static final Duration EACH = Duration.ofMillis(Integer.getInteger("race.millis", 300));
     private static final Duration PATIENCE = Duration.ofMinutes(5);

@@ -42,8 +42,8 @@ final class TruncationsProof {
         }
     }
 
-    /// Cuts a golden file in memory. While all of the snapshot before the newest is there, that one has to open. Cut where its
-    /// first snapshot ends, a file is what it was before the first append, and there is nothing to report.
+    /// Cuts a golden file in memory. While all of the snapshot before the newest is there, that one has to open. Cut
+    /// where its first snapshot ends, a file is what it was before the first append, and there is nothing to report.
     private static List<Figure> cut(GoldenFile file, Effort effort) throws IOException {
         int step = effort == Effort.QUICK ? QUICK_STEP : 1;
         Snapshot newest = Snapshot.open(ByteSource.of(file.bytes()), Limits.DEFAULT);

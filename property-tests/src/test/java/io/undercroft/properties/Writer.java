@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/// A way to write a state as a file, and what every way owes: a file that it makes can be opened, verified and shown, and what could not be
-/// is refused by path before there is a file.
+/// A way to write a state as a file, and what every way owes: a file that it makes can be opened, verified and shown,
+/// and what could not be is refused by path before there is a file.
 ///
 /// @param name what it is called
 /// @param fileName what its files are called

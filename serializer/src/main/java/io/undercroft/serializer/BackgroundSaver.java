@@ -7,7 +7,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/// Saves states in the background, again and again, and keeps the memory that they are copied to from one save to the next.
+/// Saves states in the background, again and again, and keeps the memory that they are copied to from one save to the
+/// next.
 ///
 /// ```java
 /// try (BackgroundSaver saver = new BackgroundSaver()) {
@@ -18,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 /// }
 /// ```
 ///
-/// The caller is kept for as long as it takes to copy the bytes that tensors reach. Memory that is new to the process is slow
-/// to fill, which a single [Checkpoint#saveAsync] has to put up with; here only the first save has. It keeps as much as the largest
-/// save took. A save that is begun while another one goes on takes memory of its own.
+/// The caller is kept for as long as it takes to copy the bytes that tensors reach. Memory that is new to the process
+/// is slow to fill, which a single [Checkpoint#saveAsync] has to put up with; here only the first save has. It keeps as
+/// much as the largest save took. A save that is begun while another one goes on takes memory of its own.
 ///
 /// Storages in [io.undercroft.mmap.CopyOnWriteMemory] are not copied, but frozen, and take no memory here.
 ///
@@ -47,8 +48,9 @@ public final class BackgroundSaver implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
-    ///     that of a file of another known format, for instance `model.pt`: [Checkpoint#export(Path, Object)] writes these
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
+    ///     Also if the name is that of a file of another known format, for instance `model.pt`:
+    ///     [Checkpoint#export(Path, Object)] writes these
     public PendingSave save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return PendingSave.start(writer.take(path, state, options, staging));
     }
@@ -62,8 +64,8 @@ public final class BackgroundSaver implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file is missing or cannot be written to
-    /// @throws io.undercroft.format.FormatException if the file is damaged, sealed, or of a kind that this version cannot
-    ///     write
+    /// @throws io.undercroft.format.FormatException if the file is damaged, sealed, or of a kind that this version
+    ///     cannot write
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public PendingSave append(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return PendingSave.start(writer.takeForAppend(path, state, options, staging));

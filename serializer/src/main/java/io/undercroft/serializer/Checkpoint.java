@@ -56,16 +56,18 @@ import org.jspecify.annotations.Nullable;
 /// Checkpoint.save(Path.of("model.croft"), Map.of("weight", Tensor.zeros(DType.FLOAT32, 2, 3)));
 /// ```
 ///
-/// **Laziness.** Opening reads what describes the tensors, not their elements; a storage is mapped when it is first touched.
-/// Of a `.croft` file it reads less: what describes a tensor is looked at, and checked, when that tensor is asked for. So any
-/// method may throw a [FormatException] that says what is damaged or broken, and others go on working.
+/// **Laziness.** Opening reads what describes the tensors, not their elements; a storage is mapped when it is first
+/// touched. Of a `.croft` file it reads less: what describes a tensor is looked at, and checked, when that tensor is
+/// asked for. So any method may throw a [FormatException] that says what is damaged or broken, and others go on
+/// working.
 ///
 /// **Sharing.** Tensors that shared a storage when they were saved share one again. By default storages are mapped
 /// copy-on-write: writing works, shows in every tensor on the storage, and never reaches the file.
 ///
-/// **Lifetime.** Closing a checkpoint releases its storages; one that was retained ([Storage#retain]) stays usable, and the
-/// mapping with it, until it is released too. Using any other throws [IllegalStateException]. So does using a retained one that was not
-/// touched before and whose bytes could not be had when the checkpoint was closed, as they are damaged.
+/// **Lifetime.** Closing a checkpoint releases its storages; one that was retained ([Storage#retain]) stays usable, and
+/// the mapping with it, until it is released too. Using any other throws [IllegalStateException]. So does using a
+/// retained one that was not touched before and whose bytes could not be had when the checkpoint was closed, as they
+/// are damaged.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Checkpoint implements AutoCloseable {
@@ -110,9 +112,11 @@ public final class Checkpoint implements AutoCloseable {
     /// @return what it holds
     /// @throws IOException if the file is missing, a directory or not readable
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
-    /// @throws IllegalArgumentException if the options name a format that is not known, or a [setting][CheckpointFormat#settings] that no known
-    ///     format has for opening, or one with a value that it cannot have
-    /// @throws NoSuchElementException if the options name a snapshot that it has not, or a pattern that no name of a tensor matches
+    /// @throws IllegalArgumentException if the options name a format that is not known, or a
+    ///     [setting][CheckpointFormat#settings] that no known format has for opening, or one with a value that it
+    ///     cannot have
+    /// @throws NoSuchElementException if the options name a snapshot that it has not, or a pattern that no name of a
+    ///     tensor matches
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
         return open(MappedFile.open(path, options.mapping()), file -> Formats.of(file, options.format().orElse(null)),
                 options);
@@ -236,20 +240,22 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// Saves a state as a `.croft` file, durably and atomically: the file appears whole under its name or not at all, and
-    /// a file of that name stays as it was until then.
+    /// Saves a state as a `.croft` file, durably and atomically: the file appears whole under its name or not at all,
+    /// and a file of that name stays as it was until then.
     ///
-    /// A process that is killed meanwhile leaves a temporary file, whose name ends with `.croft-tmp`, until the next save in the
-    /// directory, and perhaps `NAME.lock` until the next save of that name; neither keeps anybody out. Writers on several machines
-    /// keep each other out only if the file system has locks that all of them see, as NFS mounted with `nolock` has not.
+    /// A process that is killed meanwhile leaves a temporary file, whose name ends with `.croft-tmp`, until the next
+    /// save in the directory, and perhaps `NAME.lock` until the next save of that name; neither keeps anybody out.
+    /// Writers on several machines keep each other out only if the file system has locks that all of them see, as NFS
+    /// mounted with `nolock` has not.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @return what became of the bytes
     /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
-    ///     that of a file of another known format, for instance `model.pt`: [#export(Path, Object)] writes these
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
+    ///     Also if the name is that of a file of another known format, for instance `model.pt`: [#export(Path, Object)]
+    ///     writes these
     public static DedupReport save(Path path, @Nullable Object state) throws IOException {
         return save(path, state, SaveOptions.defaults());
     }
@@ -262,62 +268,70 @@ public final class Checkpoint implements AutoCloseable {
     /// @return what became of the bytes
     /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
-    ///     that of a file of another known format, for instance `model.pt`: [#export(Path, Object)] writes these
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
+    ///     Also if the name is that of a file of another known format, for instance `model.pt`: [#export(Path, Object)]
+    ///     writes these
     public static DedupReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return new CroftWriter(Disk.system()).save(path, state, options);
     }
 
-    /// Writes a state as a file of another format, durably and atomically: the format that the name of the file ends in, for instance
-    /// `.safetensors`. To write a `.croft` file is to [save][#save(Path, Object)]. See [#export(Path, Object, ExportOptions)].
+    /// Writes a state as a file of another format, durably and atomically: the format that the name of the file ends
+    /// in, for instance `.safetensors`. To write a `.croft` file is to [save][#save(Path, Object)]. See
+    /// [#export(Path, Object, ExportOptions)].
     ///
     /// @param path the file to make or replace
-    /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no place for the rest
+    /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no
+    ///     place for the rest
     /// @return the files that were written, and what of the state they do not keep
     /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
     /// @throws FormatException if bytes of the state stand in a file that turns out damaged
     /// @throws IllegalStateException if they stand in a checkpoint that was closed
-    /// @throws IllegalArgumentException if no format that can be written is known by the end of the name, or it cannot hold the
-    ///     state; the message has the path to what it cannot hold
+    /// @throws IllegalArgumentException if no format that can be written is known by the end of the name, or it cannot
+    ///     hold the state; the message has the path to what it cannot hold
     public static ExportReport export(Path path, @Nullable Object state) throws IOException {
         return export(path, state, ExportOptions.defaults());
     }
 
     /// Writes a state as a file of another format, durably and atomically.
     ///
-    /// A file that is replaced is locked meanwhile, so that a second writer is refused. A name that nobody has is not: of several that write it at
-    /// the same time the last one wins, whole. What a process that is killed leaves is said at [#save(Path, Object)].
+    /// A file that is replaced is locked meanwhile, so that a second writer is refused. A name that nobody has is not:
+    /// of several that write it at the same time the last one wins, whole. What a process that is killed leaves is said
+    /// at [#save(Path, Object)].
     ///
-    /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] puts the others beside the one that is named, which comes last and
-    /// makes a set of them. A set that is there is never mixed with a new one: if one of its files would be replaced, nothing is written. So
-    /// the directory has the former set or the new one whenever the power fails, and perhaps files that no index names, which the next
-    /// export replaces.
+    /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] puts the others beside the one that is
+    /// named, which comes last and makes a set of them. A set that is there is never mixed with a new one: if one of
+    /// its files would be replaced, nothing is written. So the directory has the former set or the new one whenever the
+    /// power fails, and perhaps files that no index names, which the next export replaces.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options in which format, what else to write, and how
     /// @return the files that were written, and what of the state they do not keep
     /// @throws LockedException if somebody else is writing to the file that would be replaced, or to the set
-    /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to it would be replaced
+    /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to
+    ///     it would be replaced
     /// @throws IOException if writing fails; nothing is left behind
     /// @throws FormatException if bytes of the state stand in a file that turns out damaged; nothing is left behind
     /// @throws UncheckedIOException if they stand in a file that cannot be read any more; nothing is left behind
     /// @throws IllegalStateException if they stand in a checkpoint that was closed; nothing is left behind
-    /// @throws IllegalArgumentException if the format is not known or cannot be written, or cannot hold the state; the message
-    ///     has the path to what it cannot hold. Also if no known format has one of the [settings][CheckpointFormat#settings] for writing
+    /// @throws IllegalArgumentException if the format is not known or cannot be written, or cannot hold the state; the
+    ///     message has the path to what it cannot hold. Also if no known format has one of the
+    ///     [settings][CheckpointFormat#settings] for writing
     public static ExportReport export(Path path, @Nullable Object state, ExportOptions options) throws IOException {
         return new Exporter(Disk.system()).write(path, state, options);
     }
 
-    /// Says of which classes of the program objects stand in states that are to be saved and opened; see [StateClasses].
+    /// Says of which classes of the program objects stand in states that are to be saved and opened; see
+    /// [StateClasses].
     ///
     /// ```java
     /// StateClasses classes = Checkpoint.registering(TrainerState.class, Optimizer.class);
     /// classes.save(path, trainer);
     /// ```
     ///
-    /// @param classes records, enums, other classes, and sealed classes and interfaces, which stand for all that they permit
+    /// @param classes records, enums, other classes, and sealed classes and interfaces, which stand for all that they
+    ///     permit
     /// @return the classes
     /// @throws IllegalArgumentException if one cannot be registered
     public static StateClasses registering(Class<?>... classes) {
@@ -332,18 +346,19 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
-    ///     that of a file of another known format, for instance `model.pt`: [#export(Path, Object)] writes these
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
+    ///     Also if the name is that of a file of another known format, for instance `model.pt`: [#export(Path, Object)]
+    ///     writes these
     public static PendingSave saveAsync(Path path, @Nullable Object state) throws IOException {
         return saveAsync(path, state, SaveOptions.defaults());
     }
 
-    /// Saves a state in the background, as durably and atomically as [#save(Path, Object, SaveOptions)] and with the same
-    /// bytes. When this returns a snapshot of the state has been taken, and the caller may change it at once.
+    /// Saves a state in the background, as durably and atomically as [#save(Path, Object, SaveOptions)] and with the
+    /// same bytes. When this returns a snapshot of the state has been taken, and the caller may change it at once.
     ///
-    /// While the snapshot is taken nobody may write to the tensors. Storages in [io.undercroft.mmap.CopyOnWriteMemory] are frozen,
-    /// which takes milliseconds; of others the bytes that tensors reach are copied. Who saves again and again takes a
-    /// [BackgroundSaver], which keeps the memory for that.
+    /// While the snapshot is taken nobody may write to the tensors. Storages in [io.undercroft.mmap.CopyOnWriteMemory]
+    /// are frozen, which takes milliseconds; of others the bytes that tensors reach are copied. Who saves again and
+    /// again takes a [BackgroundSaver], which keeps the memory for that.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
@@ -352,8 +367,9 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file, for instance a save that has not ended
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if the name is
-    ///     that of a file of another known format, for instance `model.pt`: [#export(Path, Object)] writes these
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
+    ///     Also if the name is that of a file of another known format, for instance `model.pt`: [#export(Path, Object)]
+    ///     writes these
     public static PendingSave saveAsync(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         try (BackgroundSaver once = new BackgroundSaver()) {
             return once.save(path, state, options);
@@ -382,8 +398,8 @@ public final class Checkpoint implements AutoCloseable {
         return CroftSalvage.open(path, options);
     }
 
-    /// {@return the formats that files can have: ours, and those of [CheckpointFormat] that `ServiceLoader` finds} The package
-    /// [io.undercroft.serializer.spi] says where they are looked for, and in which order they are asked.
+    /// {@return the formats that files can have: ours, and those of [CheckpointFormat] that `ServiceLoader` finds} The
+    /// package [io.undercroft.serializer.spi] says where they are looked for, and in which order they are asked.
     public static List<CheckpointFormat> formats() {
         return Formats.all();
     }
@@ -403,10 +419,10 @@ public final class Checkpoint implements AutoCloseable {
         return Stream.concat(Stream.of(path()), contents.companions().stream()).toList();
     }
 
-    /// {@return the other files that hold bytes of the snapshot that was opened: `.croft` files that were named as bases and files
-    /// of other formats that were adopted; whether they are there or not, in the order in which the file names them} Empty if
-    /// the file needs no other. Those that are there are opened; an adopted file that was renamed is read for that, if
-    /// [OpenOptions#base(Path)] names it.
+    /// {@return the other files that hold bytes of the snapshot that was opened: `.croft` files that were named as
+    /// bases and files of other formats that were adopted; whether they are there or not, in the order in which the
+    /// file names them} Empty if the file needs no other. Those that are there are opened; an adopted file that was
+    /// renamed is read for that, if [OpenOptions#base(Path)] names it.
     ///
     /// @throws FormatException if what describes them is damaged
     public List<BaseFile> bases() {
@@ -423,11 +439,11 @@ public final class Checkpoint implements AutoCloseable {
         return !closed.get() && file.isCurrent();
     }
 
-    /// {@return the state; the same objects at every call} It is [#tree], but that objects of the program stand in it in place of
-    /// the nodes that they were saved as.
+    /// {@return the state; the same objects at every call} It is [#tree], but that objects of the program stand in it
+    /// in place of the nodes that they were saved as.
     ///
-    /// @throws FormatException if an object is of a class that [OpenOptions#classes(StateClasses)] does not know, or cannot be
-    ///     made of what was saved; the message has its path
+    /// @throws FormatException if an object is of a class that [OpenOptions#classes(StateClasses)] does not know, or
+    ///     cannot be made of what was saved; the message has its path
     public @Nullable Object state() {
         Raised there = raised;
         if (there != null) {
@@ -451,9 +467,10 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// {@return the state tree as it stands in the file, as [io.undercroft.serializer.state] describes it; the same objects at
-    /// every call} An object of a Java program is a node whose type begins with `java:`, a record for instance a
-    /// [TypedMap][io.undercroft.serializer.state.TypedMap] of its components; a tree with such nodes can be saved as it is.
+    /// {@return the state tree as it stands in the file, as [io.undercroft.serializer.state] describes it; the same
+    /// objects at every call} An object of a Java program is a node whose type begins with `java:`, a record for
+    /// instance a [TypedMap][io.undercroft.serializer.state.TypedMap] of its components; a tree with such nodes can be
+    /// saved as it is.
     public @Nullable Object tree() {
         return contents.state();
     }
@@ -491,15 +508,17 @@ public final class Checkpoint implements AutoCloseable {
         return lookup.find(name).isPresent();
     }
 
-    /// {@return the tensor of that name; always the same object} If the [policy][ChecksumPolicy] says so, its storage is
-    /// checked now.
+    /// {@return the tensor of that name; always the same object} If the [policy][ChecksumPolicy] says so, its storage
+    /// is checked now.
     ///
-    /// A tensor is found by its name, one of [#names], or else by the keys that lead to it as they are, joined by `/`, if these lead to
-    /// no other tensor: `params~1Dense_0~1kernel` and `params/Dense_0/kernel` are the same tensor of a flat map with the key
-    /// `params/Dense_0/kernel`. So a name finds the tensor in any file with the same keys, however its maps nest.
+    /// A tensor is found by its name, one of [#names], or else by the keys that lead to it as they are, joined by `/`,
+    /// if these lead to no other tensor: `params~1Dense_0~1kernel` and `params/Dense_0/kernel` are the same tensor of a
+    /// flat map with the key `params/Dense_0/kernel`. So a name finds the tensor in any file with the same keys,
+    /// however its maps nest.
     ///
     /// @param name its name
-    /// @throws NoSuchElementException if there is none, or if several are meant; the message names them, or some that are near
+    /// @throws NoSuchElementException if there is none, or if several are meant; the message names them, or some that
+    ///     are near
     /// @throws FormatException if what describes it is damaged, or its elements are
     public Tensor tensor(String name) {
         Objects.requireNonNull(name, "name");
@@ -523,7 +542,8 @@ public final class Checkpoint implements AutoCloseable {
         return contents.storages();
     }
 
-    /// {@return all committed states of the file, the newest first} Empty if the format has no such thing, as most have not.
+    /// {@return all committed states of the file, the newest first} Empty if the format has no such thing, as most have
+    /// not.
     ///
     /// @throws IOException if reading fails
     /// @throws FormatException if an earlier commit is damaged or missing
@@ -536,8 +556,8 @@ public final class Checkpoint implements AutoCloseable {
         return contents.snapshot();
     }
 
-    /// {@return why a newer commit was passed over when this was opened, if one was} A crash while somebody appended leaves
-    /// such a commit; so does damage.
+    /// {@return why a newer commit was passed over when this was opened, if one was} A crash while somebody appended
+    /// leaves such a commit; so does damage.
     public Optional<FormatException> passedOver() {
         return contents.passedOver();
     }
@@ -556,11 +576,11 @@ public final class Checkpoint implements AutoCloseable {
         return contents.damages();
     }
 
-    /// Reads the whole file, earlier snapshots included, and checks it against its checksums. Other files that hold bytes of it
-    /// are read as far as these bytes go. A file that is shorter now than when it was opened is damaged.
+    /// Reads the whole file, earlier snapshots included, and checks it against its checksums. Other files that hold
+    /// bytes of it are read as far as these bytes go. A file that is shorter now than when it was opened is damaged.
     ///
-    /// @return what is damaged, how much was not compared because it has no checksums, as all of most other formats, or is in
-    ///     other files that were not looked for, and which other files are missing
+    /// @return what is damaged, how much was not compared because it has no checksums, as all of most other formats, or
+    ///     is in other files that were not looked for, and which other files are missing
     /// @throws IOException if reading fails
     public Verification verify() throws IOException {
         try {
@@ -576,7 +596,8 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// What is behind the end of a file that was cut cannot be read, and need not be missed by a format without checksums.
+    /// What is behind the end of a file that was cut cannot be read, and need not be missed by a format without
+    /// checksums.
     private Optional<Damage> cut() throws IOException {
         OptionalLong size = file.cutTo();
         return size.isEmpty()
@@ -605,10 +626,11 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Copies some rows of a tensor, that is, elements of its first dimension, into memory of their own: as
     /// `tensor(name).narrow(0, from, to - from).copy()`, but nothing else of the tensor is read. If the
-    /// [policy][ChecksumPolicy] says that its bytes are checked, the chunks in which these rows lie are read and checked.
+    /// [policy][ChecksumPolicy] says that its bytes are checked, the chunks in which these rows lie are read and
+    /// checked.
     ///
-    /// Rows that are no one run of bytes (of a transposed tensor, for instance) are read with what lies between them, and
-    /// records that are compressed as a whole. What was touched already is copied as it is in memory.
+    /// Rows that are no one run of bytes (of a transposed tensor, for instance) are read with what lies between them,
+    /// and records that are compressed as a whole. What was touched already is copied as it is in memory.
     ///
     /// @param name a tensor's name, as for [#tensor]
     /// @param from the first row
@@ -639,8 +661,9 @@ public final class Checkpoint implements AutoCloseable {
         return StateMatch.compare(contents, expected, TensorSpec::equals).report();
     }
 
-    /// Copies the tensors of this checkpoint into those of a state, in place, as PyTorch's `load_state_dict` does. Both need to have
-    /// the same names, or the same keys as [#tensor] compares them, and the same shapes; elements of another dtype are converted, as [Tensor#copyFrom] does.
+    /// Copies the tensors of this checkpoint into those of a state, in place, as PyTorch's `load_state_dict` does. Both
+    /// need to have the same names, or the same keys as [#tensor] compares them, and the same shapes; elements of
+    /// another dtype are converted, as [Tensor#copyFrom] does.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @return how they fitted: exactly
@@ -653,18 +676,19 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Copies the tensors of this checkpoint into those of a state, in place.
     ///
-    /// All that can be known is looked at before the first element changes: names, shapes, whether the tensors can be written
-    /// to, and checksums if the [policy][ChecksumPolicy] says so. Bytes that several tensors stand on are copied once. Tensors that
-    /// share bytes in the state, while the file has different bytes for them, are refused.
+    /// All that can be known is looked at before the first element changes: names, shapes, whether the tensors can be
+    /// written to, and checksums if the [policy][ChecksumPolicy] says so. Bytes that several tensors stand on are
+    /// copied once. Tensors that share bytes in the state, while the file has different bytes for them, are refused.
     ///
-    /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was opened with
+    /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was
+    ///     opened with
     /// @param options whether names may be missing
     /// @return how they fitted
     /// @throws StateMismatchException if they do not fit; nothing was changed then
-    /// @throws UnsupportedOperationException if a tensor of the state is read-only, on the meta device, or on a device to which only
-    ///     whole storages are copied; nothing was changed then
-    /// @throws IllegalArgumentException if a tensor of the state shows an element twice, or an object is of a class that this was
-    ///     not opened with; nothing was changed then
+    /// @throws UnsupportedOperationException if a tensor of the state is read-only, on the meta device, or on a device
+    ///     to which only whole storages are copied; nothing was changed then
+    /// @throws IllegalArgumentException if a tensor of the state shows an element twice, or an object is of a class
+    ///     that this was not opened with; nothing was changed then
     /// @throws IllegalStateException if a storage of the state was freed, or this is closed; nothing was changed then
     /// @throws FormatException if what is to be loaded is damaged; nothing was changed then
     /// @throws PartlyLoadedException if the file turned out to be unreadable in the midst
@@ -674,10 +698,11 @@ public final class Checkpoint implements AutoCloseable {
                 options);
     }
 
-    /// Releases the storages and the file, and ends what reads in the background. The second and later calls do nothing.
+    /// Releases the storages and the file, and ends what reads in the background. The second and later calls do
+    /// nothing.
     ///
-    /// A storage that somebody retained is mapped or decoded before, if nobody touched it yet. If that fails nothing is thrown here: it
-    /// throws when it is touched.
+    /// A storage that somebody retained is mapped or decoded before, if nobody touched it yet. If that fails nothing is
+    /// thrown here: it throws when it is touched.
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {

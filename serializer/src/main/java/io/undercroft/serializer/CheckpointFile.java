@@ -28,16 +28,17 @@ import org.jspecify.annotations.Nullable;
 /// }
 /// ```
 ///
-/// A commit writes what no snapshot of the file has yet, and is durable when it returns. A run that was killed, by whatever and
-/// whenever, finds its last complete commit as [#newest]: half a commit is passed over, and the next one takes its place.
+/// A commit writes what no snapshot of the file has yet, and is durable when it returns. A run that was killed, by
+/// whatever and whenever, finds its last complete commit as [#newest]: half a commit is passed over, and the next one
+/// takes its place.
 ///
-/// **Lifetime.** The checkpoints that are handed out are closed with this object, if they were not closed before. Each that is
-/// open keeps its mapping, and the bytes of its file on the disk, also when that was compacted. So who asks for [#newest] after
-/// every commit closes what it had before.
+/// **Lifetime.** The checkpoints that are handed out are closed with this object, if they were not closed before. Each
+/// that is open keeps its mapping, and the bytes of its file on the disk, also when that was compacted. So who asks for
+/// [#newest] after every commit closes what it had before.
 ///
-/// **Threads and processes.** All methods may be called from several threads at once. Each commit holds the right to write for
-/// as long as it lasts; a second writer is refused meanwhile with [LockedException], in whatever process. Readers are never
-/// kept waiting, and go on seeing what they opened.
+/// **Threads and processes.** All methods may be called from several threads at once. Each commit holds the right to
+/// write for as long as it lasts; a second writer is refused meanwhile with [LockedException], in whatever process.
+/// Readers are never kept waiting, and go on seeing what they opened.
 public final class CheckpointFile implements AutoCloseable {
     private final Path path;
     private final SaveOptions saving;
@@ -83,18 +84,20 @@ public final class CheckpointFile implements AutoCloseable {
     /// @return what became of the bytes
     /// @throws LockedException if somebody else is writing to the file
     /// @throws IOException if writing fails; the file has the snapshots that it had
-    /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if there is
-    ///     no file yet, and its name is that of a file of another known format, for instance `model.pt`: [Checkpoint#export(Path, Object)] writes these
+    /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended
+    ///     to
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
+    ///     Also if there is no file yet, and its name is that of a file of another known format, for instance
+    ///     `model.pt`: [Checkpoint#export(Path, Object)] writes these
     /// @throws IllegalStateException if this is closed
     public synchronized DedupReport commit(@Nullable Object state, String message) throws IOException {
         checkOpen();
         return new CroftWriter(Disk.system()).commit(path, state, saying(message));
     }
 
-    /// Saves a state as the next snapshot in the background, with the time of now. When this returns a snapshot of the state has
-    /// been taken, and the caller may change it at once; see [Checkpoint#saveAsync(Path, Object, SaveOptions)]. The memory that
-    /// it is copied to is kept for the next one.
+    /// Saves a state as the next snapshot in the background, with the time of now. When this returns a snapshot of the
+    /// state has been taken, and the caller may change it at once; see
+    /// [Checkpoint#saveAsync(Path, Object, SaveOptions)]. The memory that it is copied to is kept for the next one.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param message what is said about it in the list of snapshots
@@ -102,9 +105,11 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file, for instance a commit that has not ended
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
-    /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path. Also if there is
-    ///     no file yet, and its name is that of a file of another known format, for instance `model.pt`: [Checkpoint#export(Path, Object)] writes these
+    /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended
+    ///     to
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
+    ///     Also if there is no file yet, and its name is that of a file of another known format, for instance
+    ///     `model.pt`: [Checkpoint#export(Path, Object)] writes these
     /// @throws IllegalStateException if this is closed
     public synchronized PendingSave commitAsync(@Nullable Object state, String message) throws IOException {
         checkOpen();
@@ -127,8 +132,8 @@ public final class CheckpointFile implements AutoCloseable {
         }
     }
 
-    /// The newest snapshot, to be closed at once: a run makes many, and what stays open keeps the bytes of its file on the disk,
-    /// also when that was compacted. Null if there is no file yet.
+    /// The newest snapshot, to be closed at once: a run makes many, and what stays open keeps the bytes of its file on
+    /// the disk, also when that was compacted. Null if there is no file yet.
     private @Nullable Checkpoint glimpse() throws IOException {
         checkOpen();
         return Files.exists(path) ? checked(Checkpoint.open(path, opening.onMeta().newest())) : null;
@@ -143,8 +148,8 @@ public final class CheckpointFile implements AutoCloseable {
         return found;
     }
 
-    /// {@return the newest complete snapshot, or nothing if there is no file yet} As long as no newer one is committed and nobody
-    /// closes it, it is the same object at every call.
+    /// {@return the newest complete snapshot, or nothing if there is no file yet} As long as no newer one is committed
+    /// and nobody closes it, it is the same object at every call.
     ///
     /// @throws IOException if reading fails
     /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
@@ -154,10 +159,11 @@ public final class CheckpointFile implements AutoCloseable {
         return Files.exists(path) ? Optional.of(kept(Checkpoint.open(path, opening.newest()))) : Optional.empty();
     }
 
-    /// {@return a snapshot} As long as the file is not compacted and nobody closes it, it is the same object at every call.
+    /// {@return a snapshot} As long as the file is not compacted and nobody closes it, it is the same object at every
+    /// call.
     ///
-    /// @param commit its number, see [SnapshotInfo#commit]: the first commit to the file is 1, and each keeps its number however many others
-    ///     are dropped
+    /// @param commit its number, see [SnapshotInfo#commit]: the first commit to the file is 1, and each keeps its
+    ///     number however many others are dropped
     /// @throws java.util.NoSuchElementException if there is none of that number, or it was dropped
     /// @throws IOException if reading fails, or there is no file yet
     /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
@@ -179,10 +185,10 @@ public final class CheckpointFile implements AutoCloseable {
         return before;
     }
 
-    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, as soon as that is worth the
-    /// writing: when what it frees is at least half of the file. So called after each commit, this lets the file be no larger
-    /// than about twice what stays, and no byte is copied more often, on average, than it was written. Snapshots that stay keep
-    /// their numbers.
+    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, as soon as that is worth
+    /// the writing: when what it frees is at least half of the file. So called after each commit, this lets the file be
+    /// no larger than about twice what stays, and no byte is copied more often, on average, than it was written.
+    /// Snapshots that stay keep their numbers.
     ///
     /// @param rule which snapshots stay
     /// @return how many bytes shorter the file is; 0 if nothing was done
@@ -200,8 +206,8 @@ public final class CheckpointFile implements AutoCloseable {
         return 2 * staying > Files.size(path) ? 0 : drop(dropped);
     }
 
-    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, whatever it costs. Those that stay
-    /// keep their numbers.
+    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, whatever it costs. Those
+    /// that stay keep their numbers.
     ///
     /// @param rule which snapshots stay
     /// @return how many bytes shorter the file is; 0 if nothing was done
@@ -219,7 +225,8 @@ public final class CheckpointFile implements AutoCloseable {
         return rule.dropped(snapshots());
     }
 
-    /// By what they are and not by their numbers: should another process have compacted the file meanwhile, these mean others.
+    /// By what they are and not by their numbers: should another process have compacted the file meanwhile, these mean
+    /// others.
     private long drop(Set<SnapshotInfo> dropped) throws IOException {
         return new FileCopier(Disk.system()).compact(path, snapshot -> !dropped.contains(snapshot),
                 References.rule(saving.isReplacingReferenced()));

@@ -2,36 +2,37 @@ package io.undercroft.serializer;
 
 /// When the bytes of storages are compared with their checksums. ([Checkpoint#verify] always looks at everything.)
 ///
-/// A chunk of a `.croft` file that fails is an error of the tensors whose elements lie around or in it, and of no others:
-/// asking for one of them by its name throws a [io.undercroft.format.FormatException] with the code `V14-CHECKSUM`, while
-/// [Checkpoint#tensor] goes on giving the others, also those on the same storage. A damaged storage itself, as
-/// [Checkpoint#storages] and [Checkpoint#state] give it, throws when a byte of it is asked for.
+/// A chunk of a `.croft` file that fails is an error of the tensors whose elements lie around or in it, and of no
+/// others: asking for one of them by its name throws a [io.undercroft.format.FormatException] with the code
+/// `V14-CHECKSUM`, while [Checkpoint#tensor] goes on giving the others, also those on the same storage. A damaged
+/// storage itself, as [Checkpoint#storages] and [Checkpoint#state] give it, throws when a byte of it is asked for.
 ///
-/// The records of a zip archive (`.pt`, `.npz`) that have a CRC-32 are checked as a whole, with the code `ZIP-CRC`; with
-/// [#EAGER] when they are touched. Those that are compressed are checked whenever they are decoded. Other formats have no checksums.
+/// The records of a zip archive (`.pt`, `.npz`) that have a CRC-32 are checked as a whole, with the code `ZIP-CRC`;
+/// with [#EAGER] when they are touched. Those that are compressed are checked whenever they are decoded. Other formats
+/// have no checksums.
 ///
-/// **What a program writes.** A mapping is copy-on-write, so memory may rightly differ from the file. A chunk that does not match
-/// in memory is read again from the file: if it matches there, the program has written to it, and it is not damaged. If it
-/// does not match there either, it is refused, whatever the program wrote to it, as the rest of it may be damaged; open the
-/// file with [#NONE] to save it all the same. What is [mapped shared][io.undercroft.mmap.MapMode#SHARED] changes in the file and is
-/// checked when it is touched at most.
+/// **What a program writes.** A mapping is copy-on-write, so memory may rightly differ from the file. A chunk that does
+/// not match in memory is read again from the file: if it matches there, the program has written to it, and it is not
+/// damaged. If it does not match there either, it is refused, whatever the program wrote to it, as the rest of it may
+/// be damaged; open the file with [#NONE] to save it all the same. What is
+/// [mapped shared][io.undercroft.mmap.MapMode#SHARED] changes in the file and is checked when it is touched at most.
 public enum ChecksumPolicy {
     /// Never. What is damaged is loaded, and gets new checksums when it is saved.
     NONE,
     /// The default. All that reads many bytes of a storage compares them on the way, each chunk once: loading
-    /// [into memory][OpenOptions#inMemory()], [Checkpoint#loadInto], saving (also in the background, to a stream, into shared
-    /// memory), and exporting to another format. What only some elements are read of is not checked, as opening a file of any
-    /// size takes milliseconds and reading one element reads one page; nor are copies that [io.undercroft.storage.Tensor] and
-    /// [io.undercroft.storage.Storage] make.
+    /// [into memory][OpenOptions#inMemory()], [Checkpoint#loadInto], saving (also in the background, to a stream, into
+    /// shared memory), and exporting to another format. What only some elements are read of is not checked, as opening
+    /// a file of any size takes milliseconds and reading one element reads one page; nor are copies that
+    /// [io.undercroft.storage.Tensor] and [io.undercroft.storage.Storage] make.
     ///
-    /// Storages with bytes in an adopted file are checked as with [#ON_TOUCH]: a `.croft` file is never written to again
-    /// where it has been committed, but a file of another format has no id, and a program that replaces it does not know that
-    /// it was adopted.
+    /// Storages with bytes in an adopted file are checked as with [#ON_TOUCH]: a `.croft` file is never written to
+    /// again where it has been committed, but a file of another format has no id, and a program that replaces it does
+    /// not know that it was adopted.
     WHEN_READ_WHOLE,
-    /// All chunks of a storage, when a tensor on it is asked for by name, or a byte of it is touched otherwise. It is read
-    /// once as a whole then, at some gigabytes a second and core if it is in memory.
+    /// All chunks of a storage, when a tensor on it is asked for by name, or a byte of it is touched otherwise. It is
+    /// read once as a whole then, at some gigabytes a second and core if it is in memory.
     ON_TOUCH,
-    /// All chunks of all storages, when the file is opened. Opening does not fail for that: [Checkpoint#damages] lists what was
-    /// found.
+    /// All chunks of all storages, when the file is opened. Opening does not fail for that: [Checkpoint#damages] lists
+    /// what was found.
     EAGER
 }

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/// What can be done with a `.croft` file as a whole: a file of one or many snapshots of a state, of which each is complete,
-/// and which have the bytes that they share only once.
+/// What can be done with a `.croft` file as a whole: a file of one or many snapshots of a state, of which each is
+/// complete, and which have the bytes that they share only once.
 ///
 /// ```java
 /// Checkpoint.save(path, state);
@@ -25,8 +25,8 @@ public final class CroftFile {
     private CroftFile() {}
 
     /// Saves a state as the next snapshot of a file. Chunks that a snapshot of the file has already are not written
-    /// again, nor are those that stand in its bases, where these are found. The snapshot is durable when the method returns; should the power fail before, the file has the snapshots
-    /// that it had.
+    /// again, nor are those that stand in its bases, where these are found. The snapshot is durable when the method
+    /// returns; should the power fail before, the file has the snapshots that it had.
     ///
     /// @param path the file
     /// @param state a tree as [io.undercroft.serializer.state] describes it
@@ -34,16 +34,16 @@ public final class CroftFile {
     /// @return what became of the bytes
     /// @throws LockedException if somebody else is writing to the file
     /// @throws IOException if the file is missing, or writing fails
-    /// @throws io.undercroft.format.FormatException if the file is damaged, sealed, or of a kind that this version cannot
-    ///     write
+    /// @throws io.undercroft.format.FormatException if the file is damaged, sealed, or of a kind that this version
+    ///     cannot write
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static DedupReport append(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return new CroftWriter(Disk.system()).append(path, state, options);
     }
 
-    /// Saves a state as the next snapshot of a file in the background, as durably as [#append] and with the same bytes. When this
-    /// returns the caller may change the state at once; what is said of [Checkpoint#saveAsync(Path, Object, SaveOptions)] holds
-    /// here too.
+    /// Saves a state as the next snapshot of a file in the background, as durably as [#append] and with the same bytes.
+    /// When this returns the caller may change the state at once; what is said of
+    /// [Checkpoint#saveAsync(Path, Object, SaveOptions)] holds here too.
     ///
     /// @param path the file
     /// @param state a tree as [io.undercroft.serializer.state] describes it
@@ -52,8 +52,8 @@ public final class CroftFile {
     /// @throws LockedException if somebody else is writing to the file, for instance a save that has not ended
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file is missing or cannot be written to
-    /// @throws io.undercroft.format.FormatException if the file is damaged, sealed, or of a kind that this version cannot
-    ///     write
+    /// @throws io.undercroft.format.FormatException if the file is damaged, sealed, or of a kind that this version
+    ///     cannot write
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static PendingSave appendAsync(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         try (BackgroundSaver once = new BackgroundSaver()) {
@@ -61,9 +61,9 @@ public final class CroftFile {
         }
     }
 
-    /// Writes a state as a sealed file, from its first byte to its last, to something that cannot seek: a socket, a pipe, an
-    /// upload. The file is complete when the method returns; a part of it is recognised as such. Nothing is appended to it.
-    /// Storages of equal bytes are all written, since what was written cannot be read again.
+    /// Writes a state as a sealed file, from its first byte to its last, to something that cannot seek: a socket, a
+    /// pipe, an upload. The file is complete when the method returns; a part of it is recognised as such. Nothing is
+    /// appended to it. Storages of equal bytes are all written, since what was written cannot be read again.
     ///
     /// @param channel where the file goes; it stays open
     /// @param state a tree as [io.undercroft.serializer.state] describes it
@@ -77,9 +77,9 @@ public final class CroftFile {
         return CroftWriter.stream(channel, state, options);
     }
 
-    /// Replaces a file by one that has only some of its snapshots, which keep their numbers, and no bytes that none of these
-    /// needs. The new file has another id, so files that had this one as a base do not find it any more. Durable and
-    /// atomic; who has the old file open goes on seeing it.
+    /// Replaces a file by one that has only some of its snapshots, which keep their numbers, and no bytes that none of
+    /// these needs. The new file has another id, so files that had this one as a base do not find it any more. Durable
+    /// and atomic; who has the old file open goes on seeing it.
     ///
     /// @param path the file
     /// @param keep says of a snapshot whether it stays
@@ -93,8 +93,8 @@ public final class CroftFile {
         return new FileCopier(Disk.system()).compact(path, keep, References.rule(false));
     }
 
-    /// Writes one snapshot as a new file: the newest, or the one that the options name. Bytes that stand in bases stay there;
-    /// the new file looks for them in the same places below its root.
+    /// Writes one snapshot as a new file: the newest, or the one that the options name. Bytes that stand in bases stay
+    /// there; the new file looks for them in the same places below its root.
     ///
     /// @param path the file
     /// @param target the file to make or replace
@@ -114,7 +114,8 @@ public final class CroftFile {
     /// @param options which snapshot, and where its bases are; adopted files need a root
     /// @throws IOException if reading or writing fails; no file is made or changed
     /// @throws java.util.NoSuchElementException if there is no such snapshot
-    /// @throws io.undercroft.format.FormatException if it, or what it needs of a base, is damaged, or a base is not there
+    /// @throws io.undercroft.format.FormatException if it, or what it needs of a base, is damaged, or a base is not
+    ///     there
     public static void flatten(Path path, Path target, OpenOptions options) throws IOException {
         new FileCopier(Disk.system()).flatten(path, target, options);
     }

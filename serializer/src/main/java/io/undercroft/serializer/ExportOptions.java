@@ -9,8 +9,8 @@ import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// How a state is written as a file of another format: [Checkpoint#export(java.nio.file.Path, Object, ExportOptions)]. Immutable: each method
-/// with a parameter returns a changed copy.
+/// How a state is written as a file of another format: [Checkpoint#export(java.nio.file.Path, Object, ExportOptions)].
+/// Immutable: each method with a parameter returns a changed copy.
 public final class ExportOptions {
     private static final ExportOptions DEFAULTS = new ExportOptions(null, Map.of(), Map.of(),
             new Overwriting(false, false), (_, _) -> {});
@@ -59,8 +59,8 @@ public final class ExportOptions {
                 overwriting, progress);
     }
 
-    /// Sets how a format writes. A name that is no [setting][CheckpointFormat#settings] of the format that is written is refused when a state is
-    /// exported.
+    /// Sets how a format writes. A name that is no [setting][CheckpointFormat#settings] of the format that is written
+    /// is refused when a state is exported.
     ///
     /// @param name the name of the format, a dot, and a name, for instance `torch7.encoding`
     /// @param value what the format documents, for instance `ascii`
@@ -99,10 +99,10 @@ public final class ExportOptions {
         return new ExportOptions(format, metadata, settings, new Overwriting(true, overwriting.former), progress);
     }
 
-    /// Deletes the files of a set that is replaced, once the new set is durable: those that the former index names and that are beside it. A
-    /// file that this process knows to be referenced elsewhere stays, and so does a symbolic link. By default all of them stay; what became of
-    /// them is in the [report][ExportReport#leftBehind()]. A `.croft` file that has bytes in them and that this process has not seen is not
-    /// looked for, and loses these bytes.
+    /// Deletes the files of a set that is replaced, once the new set is durable: those that the former index names and
+    /// that are beside it. A file that this process knows to be referenced elsewhere stays, and so does a symbolic
+    /// link. By default all of them stay; what became of them is in the [report][ExportReport#leftBehind()]. A `.croft`
+    /// file that has bytes in them and that this process has not seen is not looked for, and loses these bytes.
     ///
     /// @return the changed options
     public ExportOptions deletingFormerFiles() {

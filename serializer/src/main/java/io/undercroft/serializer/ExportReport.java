@@ -33,11 +33,11 @@ public record ExportReport(String format, List<Path> files, long nbytes, int ten
         REQUIRES_GRAD,
         /// Attributes of typed values, of a parameter for instance, were left out.
         ATTRIBUTES,
-        /// Bytes of storages were left out that no tensor reaches, from its first element to its last. The count is one of bytes,
-        /// and the names are those of the tensors on these storages. A `.croft` or `.pt` file can keep them.
+        /// Bytes of storages were left out that no tensor reaches, from its first element to its last. The count is one
+        /// of bytes, and the names are those of the tensors on these storages. A `.croft` or `.pt` file can keep them.
         UNREACHED,
-        /// The file of PyTorch is not one of weights only: `torch.load` asks for `weights_only=False`, or for the names to be allowed with
-        /// `torch.serialization.add_safe_globals`. The names are those of the classes.
+        /// The file of PyTorch is not one of weights only: `torch.load` asks for `weights_only=False`, or for the names
+        /// to be allowed with `torch.serialization.add_safe_globals`. The names are those of the classes.
         WEIGHTS_ONLY
     }
 

@@ -22,9 +22,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /// }
 /// ```
 ///
-/// A lease that is taken after a version was published has that version or a later one. Whether there is a newer one costs a
-/// look at the name, a few microseconds; each version is opened once, and closed with the last lease on it when it is no
-/// longer the newest. While nothing has the name, the last version stays.
+/// A lease that is taken after a version was published has that version or a later one. Whether there is a newer one
+/// costs a look at the name, a few microseconds; each version is opened once, and closed with the last lease on it when
+/// it is no longer the newest. While nothing has the name, the last version stays.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Follower implements AutoCloseable {
@@ -65,8 +65,8 @@ public final class Follower implements AutoCloseable {
             this.version = version;
         }
 
-        /// {@return the state, open until the lease is closed} Nobody else should close it: that takes it from all who have
-        /// it. A storage that was retained stays usable longer.
+        /// {@return the state, open until the lease is closed} Nobody else should close it: that takes it from all who
+        /// have it. A storage that was retained stays usable longer.
         ///
         /// @throws IllegalStateException if the lease is closed
         public Checkpoint checkpoint() {
@@ -96,7 +96,8 @@ public final class Follower implements AutoCloseable {
     ///
     /// @return a hold on it, to be closed when the work is done
     /// @throws FormatException if what has the name now is no published state
-    /// @throws IOException if the newest version cannot be opened. The one before stays open, and the next call tries again
+    /// @throws IOException if the newest version cannot be opened. The one before stays open, and the next call tries
+    ///     again
     /// @throws IllegalStateException if this is closed
     public synchronized Lease lease() throws IOException {
         if (closed) {

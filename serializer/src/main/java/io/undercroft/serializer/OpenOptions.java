@@ -78,10 +78,11 @@ public final class OpenOptions {
 
     /// Chooses how storages are mapped.
     ///
-    /// Writing through a shared mapping changes the file under its own checksums: [Checkpoint#verify] then reports what was
-    /// written as damage. It is meant for copies in shared memory that nobody archives. A `.croft` storage that is partly
-    /// zeros, stands partly in another file, or has bytes in common with another storage, has not all its bytes for its own
-    /// in the file, and cannot be mapped shared; [SaveOptions#writableInPlace] makes files without such storages.
+    /// Writing through a shared mapping changes the file under its own checksums: [Checkpoint#verify] then reports what
+    /// was written as damage. It is meant for copies in shared memory that nobody archives. A `.croft` storage that is
+    /// partly zeros, stands partly in another file, or has bytes in common with another storage, has not all its bytes
+    /// for its own in the file, and cannot be mapped shared; [SaveOptions#writableInPlace] makes files without such
+    /// storages.
     ///
     /// @param mode copy-on-write (the file never changes), read-only, or shared (writes reach the file)
     /// @return the changed options
@@ -90,13 +91,15 @@ public final class OpenOptions {
                 selection);
     }
 
-    /// Chooses where storages go, as `map_location` does in PyTorch: all on the CPU with `devices(_ -> Device.CPU)`, those
-    /// of one device with `devices(Map.of(Device.cuda(1), Device.cuda(0)))`. It is asked for storages, so that tensors on one
-    /// storage stay on one. Those that were saved from the meta device have no bytes in the file, and stay there.
+    /// Chooses where storages go, as `map_location` does in PyTorch: all on the CPU with `devices(_ -> Device.CPU)`,
+    /// those of one device with `devices(Map.of(Device.cuda(1), Device.cuda(0)))`. It is asked for storages, so that
+    /// tensors on one storage stay on one. Those that were saved from the meta device have no bytes in the file, and
+    /// stay there.
     ///
     /// A storage that is to go to a device which is not there is refused when it is needed, or when the file is opened.
     ///
-    /// @param mapper called with the device that a storage was saved from, for instance `cuda:0`; returns where it should be
+    /// @param mapper called with the device that a storage was saved from, for instance `cuda:0`; returns where it
+    ///     should be
     /// @return the changed options
     public OpenOptions devices(UnaryOperator<Device> mapper) {
         return new OpenOptions(mapping, Objects.requireNonNull(mapper, "mapper"), snapshot, others, verification,
@@ -113,9 +116,9 @@ public final class OpenOptions {
         return devices(saved -> copy.getOrDefault(saved, saved));
     }
 
-    /// Opens everything on the meta device (`map_location="meta"` in PyTorch): storages have their sizes and tensors their
-    /// geometry, sharing is kept, and of the elements nothing is read or mapped, now or later. Reading them throws
-    /// [IllegalStateException].
+    /// Opens everything on the meta device (`map_location="meta"` in PyTorch): storages have their sizes and tensors
+    /// their geometry, sharing is kept, and of the elements nothing is read or mapped, now or later. Reading them
+    /// throws [IllegalStateException].
     ///
     /// @return the changed options
     public OpenOptions onMeta() {
@@ -141,10 +144,10 @@ public final class OpenOptions {
         return new OpenOptions(mapping, devices, OptionalLong.empty(), others, verification, selection);
     }
 
-    /// Says below which directory other files may be in which bytes of this one stand: adopted files and `.croft` files that
-    /// were named as bases. A file that leads out of it, by symbolic links, is refused. Without a root no adopted file is
-    /// opened, as a file from elsewhere must not choose what a program opens; `.croft` bases are then looked for below the
-    /// directory of the file, since their ids must match anyway.
+    /// Says below which directory other files may be in which bytes of this one stand: adopted files and `.croft` files
+    /// that were named as bases. A file that leads out of it, by symbolic links, is refused. Without a root no adopted
+    /// file is opened, as a file from elsewhere must not choose what a program opens; `.croft` bases are then looked
+    /// for below the directory of the file, since their ids must match anyway.
     ///
     /// @param directory the directory; looked at when a byte of another file is asked for
     /// @return the changed options
@@ -154,8 +157,8 @@ public final class OpenOptions {
                 verification, selection);
     }
 
-    /// Says where a `.croft` file is that was named as a base, wherever that is and whatever the file says about it. Its id is
-    /// checked all the same.
+    /// Says where a `.croft` file is that was named as a base, wherever that is and whatever the file says about it.
+    /// Its id is checked all the same.
     ///
     /// @param uuid the id of the base
     /// @param file where it is
@@ -167,10 +170,11 @@ public final class OpenOptions {
                 verification, selection);
     }
 
-    /// Names a file that may have bytes of this one, wherever it is and whatever it is called now, such as a base or an adopted
-    /// file that was renamed. It is used for each base that it is: a `.croft` file is recognised by its id and snapshot, an
-    /// adopted one by its size and by a digest of all its bytes, for which it is read once if its name is not the one recorded.
-    /// A file that is no base has no effect. Files that are named are tried before those below the root.
+    /// Names a file that may have bytes of this one, wherever it is and whatever it is called now, such as a base or an
+    /// adopted file that was renamed. It is used for each base that it is: a `.croft` file is recognised by its id and
+    /// snapshot, an adopted one by its size and by a digest of all its bytes, for which it is read once if its name is
+    /// not the one recorded. A file that is no base has no effect. Files that are named are tried before those below
+    /// the root.
     ///
     /// @param file the file; looked at when a byte of another file is asked for
     /// @return the changed options
@@ -181,9 +185,9 @@ public final class OpenOptions {
                 selection);
     }
 
-    /// Chooses when bytes of storages are compared with their checksums. By default whatever reads many bytes of a storage
-    /// compares them, as [ChecksumPolicy#WHEN_READ_WHOLE] says; single elements are read without, unless they are in adopted
-    /// files. [ChecksumPolicy#ON_TOUCH] checks each storage before its first element is read.
+    /// Chooses when bytes of storages are compared with their checksums. By default whatever reads many bytes of a
+    /// storage compares them, as [ChecksumPolicy#WHEN_READ_WHOLE] says; single elements are read without, unless they
+    /// are in adopted files. [ChecksumPolicy#ON_TOUCH] checks each storage before its first element is read.
     ///
     /// @param policy when
     /// @return the changed options
@@ -198,12 +202,12 @@ public final class OpenOptions {
     /// (huge pages where the system has them). Nothing is mapped then: what happens to the file later does not show. By
     /// default storages are mapped, and read when they are touched.
     ///
-    /// What is read is compared with its checksums, unless the [policy][#verification] is [ChecksumPolicy#NONE]. A damaged storage
-    /// of a `.croft` file does not keep others from being loaded: [Checkpoint#damages] lists it, and it throws when it is touched.
-    /// A damaged record of a zip archive is refused when the file is opened.
+    /// What is read is compared with its checksums, unless the [policy][#verification] is [ChecksumPolicy#NONE]. A
+    /// damaged storage of a `.croft` file does not keep others from being loaded: [Checkpoint#damages] lists it, and it
+    /// throws when it is touched. A damaged record of a zip archive is refused when the file is opened.
     ///
-    /// Storages up to some 32 MiB lie in blocks of memory together, and a block is given back when the last storage in it is
-    /// released.
+    /// Storages up to some 32 MiB lie in blocks of memory together, and a block is given back when the last storage in
+    /// it is released.
     ///
     /// @return the changed options
     public OpenOptions inMemory() {
@@ -212,7 +216,8 @@ public final class OpenOptions {
                         selection.reading));
     }
 
-    /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of the caller's choice.
+    /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of the caller's
+    /// choice.
     ///
     /// @param memory asked once for each storage, by several threads; of the CPU
     /// @return the changed options
@@ -227,14 +232,14 @@ public final class OpenOptions {
                         selection.reading));
     }
 
-    /// Loads some tensors only, those whose names match a pattern. To [Checkpoint#names] and the like the others are not there.
-    /// In [Checkpoint#state] they are meta tensors, but those that share a storage with a chosen one: the tree keeps its
-    /// shape, and of a storage that no chosen tensor stands on nothing is read or mapped. Chosen tensors share storages as
-    /// all do.
+    /// Loads some tensors only, those whose names match a pattern. To [Checkpoint#names] and the like the others are
+    /// not there. In [Checkpoint#state] they are meta tensors, but those that share a storage with a chosen one: the
+    /// tree keeps its shape, and of a storage that no chosen tensor stands on nothing is read or mapped. Chosen tensors
+    /// share storages as all do.
     ///
-    /// In a pattern `*` stands for any characters but `/`, `?` for one such, `**` between slashes for any number of segments,
-    /// also none, and `\` before a character for that character. So `model/*.weight` means `model/fc.weight` and not
-    /// `model/head/fc.weight`, which `**/*.weight` means too. A pattern that no name matches is no error.
+    /// In a pattern `*` stands for any characters but `/`, `?` for one such, `**` between slashes for any number of
+    /// segments, also none, and `\` before a character for that character. So `model/*.weight` means `model/fc.weight`
+    /// and not `model/head/fc.weight`, which `**/*.weight` means too. A pattern that no name matches is no error.
     ///
     /// @param patterns one of which a name must match as a whole
     /// @return the changed options
@@ -247,7 +252,8 @@ public final class OpenOptions {
 
     /// Loads some tensors only, as [#only(String...)].
     ///
-    /// @param names called with the names of tensors as [Checkpoint#names] has them, by several threads; has to answer the same each time
+    /// @param names called with the names of tensors as [Checkpoint#names] has them, by several threads; has to answer
+    ///     the same each time
     /// @return the changed options
     public OpenOptions only(Predicate<String> names) {
         return with(new Selection(Objects.requireNonNull(names, "names"), List.of(), selection.expected,
@@ -255,8 +261,8 @@ public final class OpenOptions {
                 selection.reading));
     }
 
-    /// Refuses a file whose tensors are not those expected, by name, dtype and shape: none missing, none besides. Those that
-    /// [were not chosen][#only(String...)] do not count. [Checkpoint#compare] tells without refusing.
+    /// Refuses a file whose tensors are not those expected, by name, dtype and shape: none missing, none besides. Those
+    /// that [were not chosen][#only(String...)] do not count. [Checkpoint#compare] tells without refusing.
     ///
     /// @param expected what the tensors should be, by their names; see [TensorSpec#ofState]
     /// @return the changed options
@@ -268,7 +274,8 @@ public final class OpenOptions {
                 selection.reading));
     }
 
-    /// Says of which classes of the program objects may stand in the state, as they did when it was saved. By default of none.
+    /// Says of which classes of the program objects may stand in the state, as they did when it was saved. By default
+    /// of none.
     ///
     /// @param known records, enums and other classes
     /// @return the changed options
@@ -278,7 +285,8 @@ public final class OpenOptions {
                 Objects.requireNonNull(known, "known"), selection.reading));
     }
 
-    /// Says of which format the file is, for one that does not show it, or shows another. By default the formats are asked in turn.
+    /// Says of which format the file is, for one that does not show it, or shows another. By default the formats are
+    /// asked in turn.
     ///
     /// @param name the name of a format, for instance `torch7`; see [Checkpoint#format]
     /// @return the changed options

@@ -23,8 +23,8 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// A state in shared memory, for all processes of this user on this host: its storages, each once, and the index, in one
-/// segment, which is a `.croft` file like any other.
+/// A state in shared memory, for all processes of this user on this host: its storages, each once, and the index, in
+/// one segment, which is a `.croft` file like any other.
 ///
 /// ```java
 /// Published.publish("weights", state, SaveOptions.defaults());     // one process
@@ -34,19 +34,19 @@ import org.jspecify.annotations.Nullable;
 /// }
 /// ```
 ///
-/// **Readers** attach without copying: however many they are, the bytes are in memory once. By default their storages are
-/// mapped copy-on-write, so that what one writes no other sees. Tensors that shared a storage when they were published share
-/// one in every process.
+/// **Readers** attach without copying: however many they are, the bytes are in memory once. By default their storages
+/// are mapped copy-on-write, so that what one writes no other sees. Tensors that shared a storage when they were
+/// published share one in every process.
 ///
-/// **Versions.** Publishing under the name of a state replaces that, in one step: who attaches gets the old state or the new
-/// one, whole. Who is attached keeps the old one until it is closed, and its memory is given back then. So a change
-/// is a new version. [#follow] attaches to the newest for each piece of work.
+/// **Versions.** Publishing under the name of a state replaces that, in one step: who attaches gets the old state or
+/// the new one, whole. Who is attached keeps the old one until it is closed, and its memory is given back then. So a
+/// change is a new version. [#follow] attaches to the newest for each piece of work.
 ///
-/// **Other users** may publish under any name that is free. So only what this user or root has published is attached, unless the
-/// caller passes [TrustedOwner#ANYBODY].
+/// **Other users** may publish under any name that is free. So only what this user or root has published is attached,
+/// unless the caller passes [TrustedOwner#ANYBODY].
 ///
-/// **Names** are those of [SharedMemory], and go when their [Lifespan] says so. On Linux `/dev/shm/NAME` is the file, for any
-/// program that reads `.croft` files. (Elsewhere nothing can be published: [Reason#UNSUPPORTED].)
+/// **Names** are those of [SharedMemory], and go when their [Lifespan] says so. On Linux `/dev/shm/NAME` is the file,
+/// for any program that reads `.croft` files. (Elsewhere nothing can be published: [Reason#UNSUPPORTED].)
 ///
 /// **Lifetime.** The object is a hold of the publisher. Closing it matters for names that go with their holders, and to
 /// nobody who is attached. **Threads.** All methods may be called from several threads at once.
@@ -76,8 +76,8 @@ public final class Published implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front; a state that has it already is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to publish, and how; [SaveOptions#writableInPlace] for readers that are to see what others
-    ///     write
+    /// @param options what else to publish, and how; [SaveOptions#writableInPlace] for readers that are to see what
+    ///     others write
     /// @return the publisher's hold
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
     /// @throws FormatException if shared memory of that name is there that is no published state
@@ -150,8 +150,8 @@ public final class Published implements AutoCloseable {
     /// @param name the name, with or without a slash in front
     /// @param options how; where it is mapped shared, processes see what others write
     /// @return the newest version; it stays this one until it is closed
-    /// @throws SharedMemoryException if the name is not valid, or nothing has it; if it belongs to another user than this one and
-    ///     root
+    /// @throws SharedMemoryException if the name is not valid, or nothing has it; if it belongs to another user than
+    ///     this one and root
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Checkpoint attach(String name, OpenOptions options) throws IOException {
@@ -222,9 +222,9 @@ public final class Published implements AutoCloseable {
         return SharedMemory.unlink(name);
     }
 
-    /// {@return the published states that last until [#unpublish] and that no living process holds, by name} Their publishers
-    /// closed them, ended or were killed, and nobody who attached is left. Programs that map `/dev/shm/NAME` by other means are
-    /// not known.
+    /// {@return the published states that last until [#unpublish] and that no living process holds, by name} Their
+    /// publishers closed them, ended or were killed, and nobody who attached is left. Programs that map `/dev/shm/NAME`
+    /// by other means are not known.
     ///
     /// @throws IOException if the registry of shared memory, or a segment, cannot be read
     public static List<SharedSegment> unheld() throws IOException {

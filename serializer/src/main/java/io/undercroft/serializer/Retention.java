@@ -10,7 +10,8 @@ import java.util.Set;
 /// Retention.last(3).andEvery(10)      // the newest three, and commits 10, 20, 30, …
 /// ```
 ///
-/// Commits count from 1 in the order in which they were made, and keep their [number][SnapshotInfo#commit] however many are dropped.
+/// Commits count from 1 in the order in which they were made, and keep their [number][SnapshotInfo#commit] however many
+/// are dropped.
 public final class Retention {
     private static final long NONE = Long.MAX_VALUE;
 

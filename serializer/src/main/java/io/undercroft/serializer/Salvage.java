@@ -17,14 +17,16 @@ import java.util.SequencedSet;
 /// }
 /// ```
 ///
-/// The newest snapshot that opens is opened; all bytes of its storages are read, and each tensor is either sound or damaged:
-/// it is damaged if a byte of its span, from its first element to its last, lies in a chunk that does not match its checksum,
-/// or if what describes it does not match. Sound tensors are given as they are, and share the storages that they shared. A
-/// damaged one is given only by [#damagedTensor], and [#tensor] never gives one. The state tree, which may be damaged itself,
-/// is not needed: tensors are listed by their names in the index, in the order of their UTF-8 bytes. The file never changes.
+/// The newest snapshot that opens is opened; all bytes of its storages are read, and each tensor is either sound or
+/// damaged: it is damaged if a byte of its span, from its first element to its last, lies in a chunk that does not
+/// match its checksum, or if what describes it does not match. Sound tensors are given as they are, and share the
+/// storages that they shared. A damaged one is given only by [#damagedTensor], and [#tensor] never gives one. The state
+/// tree, which may be damaged itself, is not needed: tensors are listed by their names in the index, in the order of
+/// their UTF-8 bytes. The file never changes.
 ///
-/// Bytes in other files are checked where these can be found, see [OpenOptions#root(java.nio.file.Path)]. Where not, the
-/// tensor counts as sound, and its bytes cannot be had: touching them throws a [FormatException] that says what is missing.
+/// Bytes in other files are checked where these can be found, see [OpenOptions#root(java.nio.file.Path)]. Where not,
+/// the tensor counts as sound, and its bytes cannot be had: touching them throws a [FormatException] that says what is
+/// missing.
 ///
 /// **Lifetime and threads** are those of a [Checkpoint].
 public interface Salvage extends AutoCloseable {
@@ -34,8 +36,8 @@ public interface Salvage extends AutoCloseable {
     /// {@return why a newer snapshot was not opened, if that is so}
     Optional<FormatException> passedOver();
 
-    /// {@return whether no commit slot led to a snapshot, so that the whole file was searched for commit records} The snapshot
-    /// that was found may then be much older than the newest one that was ever saved.
+    /// {@return whether no commit slot led to a snapshot, so that the whole file was searched for commit records} The
+    /// snapshot that was found may then be much older than the newest one that was ever saved.
     boolean isSearched();
 
     /// {@return the names of the sound tensors}

@@ -33,8 +33,8 @@ public final class SaveOptions {
     public enum Sharing {
         /// Only what is one storage in memory is one in the file. Every storage then has bytes of its own.
         IDENTITY,
-        /// Storages and chunks of equal bytes share them too, with those that the file or a base has already, once the bytes
-        /// have been compared. When they are opened, writing to one still does not show in another.
+        /// Storages and chunks of equal bytes share them too, with those that the file or a base has already, once the
+        /// bytes have been compared. When they are opened, writing to one still does not show in another.
         CONTENT
     }
 
@@ -70,8 +70,8 @@ public final class SaveOptions {
         this.progress = progress;
     }
 
-    /// {@return no metadata, message or time; bytes shared by content; only what tensors reach; chunks of 1 MiB. Durable,
-    /// atomic and canonical: the same state gives the same bytes}
+    /// {@return no metadata, message or time; bytes shared by content; only what tensors reach; chunks of 1 MiB.
+    /// Durable, atomic and canonical: the same state gives the same bytes}
     public static SaveOptions defaults() {
         return DEFAULTS;
     }
@@ -146,8 +146,9 @@ public final class SaveOptions {
         return base(file, OpenOptions.defaults());
     }
 
-    /// Names a file whose bytes are not written again, as [#base(Path)], and which does not say itself how it is to be read. The new file
-    /// says at which offsets of the base its bytes stand, so that who opens it needs to know nothing of the base's format.
+    /// Names a file whose bytes are not written again, as [#base(Path)], and which does not say itself how it is to be
+    /// read. The new file says at which offsets of the base its bytes stand, so that who opens it needs to know nothing
+    /// of the base's format.
     ///
     /// @param file the base; those named earlier are preferred
     /// @param opening as for [Checkpoint#open(Path, OpenOptions)]; of this only the format and its settings count
@@ -169,9 +170,10 @@ public final class SaveOptions {
         return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory, dedup.replacing), extent, chunkLog2, classes, progress);
     }
 
-    /// Allows a file to be replaced in which bytes of other files are stored: a base of a `.croft` file, an adopted file, or a file of a set. By
-    /// default that is refused with [ReferencedFileException] if this process has such another file open, or has opened or saved one before that
-    /// is still there. The bytes of the other file are lost, unless they are the same in the new one.
+    /// Allows a file to be replaced in which bytes of other files are stored: a base of a `.croft` file, an adopted
+    /// file, or a file of a set. By default that is refused with [ReferencedFileException] if this process has such
+    /// another file open, or has opened or saved one before that is still there. The bytes of the other file are lost,
+    /// unless they are the same in the new one.
     ///
     /// @return the changed options
     public SaveOptions replacingReferenced() {
@@ -187,17 +189,17 @@ public final class SaveOptions {
         return new SaveOptions(metadata, stamp, dedup, savesZeros() ? extent : Extent.WHOLE, chunkLog2, classes, progress);
     }
 
-    /// Gives every storage all of its bytes in the file, zeros too, and shares none of them with another, as a file wants it
-    /// that is to be mapped so that writes reach it: [OpenOptions#mapping]. It is larger, and otherwise like any other. This
-    /// goes before what [#sharing(Sharing)] says.
+    /// Gives every storage all of its bytes in the file, zeros too, and shares none of them with another, as a file
+    /// wants it that is to be mapped so that writes reach it: [OpenOptions#mapping]. It is larger, and otherwise like
+    /// any other. This goes before what [#sharing(Sharing)] says.
     ///
     /// @return the changed options
     public SaveOptions writableInPlace() {
         return new SaveOptions(metadata, stamp, dedup, Extent.WITH_ZEROS, chunkLog2, classes, progress);
     }
 
-    /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. A file that is appended to keeps its
-    /// own.
+    /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. A file that is appended to
+    /// keeps its own.
     ///
     /// @param bytes a power of two from 64 KiB to 1 GiB
     /// @return the changed options

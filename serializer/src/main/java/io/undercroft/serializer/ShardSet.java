@@ -39,9 +39,9 @@ import java.util.UUID;
 /// }
 /// ```
 ///
-/// A set is a small file, the *manifest*, which names the shards and of each the snapshot that is meant. It is replaced as a
-/// whole: who opens it finds all the snapshots that were saved together, or all those before, whatever was appended to the
-/// shards meanwhile. A set whose shards are not all there, as they were meant, does not open.
+/// A set is a small file, the *manifest*, which names the shards and of each the snapshot that is meant. It is replaced
+/// as a whole: who opens it finds all the snapshots that were saved together, or all those before, whatever was
+/// appended to the shards meanwhile. A set whose shards are not all there, as they were meant, does not open.
 ///
 /// **Lifetime.** Closing the set closes its shards. **Threads.** As of [Checkpoint].
 public final class ShardSet implements AutoCloseable {
@@ -66,16 +66,18 @@ public final class ShardSet implements AutoCloseable {
         return open(manifest, OpenOptions.defaults());
     }
 
-    /// Opens a set. Nothing is opened of a shard that is not below the directory of the manifest, symbolic links resolved.
+    /// Opens a set. Nothing is opened of a shard that is not below the directory of the manifest, symbolic links
+    /// resolved.
     ///
     /// @param manifest its manifest
     /// @param options how to open the shards
     /// @return its files, open
-    /// @throws FormatException with the code `V21-SHARD` if a shard is missing, is another file, or does not have the snapshot
-    ///     that is meant; with any other if the manifest or a shard is damaged, hostile or unsupported
+    /// @throws FormatException with the code `V21-SHARD` if a shard is missing, is another file, or does not have the
+    ///     snapshot that is meant; with any other if the manifest or a shard is damaged, hostile or unsupported
     /// @throws IOException if the manifest is missing, or a file cannot be read
     /// @throws IllegalArgumentException if the options name a snapshot: the set says which ones are meant
-    /// @throws java.util.NoSuchElementException if the options have a pattern that no name of a tensor in any shard matches
+    /// @throws java.util.NoSuchElementException if the options have a pattern that no name of a tensor in any shard
+    ///     matches
     public static ShardSet open(Path manifest, OpenOptions options) throws IOException {
         Objects.requireNonNull(manifest, "manifest");
         if (options.snapshot().isPresent()) {
@@ -99,15 +101,16 @@ public final class ShardSet implements AutoCloseable {
         }
     }
 
-    /// Saves a manifest, durably and atomically, of files as they are now, each at its newest snapshot. The files should be on
-    /// the disk already, as they are when [Checkpoint#save] and [CroftFile#append] return.
+    /// Saves a manifest, durably and atomically, of files as they are now, each at its newest snapshot. The files
+    /// should be on the disk already, as they are when [Checkpoint#save] and [CroftFile#append] return.
     ///
     /// @param manifest the manifest to make or replace
     /// @param files the shards, in their order; in the directory of the manifest or below it
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
     /// @throws FormatException if a file is no `.croft` file, or damaged
     /// @throws ReferencedFileException if the manifest would replace a file in which bytes of others are stored
-    /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or is the manifest itself
+    /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or is the
+    ///     manifest itself
     public static void save(Path manifest, List<Path> files) throws IOException {
         Objects.requireNonNull(manifest, "manifest");
         Path target = AtomicFile.target(manifest);
@@ -183,8 +186,8 @@ public final class ShardSet implements AutoCloseable {
         return uuid;
     }
 
-    /// {@return the files in their order, each at the snapshot that the set means} Nothing is said about the names of tensors:
-    /// shards may well have the same ones.
+    /// {@return the files in their order, each at the snapshot that the set means} Nothing is said about the names of
+    /// tensors: shards may well have the same ones.
     public List<Checkpoint> shards() {
         return shards;
     }

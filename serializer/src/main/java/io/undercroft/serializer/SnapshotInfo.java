@@ -7,8 +7,9 @@ import java.util.Optional;
 
 /// One committed state of a file.
 ///
-/// @param commit its number, from 1; what [OpenOptions#snapshot(long)] and [CheckpointFile#at] take. Each commit has the number of the one
-///     before plus 1, and keeps it however many others are dropped. [#UNKNOWN] if the snapshot is damaged where its number is
+/// @param commit its number, from 1; what [OpenOptions#snapshot(long)] and [CheckpointFile#at] take. Each commit has
+///     the number of the one before plus 1, and keeps it however many others are dropped. [#UNKNOWN] if the snapshot is
+///     damaged where its number is
 /// @param sequence its place in the file, from 1; another one when snapshots before it were dropped
 /// @param time when it was saved, in milliseconds; nothing if the writer did not say
 /// @param message what whoever saved it says about it; may be empty. Text from the file: quote it before showing it

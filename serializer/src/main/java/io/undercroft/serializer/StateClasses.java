@@ -27,40 +27,42 @@ import org.jspecify.annotations.Nullable;
 /// }
 /// ```
 ///
-/// **What needs no registration:** plain values, tensors and all else of [io.undercroft.serializer.state], the collections of
-/// `java.util` and `java.util.concurrent`, arrays, `Optional`, `BigInteger`, and the values of the JDK: `java.time`, `UUID`,
-/// `BigDecimal`, `URI`, `Path`, `Locale` and others. Everything else is refused when it is saved unless it is registered. A
-/// file never chooses a class: what it names is looked up here, and nowhere else.
+/// **What needs no registration:** plain values, tensors and all else of [io.undercroft.serializer.state], the
+/// collections of `java.util` and `java.util.concurrent`, arrays, `Optional`, `BigInteger`, and the values of the JDK:
+/// `java.time`, `UUID`, `BigDecimal`, `URI`, `Path`, `Locale` and others. Everything else is refused when it is saved
+/// unless it is registered. A file never chooses a class: what it names is looked up here, and nowhere else.
 ///
-/// **How an object is saved.** A record is saved by its components and made by its canonical constructor; an enum constant
-/// by its name. Of any other class all fields are saved that are not `static` or `transient`, and it is made by its
-/// constructor without parameters, or by none if it lacks one; or else what its own [Serializer] writes is saved.
-/// Registering a sealed class or interface registers all that it permits. Whatever stands in an object, tensors above all, has
-/// a name as in a map: `optimizer/state/exp_avg`.
+/// **How an object is saved.** A record is saved by its components and made by its canonical constructor; an enum
+/// constant by its name. Of any other class all fields are saved that are not `static` or `transient`, and it is made
+/// by its constructor without parameters, or by none if it lacks one; or else what its own [Serializer] writes is
+/// saved. Registering a sealed class or interface registers all that it permits. Whatever stands in an object, tensors
+/// above all, has a name as in a map: `optimizer/state/exp_avg`.
 ///
-/// **What comes back.** An object, list, map, set, array or storage that stood in two places comes back as one, in cycles too;
-/// strings, `byte[]` and numbers are values, told apart by nothing but what they are. Maps and sets come back in their order.
-/// `TreeMap`, `EnumMap`, `ArrayDeque` and the like come back as what they were; of other lists, maps and sets only the
-/// contents count: they come back as `ArrayList`, `LinkedHashMap` and `LinkedHashSet`, immutable ones too. What is sorted
-/// comes back as `TreeMap` or `TreeSet`. Quantized and sparse tensors come back as the nodes that
-/// [TensorNodes][io.undercroft.serializer.state.TensorNodes] makes tensors of. An object whose component or field could not take
-/// what comes back is refused when it is saved.
-/// Only a constructor that takes part in a cycle may see a list or map that is still being filled. Containers nest at most 128
-/// deep, where a record or other object of a registered class counts twice.
+/// **What comes back.** An object, list, map, set, array or storage that stood in two places comes back as one, in
+/// cycles too; strings, `byte[]` and numbers are values, told apart by nothing but what they are. Maps and sets come
+/// back in their order. `TreeMap`, `EnumMap`, `ArrayDeque` and the like come back as what they were; of other lists,
+/// maps and sets only the contents count: they come back as `ArrayList`, `LinkedHashMap` and `LinkedHashSet`, immutable
+/// ones too. What is sorted comes back as `TreeMap` or `TreeSet`. Quantized and sparse tensors come back as the nodes
+/// that [TensorNodes][io.undercroft.serializer.state.TensorNodes] makes tensors of. An object whose component or field
+/// could not take what comes back is refused when it is saved.
+/// Only a constructor that takes part in a cycle may see a list or map that is still being filled. Containers nest at
+/// most 128 deep, where a record or other object of a registered class counts twice.
 ///
 /// **Other programs.** Who opens the file without these classes still finds every tensor by name, and everything else
 /// in [Checkpoint#tree]. It is only [Checkpoint#state] that needs them.
 ///
-/// **Evolution.** A class that was renamed is found by [its former name][#formerly], or has [a name of its own][#named] in
-/// files from the start. A component that a record has got since a file was written is `Optional.empty()`, or null if it is annotated
-/// `@Nullable`, or has [a declared default][#defaulting]; others are refused, with their names. Components and fields that the class does
-/// not have any more are refused, too, unless [they are ignored][#ignoringUnknown]. Fields that a class has got keep
-/// what its constructor gave them. For everything else, renamed components above all, there is [an upgrader][#upgrading]. A class may become a record, and a record another class. Numbers fit any
-/// component that can hold them exactly. Constants of enums go by their names. A class that is gone needs one in its place for as
-/// long as files hold its objects: an empty class under its name, with the upgrader `Map::clear`.
+/// **Evolution.** A class that was renamed is found by [its former name][#formerly], or has [a name of its own][#named]
+/// in files from the start. A component that a record has got since a file was written is `Optional.empty()`, or null
+/// if it is annotated `@Nullable`, or has [a declared default][#defaulting]; others are refused, with their names.
+/// Components and fields that the class does not have any more are refused, too, unless
+/// [they are ignored][#ignoringUnknown]. Fields that a class has got keep what its constructor gave them. For
+/// everything else, renamed components above all, there is [an upgrader][#upgrading]. A class may become a record, and
+/// a record another class. Numbers fit any component that can hold them exactly. Constants of enums go by their names.
+/// A class that is gone needs one in its place for as long as files hold its objects: an empty class under its name,
+/// with the upgrader `Map::clear`.
 ///
-/// Immutable: each method returns a changed copy. Reflection must be able to reach the classes: a named module has to open
-/// their packages to `io.undercroft.serializer` and to Kryo.
+/// Immutable: each method returns a changed copy. Reflection must be able to reach the classes: a named module has to
+/// open their packages to `io.undercroft.serializer` and to Kryo.
 public final class StateClasses {
     private static final StateClasses NONE = new StateClasses(Map.of(), Map.of(), Map.of(), Map.of());
 
@@ -79,11 +81,12 @@ public final class StateClasses {
         static final Growth NONE = new Growth(null, Map.of(), false);
     }
 
-    /// Brings what was saved of an old version of a record, or of another class that is saved by its fields, to the present one.
+    /// Brings what was saved of an old version of a record, or of another class that is saved by its fields, to the
+    /// present one.
     @FunctionalInterface
     public interface Upgrader {
-        /// Adds the components that the file lacks, renames those that have got other names, removes what is gone. It is called
-        /// for every record of its class that is read, also for those of the present version.
+        /// Adds the components that the file lacks, renames those that have got other names, removes what is gone. It
+        /// is called for every record of its class that is read, also for those of the present version.
         ///
         /// @param components the values by component names, as they were saved; to be changed
         void upgrade(SequencedMap<String, @Nullable Object> components);
@@ -107,10 +110,11 @@ public final class StateClasses {
 
     /// Adds classes, each under its own name. Of those that are there already nothing changes.
     ///
-    /// @param classes records, enums, other classes, and sealed classes and interfaces, which stand for all that they permit
+    /// @param classes records, enums, other classes, and sealed classes and interfaces, which stand for all that they
+    ///     permit
     /// @return the changed classes
-    /// @throws IllegalArgumentException if one has no objects of its own (it is an interface or abstract, and not sealed), is an
-    ///     array, a primitive type or a value of the JDK, or has the name of another
+    /// @throws IllegalArgumentException if one has no objects of its own (it is an interface or abstract, and not
+    ///     sealed), is an array, a primitive type or a value of the JDK, or has the name of another
     public StateClasses with(Class<?>... classes) {
         Objects.requireNonNull(classes, "classes");
         StateClasses all = this;
@@ -152,14 +156,14 @@ public final class StateClasses {
         return new StateClasses(all.names, all.byName, put(serializers, type, serializer), growths);
     }
 
-    /// Adds a class under a name that files have for it, whatever the class is called. A class that is there already gets the name in
-    /// place of its former one, which is not read any more, unless [#formerly] says so.
+    /// Adds a class under a name that files have for it, whatever the class is called. A class that is there already
+    /// gets the name in place of its former one, which is not read any more, unless [#formerly] says so.
     ///
     /// @param name the name in files
     /// @param type the class
     /// @return the changed classes
-    /// @throws IllegalArgumentException if the class cannot be added, the name is empty, ends with `[]`, or means another class,
-    ///     be it one of the JDK that needs no registration
+    /// @throws IllegalArgumentException if the class cannot be added, the name is empty, ends with `[]`, or means
+    ///     another class, be it one of the JDK that needs no registration
     public StateClasses named(String name, Class<?> type) {
         checkType(type);
         return add(name, type);
@@ -201,14 +205,14 @@ public final class StateClasses {
         return with(type, new Growth(upgrader, growth(type).defaults, growth(type).ignoresUnknown));
     }
 
-    /// Declares the value of a component of a record for files that were written before the record had it. An [upgrader][#upgrading] is called
-    /// before. Without a declared default a component that the file lacks is `Optional.empty()`, or null if it is annotated `@Nullable`, and a file
-    /// that lacks any other one is refused.
+    /// Declares the value of a component of a record for files that were written before the record had it. An
+    /// [upgrader][#upgrading] is called before. Without a declared default a component that the file lacks is
+    /// `Optional.empty()`, or null if it is annotated `@Nullable`, and a file that lacks any other one is refused.
     ///
     /// @param type a record; added if it is not there
     /// @param component the name of a component
-    /// @param value its value, the same object in every record that lacks it; a number may have another width than the component, if that
-    ///     holds it exactly
+    /// @param value its value, the same object in every record that lacks it; a number may have another width than the
+    ///     component, if that holds it exactly
     /// @return the changed classes
     /// @throws IllegalArgumentException if the class is no record, or has no such component
     public StateClasses defaulting(Class<? extends Record> type, String component, @Nullable Object value) {
@@ -224,8 +228,8 @@ public final class StateClasses {
                 growth(type).ignoresUnknown));
     }
 
-    /// Ignores components and fields in files that some classes do not have (any more). A state that is saved again is saved without
-    /// them. By default a file that has such is refused.
+    /// Ignores components and fields in files that some classes do not have (any more). A state that is saved again is
+    /// saved without them. By default a file that has such is refused.
     ///
     /// @param types records, and other classes without a serializer of their own; added if they are not there
     /// @return the changed classes
@@ -304,7 +308,8 @@ public final class StateClasses {
         return Checkpoint.save(path, state, SaveOptions.defaults().classes(this));
     }
 
-    /// Saves a state that may hold objects of these classes in the background; see [Checkpoint#saveAsync(Path, Object)].
+    /// Saves a state that may hold objects of these classes in the background; see
+    /// [Checkpoint#saveAsync(Path, Object)].
     ///
     /// @param path the file to make or replace
     /// @param state what [io.undercroft.serializer.state] describes, and objects of these classes

@@ -38,9 +38,11 @@ public record TensorSpec(DType dtype, Shape shape) {
 
     /// {@return what the tensors of a state are, by their names in the order of the state}
     ///
-    /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes; meta tensors will do
+    /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes; meta tensors
+    ///     will do
     /// @param classes the classes whose objects may stand in it
-    /// @throws IllegalArgumentException if it holds other objects, is deeper, or its names are longer, than [StateIndex] allows
+    /// @throws IllegalArgumentException if it holds other objects, is deeper, or its names are longer, than
+    ///     [StateIndex] allows
     public static SequencedMap<String, TensorSpec> ofState(@Nullable Object state, StateClasses classes) {
         Objects.requireNonNull(classes, "classes");
         SequencedMap<String, TensorSpec> specs = new LinkedHashMap<>();

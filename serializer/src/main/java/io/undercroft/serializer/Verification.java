@@ -6,8 +6,8 @@ import java.util.List;
 /// What was found when a whole file was read and compared with its checksums.
 ///
 /// @param damages what is damaged; empty if nothing that was read is
-/// @param unverifiedExtents how many runs of bytes were not compared, since they have no checksum, or are in other files that were
-///     not looked for; see [OpenOptions#root(java.nio.file.Path)]
+/// @param unverifiedExtents how many runs of bytes were not compared, since they have no checksum, or are in other
+///     files that were not looked for; see [OpenOptions#root(java.nio.file.Path)]
 /// @param unverifiedBytes how many bytes these have
 /// @param missingBases the other files that hold bytes of this one, of any of its snapshots, and were not found
 public record Verification(List<Damage> damages, long unverifiedExtents, long unverifiedBytes,

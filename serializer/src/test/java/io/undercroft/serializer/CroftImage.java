@@ -28,8 +28,8 @@ import java.util.Random;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// Puts one snapshot of a file together in memory, extent by extent: what the writer would not make, or only after other
-/// saves. Its state is a map of tensors of int8.
+/// Puts one snapshot of a file together in memory, extent by extent: what the writer would not make, or only after
+/// other saves. Its state is a map of tensors of int8.
 final class CroftImage {
     static final int CHUNK_LOG2 = 16;
     static final int CHUNK = 1 << CHUNK_LOG2;

@@ -34,8 +34,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// A flipped bit in one of three chunks of a storage, with default options: whatever reads many bytes finds it, and gives it no
-/// new checksum.
+/// A flipped bit in one of three chunks of a storage, with default options: whatever reads many bytes finds it, and
+/// gives it no new checksum.
 class DamagedSourceTest {
     private static final int CHUNK = 1 << 20;
     private static final int SIZE = 3 * CHUNK;

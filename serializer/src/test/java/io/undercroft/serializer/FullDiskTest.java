@@ -10,7 +10,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/// Real file systems that are full, or may not be written: the failure says so, the file before is whole, and nothing is left.
+/// Real file systems that are full, or may not be written: the failure says so, the file before is whole, and nothing
+/// is left.
 class FullDiskTest {
     @TempDir
     Path folder;

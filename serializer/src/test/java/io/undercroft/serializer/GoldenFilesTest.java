@@ -20,8 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// The golden files are made by hand, field by field. A canonical writer gives the same bytes when it saves what they hold.
-/// (Not everything.croft: it has a storage of a device that is not there.)
+/// The golden files are made by hand, field by field. A canonical writer gives the same bytes when it saves what they
+/// hold. (Not everything.croft: it has a storage of a device that is not there.)
 class GoldenFilesTest {
     private static final Path GOLDEN = Path.of("../format-spec/src/test/resources/golden");
 

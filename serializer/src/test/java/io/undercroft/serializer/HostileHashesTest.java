@@ -33,7 +33,8 @@ class HostileHashesTest {
 
     record Point(int x, int y) {}
 
-    /// A key that counts how often it is compared, and whose hash changes as if the file had been made by somebody else.
+    /// A key that counts how often it is compared, and whose hash changes as if the file had been made by somebody
+    /// else.
     record Counted(int number) {
         private static final AtomicLong COMPARISONS = new AtomicLong();
         private static volatile boolean hashesAreEqual;

@@ -24,7 +24,8 @@ import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-/// Names that a writer uses and that somebody else has given to something else: nothing hangs, and nothing of theirs is lost.
+/// Names that a writer uses and that somebody else has given to something else: nothing hangs, and nothing of theirs is
+/// lost.
 @DisabledOnOs(OS.WINDOWS)
 @Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class OccupiedNamesTest {

@@ -23,7 +23,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/// Three snapshots of two storages each; the first storage has three chunks with tensors `left`, `middle`, `right` and `all`.
+/// Three snapshots of two storages each; the first storage has three chunks with tensors `left`, `middle`, `right` and
+/// `all`.
 class SalvageTest {
     private static final int CHUNK = CroftImage.CHUNK;
 

@@ -171,7 +171,8 @@ class SetExportTest {
         assertThat(files()).isEmpty();
     }
 
-    /// Of a disk that fails once, whatever it was doing then. (Only the deletion of what is left over may fail for good.)
+    /// Of a disk that fails once, whatever it was doing then. (Only the deletion of what is left over may fail for
+    /// good.)
     @ParameterizedTest
     @EnumSource(names = {"CREATE", "WRITE", "FORCE", "RENAME", "FORCE_DIRECTORY", "IS_AT"})
     void aFailureLeavesASetThatIsWholeOrNothing(ForwardingDisk.Operation operation) throws IOException {

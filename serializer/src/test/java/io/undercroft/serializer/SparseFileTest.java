@@ -27,8 +27,8 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-/// A file of 70 GiB, more than this machine has memory. All but the pages at its ends is a hole, which takes no place on the
-/// disk.
+/// A file of 70 GiB, more than this machine has memory. All but the pages at its ends is a hole, which takes no place
+/// on the disk.
 @EnabledOnOs(OS.LINUX)
 class SparseFileTest {
     private static final int CHUNK_LOG2 = 26;

@@ -73,7 +73,8 @@ public final class Allocation {
         return new Allocation(segment, Sharing.PRIVATE, null, null, null, null);
     }
 
-    /// The same bytes with what is known of the file behind them. The new allocation takes this one's place, and frees it.
+    /// The same bytes with what is known of the file behind them. The new allocation takes this one's place, and frees
+    /// it.
     ///
     /// @param file the file behind the bytes
     /// @return the allocation to use from now on

@@ -64,8 +64,8 @@ final class Bulk {
         }
     }
 
-    /// Waits for a fault that is due, and then asks whether a file was cut within a page, which causes none: the bytes behind
-    /// the cut read as zeros. Until here the storages are reachable.
+    /// Waits for a fault that is due, and then asks whether a file was cut within a page, which causes none: the bytes
+    /// behind the cut read as zeros. Until here the storages are reachable.
     private static void settle(Storage first, Storage second) {
         try {
             if (first.isFileBacked() || second.isFileBacked()) {

@@ -1,7 +1,7 @@
 package io.undercroft.storage;
 
-/// The bytes of a storage for one piece of work that reads them from end to end, such as hashing or saving; see [Storage#borrow].
-/// Belongs to one thread.
+/// The bytes of a storage for one piece of work that reads them from end to end, such as hashing or saving; see
+/// [Storage#borrow]. Belongs to one thread.
 public final class Loan implements AutoCloseable {
     private final Storage lent;
     private final Storage storage;
@@ -16,8 +16,8 @@ public final class Loan implements AutoCloseable {
         this.end = end;
     }
 
-    /// {@return a storage of the borrowed bytes, valid until the loan is closed} It is the borrowed one itself, unless that has no
-    /// bytes yet and keeps none.
+    /// {@return a storage of the borrowed bytes, valid until the loan is closed} It is the borrowed one itself, unless
+    /// that has no bytes yet and keeps none.
     public Storage storage() {
         return storage;
     }

@@ -34,17 +34,18 @@ import org.jspecify.annotations.Nullable;
 /// **Lifetime.** A new storage has one reference, its creator's. [#retain] adds one, [#release] takes one away, and the
 /// bytes are given back when none is left; from then on every access throws [IllegalStateException], never reads freed
 /// memory. Memory of [Allocator#offHeap] and of the heap is an exception: the garbage collector gives it back once no
-/// segment of it is reachable either. Tensors do not count as references, slices do. A storage that nobody releases is given back when the garbage
-/// collector finds that nobody can reach it, or when the file it was mapped from is closed.
+/// segment of it is reachable either. Tensors do not count as references, slices do. A storage that nobody releases is
+/// given back when the garbage collector finds that nobody can reach it, or when the file it was mapped from is closed.
 ///
 /// **Threads.** Identity, size and reference count are safe for any thread. Bytes have the guarantees of
 /// [MemorySegment]: racing writes are not ordered, but never harm the JVM. A thread that races with [#release] or
 /// [#resize] reads the bytes from before or gets [IllegalStateException]; what it writes may be lost.
 ///
-/// **Mapped files.** A file that is cut short while it is mapped takes its bytes away. Methods that work on many bytes throw an
-/// exception that names the file, also where the cut is within a page, whose end then reads as zeros. Reading a single
-/// element, here and in [Tensor], [TypedStorage] and their streams and iterators, throws the JVM's [InternalError], perhaps later than
-/// where it happened: a loop over elements of a file that others may cut belongs into `Pages.guard` of `io.undercroft.mmap`.
+/// **Mapped files.** A file that is cut short while it is mapped takes its bytes away. Methods that work on many bytes
+/// throw an exception that names the file, also where the cut is within a page, whose end then reads as zeros. Reading
+/// a single element, here and in [Tensor], [TypedStorage] and their streams and iterators, throws the JVM's
+/// [InternalError], perhaps later than where it happened: a loop over elements of a file that others may cut belongs
+/// into `Pages.guard` of `io.undercroft.mmap`.
 ///
 /// **Devices.** The bytes of a storage on another device are out of the host's reach: only whole storages are copied
 /// and filled there. A meta storage has a size and no bytes: writing does nothing, reading throws (as in PyTorch).
@@ -53,7 +54,8 @@ public final class Storage implements Iterable<Integer> {
     public static final long ALIGNMENT = 64;
 
     private static final AtomicLong IDS = new AtomicLong();
-    /// How many loans a storage makes bytes for. Work that needs them more often is faster and not larger by much if they stay.
+    /// How many loans a storage makes bytes for. Work that needs them more often is faster and not larger by much if
+    /// they stay.
     private static final int LOANS = 4;
 
     private final long id = IDS.incrementAndGet();
@@ -188,8 +190,8 @@ public final class Storage implements Iterable<Integer> {
         return new Storage(nbytes, Device.CPU, null, Holding.deferred(source), 0);
     }
 
-    /// A storage whose bytes are made at the first call that needs them, and which is released when what it was made from is
-    /// closed. Using it after that throws an exception that names it.
+    /// A storage whose bytes are made at the first call that needs them, and which is released when what it was made
+    /// from is closed. Using it after that throws an exception that names it.
     ///
     /// @param nbytes its size in bytes
     /// @param source as of [#deferred(long, Supplier)]
@@ -201,12 +203,12 @@ public final class Storage implements Iterable<Integer> {
         return storage;
     }
 
-    /// A storage whose bytes are decoded at the first call that needs them, as those of [#deferred], and which [#borrow] can
-    /// decode without keeping them.
+    /// A storage whose bytes are decoded at the first call that needs them, as those of [#deferred], and which
+    /// [#borrow] can decode without keeping them.
     ///
     /// @param nbytes its size in bytes
-    /// @param source decodes into an allocation of exactly that size; called by any thread, several times, also at once. It must
-    ///     not touch this storage
+    /// @param source decodes into an allocation of exactly that size; called by any thread, several times, also at
+    ///     once. It must not touch this storage
     /// @param owner what releases it when it is closed, for instance the path of a file, for messages
     /// @return the storage
     public static Storage decoded(long nbytes, Supplier<Allocation> source, Object owner) {
@@ -299,7 +301,8 @@ public final class Storage implements Iterable<Integer> {
         return from != null && from.isPinned();
     }
 
-    /// {@return whether other processes see what is written here (`is_shared` in PyTorch)} Bytes that are not there yet are made now.
+    /// {@return whether other processes see what is written here (`is_shared` in PyTorch)} Bytes that are not there yet
+    /// are made now.
     ///
     /// @throws IllegalStateException if the storage was freed
     public boolean isShared() {
@@ -329,8 +332,8 @@ public final class Storage implements Iterable<Integer> {
         return isMeta() ? Optional.empty() : root().allocation().origin();
     }
 
-    /// {@return the file behind the bytes, if they are there already and there is one that can be asked; of a slice, that of
-    /// its base} Makes no bytes.
+    /// {@return the file behind the bytes, if they are there already and there is one that can be asked; of a slice,
+    /// that of its base} Makes no bytes.
     public Optional<Backing> backing() {
         Allocation there = root().holding.allocation();
         return there == null ? Optional.empty() : there.backing();
@@ -370,16 +373,17 @@ public final class Storage implements Iterable<Integer> {
         return there != null ? there : materialize();
     }
 
-    /// {@return whether [#borrow] would decode the bytes for the loan alone, since they were not needed before} Decodes nothing.
+    /// {@return whether [#borrow] would decode the bytes for the loan alone, since they were not needed before} Decodes
+    /// nothing.
     public boolean isDecodedOnDemand() {
         Storage root = root();
         return root.referenceCount() > 0 && root.holding.isLent();
     }
 
-    /// Borrows the bytes for one piece of work that reads them from end to end. Bytes of a compressed, swapped or unaligned
-    /// storage that are not there yet are decoded for the loan alone and freed when it is closed, so that work on all storages of
-    /// a file needs memory for one at a time. Every other storage lends the bytes that it has, or makes and keeps them. A storage
-    /// that is borrowed many times keeps them too.
+    /// Borrows the bytes for one piece of work that reads them from end to end. Bytes of a compressed, swapped or
+    /// unaligned storage that are not there yet are decoded for the loan alone and freed when it is closed, so that
+    /// work on all storages of a file needs memory for one at a time. Every other storage lends the bytes that it has,
+    /// or makes and keeps them. A storage that is borrowed many times keeps them too.
     ///
     /// @return the loan, which has to be closed
     /// @throws IllegalStateException if the storage was freed
@@ -579,8 +583,8 @@ public final class Storage implements Iterable<Integer> {
         return allocate(size, from == null || isShared() ? Allocator.offHeap() : from);
     }
 
-    /// {@return the bytes, each taken for an unsigned integer, as elements of a type (`float()`, `long()`, … of PyTorch's
-    /// untyped storages)}
+    /// {@return the bytes, each taken for an unsigned integer, as elements of a type (`float()`, `long()`, … of
+    /// PyTorch's untyped storages)}
     ///
     /// @param dtype the type
     public TypedStorage to(DType dtype) {
@@ -644,8 +648,8 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// Moves the bytes to memory that other processes can attach by [#filename] (`share_memory_` in PyTorch). The
-    /// storage stays what it is, with all its tensors and slices, but cannot be resized any more. A slice moves with its
-    /// base. (In PyTorch it leaves it.) Does nothing if it is shared already.
+    /// storage stays what it is, with all its tensors and slices, but cannot be resized any more. A slice moves with
+    /// its base. (In PyTorch it leaves it.) Does nothing if it is shared already.
     ///
     /// @return this storage
     /// @throws IllegalArgumentException if the bytes live on another device

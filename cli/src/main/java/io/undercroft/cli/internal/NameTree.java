@@ -6,7 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// A state of which only the names of its tensors are known: maps within maps, such that the tensors have these names again.
+/// A state of which only the names of its tensors are known: maps within maps, such that the tensors have these names
+/// again.
 public final class NameTree {
     private final Map<String, Object> root = new LinkedHashMap<>();
 
@@ -15,8 +16,8 @@ public final class NameTree {
         return root;
     }
 
-    /// Adds a tensor. If there is no way to its place, since that is below the name of another tensor, it gets its whole name
-    /// as a key.
+    /// Adds a tensor. If there is no way to its place, since that is below the name of another tensor, it gets its
+    /// whole name as a key.
     ///
     /// @param name keys, escaped and joined by `/`, as [StateIndex] makes it; after those that sort before it
     /// @param tensor the tensor

@@ -15,8 +15,9 @@ import java.nio.charset.StandardCharsets;
 
 /// Standard output, or what a test puts in its place. Buffered; [#flush] before the process ends.
 ///
-/// Unlike a [java.io.PrintStream] it does not swallow failures, so that `croft inspect … | head` ends early and a full disk is told.
-/// They are unchecked and have a type of their own, so that they are not mistaken for a failure of the file in hand.
+/// Unlike a [java.io.PrintStream] it does not swallow failures, so that `croft inspect … | head` ends early and a full
+/// disk is told. They are unchecked and have a type of their own, so that they are not mistaken for a failure of the
+/// file in hand.
 public final class Output extends Writer {
     private final OutputStream stream;
     private final Writer text;

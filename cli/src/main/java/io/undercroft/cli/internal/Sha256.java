@@ -21,15 +21,16 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// SHA-256 of storages and of tensors' elements in row-major order, as lower-case hexadecimal digits. Each is computed once and
-/// remembered, tensors that stand on the same bytes together. A storage that has to be decoded is in memory while its digests are
-/// computed, and no longer than until another one's are. Not for use by several threads.
+/// SHA-256 of storages and of tensors' elements in row-major order, as lower-case hexadecimal digits. Each is computed
+/// once and remembered, tensors that stand on the same bytes together. A storage that has to be decoded is in memory
+/// while its digests are computed, and no longer than until another one's are. Not for use by several threads.
 public final class Sha256 implements AutoCloseable {
     /// What a tensor that is not contiguous is copied by, in bytes, so that memory stays bounded.
     private static final long COPY_LIMIT = 16L << 20;
     /// What is hashed at a time, in bytes: a [MemorySegment] of more than 2 GiB has no buffer view.
     private static final long STEP = 64L << 20;
-    /// From here on, in bytes, elements that repeat what is stored are not hashed: a file of a kilobyte can ask for years.
+    /// From here on, in bytes, elements that repeat what is stored are not hashed: a file of a kilobyte can ask for
+    /// years.
     private static final long REPEATED_LIMIT = 64L << 30;
 
     private final Map<Range, String> ranges = new HashMap<>();
@@ -47,8 +48,8 @@ public final class Sha256 implements AutoCloseable {
         return storage.device().isMeta() ? null : of(storage, 0, storage.nbytes());
     }
 
-    /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device) or repeat
-    /// stored bytes to more than 64 GiB}
+    /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device) or
+    /// repeat stored bytes to more than 64 GiB}
     ///
     /// @param tensor the tensor, of any strides
     public @Nullable String of(Tensor tensor) {
@@ -110,8 +111,8 @@ public final class Sha256 implements AutoCloseable {
         });
     }
 
-    /// Whether the elements are stored as they are and in row-major order, so that nothing needs copying. Elements narrower
-    /// than a byte may start inside one.
+    /// Whether the elements are stored as they are and in row-major order, so that nothing needs copying. Elements
+    /// narrower than a byte may start inside one.
     private static boolean isOneRun(Tensor tensor) {
         return tensor.isContiguous() && tensor.dtype().isByteSized() && !tensor.is(Tensor.Flag.CONJ)
                 && !tensor.is(Tensor.Flag.NEG);
@@ -133,8 +134,8 @@ public final class Sha256 implements AutoCloseable {
         return hex(digest);
     }
 
-    /// Hashes as many rows at a time as the buffer holds. Recursion ends with the last dimension, of which there are at most
-    /// [Shape#MAX_RANK].
+    /// Hashes as many rows at a time as the buffer holds. Recursion ends with the last dimension, of which there are at
+    /// most [Shape#MAX_RANK].
     private static void updateElements(MessageDigest digest, Tensor tensor, MemorySegment buffer) {
         long nbytes = tensor.dtype().nbytes(tensor.numel());
         if (nbytes <= buffer.byteSize()) {

@@ -22,8 +22,8 @@ import java.util.SequencedSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/// Parts of a state, named by their paths as [StateIndex] names tensors: keys and positions, escaped and joined by `/`; or by keys and
-/// positions as they are, joined by `/`, where only one part has that path.
+/// Parts of a state, named by their paths as [StateIndex] names tensors: keys and positions, escaped and joined by `/`;
+/// or by keys and positions as they are, joined by `/`, where only one part has that path.
 public final class StatePart {
     private static final int MOST_NAMED = 8;
 
@@ -33,7 +33,8 @@ public final class StatePart {
     ///
     /// @param state the root of the tree
     /// @param path where the part is, for instance `model` or `optimizer/state/0`
-    /// @throws NoSuchElementException if there is nothing, or if several parts are meant; the message names what there is
+    /// @throws NoSuchElementException if there is nothing, or if several parts are meant; the message names what there
+    ///     is
     public static @Nullable Object at(@Nullable Object state, String path) {
         Object part = state;
         String parent = "";

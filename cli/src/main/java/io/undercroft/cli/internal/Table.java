@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
 
-/// A table of text: columns as wide as their widest cell, up to a limit, two spaces between them. Columns in which every cell is empty
-/// are left out.
+/// A table of text: columns as wide as their widest cell, up to a limit, two spaces between them. Columns in which
+/// every cell is empty are left out.
 public final class Table {
     private static final String GAP = "  ";
     /// A cell that is longer moves the rest of its line only. Else one long name would make every line as long.

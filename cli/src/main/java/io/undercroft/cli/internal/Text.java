@@ -69,7 +69,8 @@ public final class Text {
         return names.size() <= SHOWN_NAMES ? shown : shown + " and " + (names.size() - SHOWN_NAMES) + " more";
     }
 
-    /// {@return text from a file such that it neither breaks the line nor commands the terminal} [Output#line] and [Table] do this themselves.
+    /// {@return text from a file such that it neither breaks the line nor commands the terminal} [Output#line] and
+    /// [Table] do this themselves.
     ///
     /// @param text any text
     public static String printable(String text) {

@@ -7,9 +7,9 @@ import io.undercroft.format.Rule;
 import java.io.IOException;
 import java.util.List;
 
-/// The ranges of a file that the snapshots of a chain account for, sorted by place: the bytes of their extents, which may
-/// lie over each other, and what no extent may touch: indexes, parent records, the commit slots, and what the newest
-/// snapshot declares free.
+/// The ranges of a file that the snapshots of a chain account for, sorted by place: the bytes of their extents, which
+/// may lie over each other, and what no extent may touch: indexes, parent records, the commit slots, and what the
+/// newest snapshot declares free.
 ///
 /// Takes 8 bytes of memory a range.
 public final class Coverage {
@@ -59,8 +59,8 @@ public final class Coverage {
     ///
     /// @param from where its data start
     /// @param gap is given what nothing covers, in order
-    /// @throws io.undercroft.format.FormatException by rule V2 if an extent touches what it must not, or two such ranges
-    ///     each other
+    /// @throws io.undercroft.format.FormatException by rule V2 if an extent touches what it must not, or two such
+    ///     ranges each other
     /// @throws IOException if `gap` fails
     public void walk(long from, Gap gap) throws IOException {
         long end = from;

@@ -11,8 +11,8 @@ public final class DimTable {
     /// Unlike from run to run, so that no state can be made whose shapes all fall into one place.
     private final long seed = new SplittableRandom().nextLong();
     private final RecordTable records = new RecordTable(SectionType.DIMS.recordSize());
-    /// Where lists start and how many numbers they have, two elements each; no numbers mark a free place. At most half of
-    /// the places, of which there is a power of two, are taken.
+    /// Where lists start and how many numbers they have, two elements each; no numbers mark a free place. At most half
+    /// of the places, of which there is a power of two, are taken.
     private long[] slots = new long[2 * FIRST_SLOTS];
     private int count;
 

@@ -31,9 +31,9 @@ import org.jspecify.annotations.Nullable;
 
 /// The tables of an index, read in place: nothing is decoded until somebody asks for a record.
 ///
-/// [#parse] checks the directory, and the checksums of either all sections or the checksums of all blocks. In the latter
-/// case each block is checked when [#at] or another accessor first needs it. [RecordRules] checks what a record says;
-/// only after that are the accessors of the record safe.
+/// [#parse] checks the directory, and the checksums of either all sections or the checksums of all blocks. In the
+/// latter case each block is checked when [#at] or another accessor first needs it. [RecordRules] checks what a record
+/// says; only after that are the accessors of the record safe.
 public final class Index {
     /// The size of the directory's head in bytes.
     public static final int HEAD_BYTES = 32;
@@ -200,7 +200,8 @@ public final class Index {
         return Rule.V8_LIMIT.broken("the index has " + length + " bytes, the limit is " + limit, fileOffset);
     }
 
-    /// {@return whether a directory, which may be a hostile one or only its beginning, has an entry for block checksums}
+    /// {@return whether a directory, which may be a hostile one or only its beginning, has an entry for block
+    /// checksums}
     public static boolean claimsBlocks(MemorySegment directory) {
         for (long entry = HEAD_BYTES; entry + ENTRY_BYTES <= directory.byteSize(); entry += ENTRY_BYTES) {
             if (Fields.i32(directory, entry) == SectionType.ISUM.code()) {

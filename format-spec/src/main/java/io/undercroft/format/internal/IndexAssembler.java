@@ -13,8 +13,8 @@ import java.util.List;
 /// Puts the sections of an index in their places, and sums them up: the directory before them, and behind those of a
 /// large index the checksums of its blocks.
 ///
-/// All sizes are known before the first byte is written, so the memory is taken once, and each section writes itself where
-/// it belongs.
+/// All sizes are known before the first byte is written, so the memory is taken once, and each section writes itself
+/// where it belongs.
 public final class IndexAssembler {
     private static final long ON_HEAP = 1 << 20;
 
@@ -36,8 +36,8 @@ public final class IndexAssembler {
 
     /// Writes an index.
     ///
-    /// @param sections those that this version knows but for ISUM, in the order of their types; one that need not be there
-    ///     is left out if it has no records
+    /// @param sections those that this version knows but for ISUM, in the order of their types; one that need not be
+    ///     there is left out if it has no records
     /// @param unknown those that it does not know, in any order
     /// @param sequence the number of the commit that will point to the index
     /// @return the index, off the heap if it is large

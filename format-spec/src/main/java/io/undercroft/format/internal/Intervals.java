@@ -5,8 +5,8 @@ import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FreeRange;
 import io.undercroft.format.Rule;
 
-/// The ranges of files that an index accounts for, sorted by file and place: its extents but for those of zeros, the free
-/// ranges, and itself with its parent record.
+/// The ranges of files that an index accounts for, sorted by file and place: its extents but for those of zeros, the
+/// free ranges, and itself with its parent record.
 ///
 /// Takes 8 bytes of memory an extent.
 public final class Intervals {

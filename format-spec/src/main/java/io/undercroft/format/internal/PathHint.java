@@ -4,8 +4,9 @@ package io.undercroft.format.internal;
 public final class PathHint {
     private PathHint() {}
 
-    /// {@return whether a path is relative and leads nowhere but down} Its parts are names as POSIX has them, so one may have a character that
-    /// leads elsewhere on another system: readers there refuse it when they look for the file.
+    /// {@return whether a path is relative and leads nowhere but down} Its parts are names as POSIX has them, so one
+    /// may have a character that leads elsewhere on another system: readers there refuse it when they look for the
+    /// file.
     ///
     /// @param path any text
     public static boolean isValid(String path) {

@@ -17,8 +17,8 @@ import java.util.Set;
 
 /// Checks what one record of an index says, before it is used, so that the accessors of [Index] need no checks.
 ///
-/// What a check costs does not hang on the number of records, but for the extents of a storage, and for the tree and the
-/// metadata, which are checked as a whole. Safe for any thread.
+/// What a check costs does not hang on the number of records, but for the extents of a storage, and for the tree and
+/// the metadata, which are checked as a whole. Safe for any thread.
 public final class RecordRules {
     private final Index index;
     private final MemorySegment bytes;

@@ -27,12 +27,13 @@ import org.jspecify.annotations.Nullable;
 
 /// Files of GGUF, versions 2 and 3.
 ///
-/// **Reading.** Both byte orders; in a big-endian file numbers are swapped when a tensor is first touched, and blocks are refused. The
-/// metadata is in the attributes of the state, and as text, but for arrays, in [Contents#metadata]. There are no checksums, so verifying
-/// finds nothing.
+/// **Reading.** Both byte orders; in a big-endian file numbers are swapped when a tensor is first touched, and blocks
+/// are refused. The metadata is in the attributes of the state, and as text, but for arrays, in [Contents#metadata].
+/// There are no checksums, so verifying finds nothing.
 ///
-/// **Writing.** Version 3, little-endian: tensors by name whose dtype ggml has, blocks included, with the attributes of the state and the
-/// metadata of the options, as strings. Bytes are aligned to `general.alignment` if the state has it, else to 32. Sharing is not kept.
+/// **Writing.** Version 3, little-endian: tensors by name whose dtype ggml has, blocks included, with the attributes of
+/// the state and the metadata of the options, as strings. Bytes are aligned to `general.alignment` if the state has it,
+/// else to 32. Sharing is not kept.
 public final class GgufFormat implements CheckpointFormat {
     /// For the service loader.
     public GgufFormat() {}

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 final class Values {
     /// How deep arrays may stand in arrays. llama.cpp has none that do.
     static final int DEEPEST = 8;
-    /// How many elements all arrays may have together: some hundred times as many as the largest vocabularies need. Without a limit, memory
-    /// would be many times the size of a file of small elements.
+    /// How many elements all arrays may have together: some hundred times as many as the largest vocabularies need.
+    /// Without a limit, memory would be many times the size of a file of small elements.
     private static final long MOST_ELEMENTS = 1L << 25;
 
     private final Input in;

@@ -20,9 +20,10 @@ import org.jspecify.annotations.Nullable;
 
 /// The tensors of a state by name, for formats that hold nothing but such tensors.
 ///
-/// The keys of a flat map are the names. Where maps are in maps, a name is the raw name ([StateIndex#rawName]): the keys on the way as they
-/// are, joined by `/`, as other programs expect them. When such a file is opened the names are the keys of a flat map. Two tensors that would have
-/// the same name are refused. A parameter of PyTorch is the tensor in it, an `OrderedDict` a map; what is set on them as attributes is left out.
+/// The keys of a flat map are the names. Where maps are in maps, a name is the raw name ([StateIndex#rawName]): the
+/// keys on the way as they are, joined by `/`, as other programs expect them. When such a file is opened the names are
+/// the keys of a flat map. Two tensors that would have the same name are refused. A parameter of PyTorch is the tensor
+/// in it, an `OrderedDict` a map; what is set on them as attributes is left out.
 public final class NamedTensors {
     private static final String PARAMETER = "torch.nn.parameter.";
     /// How often maps may stand in a second place. Few do, but a small state can double one map again and again.
@@ -45,8 +46,8 @@ public final class NamedTensors {
     /// @param state the root of the tree
     /// @param format the name of the format, for messages
     /// @return the tensors in their order
-    /// @throws IllegalArgumentException if there is anything but tensors with bytes and names of their own that are text; the
-    ///     message has its path
+    /// @throws IllegalArgumentException if there is anything but tensors with bytes and names of their own that are
+    ///     text; the message has its path
     public static SequencedMap<String, Tensor> of(@Nullable Object state, String format) {
         NamedTensors names = new NamedTensors(format);
         Map<?, ?> root = asMap(state);
@@ -81,20 +82,21 @@ public final class NamedTensors {
         return tensor.withFlags(left);
     }
 
-    /// {@return whether the type of a map says nothing that a plain map would not} Such are those of PyTorch with another order or a default,
-    /// and the tensors of a GGUF file.
+    /// {@return whether the type of a map says nothing that a plain map would not} Such are those of PyTorch with
+    /// another order or a default, and the tensors of a GGUF file.
     ///
     /// @param map a map of a state
     public static boolean isPlain(TypedMap map) {
         return MAPS.contains(map.type());
     }
 
-    /// Checks that a tensor has bytes that can be written, and sizes that can be read again. Files of these formats have no strides: what
-    /// reads one makes them of the sizes, which a tensor without elements may have of any amount.
+    /// Checks that a tensor has bytes that can be written, and sizes that can be read again. Files of these formats
+    /// have no strides: what reads one makes them of the sizes, which a tensor without elements may have of any amount.
     ///
     /// @param path where it stands in the state, for messages
     /// @param tensor the tensor
-    /// @throws IllegalArgumentException if it has no bytes, or more than can be counted, or a row-major stride would be 2^63 or more
+    /// @throws IllegalArgumentException if it has no bytes, or more than can be counted, or a row-major stride would be
+    ///     2^63 or more
     public static void checkBytes(String path, Tensor tensor) {
         if (tensor.storage().isMeta() && tensor.numel() > 0) {
             throw new IllegalArgumentException(path + ": a tensor on the meta device has no elements to write");

@@ -20,7 +20,8 @@ import java.util.stream.Collectors;
 
 /// What an index says: the JSON that transformers writes beside a model in several files, the *shards*.
 ///
-/// @param shards the file that each tensor is in, by the name of the tensor, in the order of the index; plain names, without a directory
+/// @param shards the file that each tensor is in, by the name of the tensor, in the order of the index; plain names,
+///     without a directory
 /// @param aliases further names of these tensors, each with the name that the index has
 /// @param metadata what is said about the model, as text
 public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<String, String> aliases,
@@ -30,7 +31,8 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
     /// The member with the metadata.
     public static final String METADATA = "metadata";
 
-    /// How many bytes an index may have, as many as the header of a safetensors file: a million tensors with long names take less.
+    /// How many bytes an index may have, as many as the header of a safetensors file: a million tensors with long names
+    /// take less.
     public static final long LARGEST = 100_000_000;
 
     /// Most indexes have their map first, or behind a few lines about the model.

@@ -14,9 +14,10 @@ import java.lang.ref.Reference;
 public final class TensorBytes {
     private TensorBytes() {}
 
-    /// Writes the elements of a tensor in row-major order, conjugation and negation carried out. What does not stand so in the host's memory
-    /// passes through some megabytes of it. Only of a tensor on another device whose elements lie otherwise, the storage comes here whole, and a
-    /// tensor of elements narrower than a byte is copied if they lie otherwise.
+    /// Writes the elements of a tensor in row-major order, conjugation and negation carried out. What does not stand so
+    /// in the host's memory passes through some megabytes of it. Only of a tensor on another device whose elements lie
+    /// otherwise, the storage comes here whole, and a tensor of elements narrower than a byte is copied if they lie
+    /// otherwise.
     ///
     /// @param tensor a tensor with bytes
     /// @param output where to

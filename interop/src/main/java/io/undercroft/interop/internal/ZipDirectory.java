@@ -185,7 +185,8 @@ public final class ZipDirectory {
         return new ZipStream(file, record, dataOffset(record)).first(count);
     }
 
-    /// Reads all but the first bytes of a record into memory, uncompressed, and compares the checksum of the whole record.
+    /// Reads all but the first bytes of a record into memory, uncompressed, and compares the checksum of the whole
+    /// record.
     ///
     /// @param record a record of this directory
     /// @param skipped how many bytes are left out

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /// What `numpy.save` writes: one array. The state is the tensor itself, whose name is empty.
 ///
-/// Versions 1.0 to 3.0 are read. A file with more than the array is refused. A tensor in column-major order is written so, any other one
-/// that is not contiguous row by row. There are no checksums, so verifying finds nothing.
+/// Versions 1.0 to 3.0 are read. A file with more than the array is refused. A tensor in column-major order is written
+/// so, any other one that is not contiguous row by row. There are no checksums, so verifying finds nothing.
 public final class NpyFormat implements CheckpointFormat {
     /// For the service loader.
     public NpyFormat() {}

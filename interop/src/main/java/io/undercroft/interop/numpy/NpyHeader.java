@@ -111,7 +111,8 @@ record NpyHeader(ElementType type, boolean isFortran, Shape shape, int length, l
         return stride;
     }
 
-    /// {@return whether a tensor is written in column-major order: if its elements lie so, and not in row-major order too}
+    /// {@return whether a tensor is written in column-major order: if its elements lie so, and not in row-major order
+    /// too}
     static boolean isFortran(Tensor tensor) {
         return !tensor.isContiguous() && tensor.flags().isEmpty() && reversed(tensor).isContiguous();
     }

@@ -26,13 +26,14 @@ import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// What `numpy.savez` and `savez_compressed` write: a zip archive of arrays. The state is a map of the tensors by the names of the records
-/// without `.npy`.
+/// What `numpy.savez` and `savez_compressed` write: a zip archive of arrays. The state is a map of the tensors by the
+/// names of the records without `.npy`.
 ///
-/// Arrays that are stored are mapped in place if they are aligned; those that NumPy wrote need not be, and are copied then. Deflated ones are
-/// decoded when they are first touched. Checksums are compared with what is copied and decoded, with what is mapped as
-/// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says, and by verifying, which counts what has no checksum. Ours are aligned to 64 bytes,
-/// and compressed if the setting `npz.compression` is `deflate`.
+/// Arrays that are stored are mapped in place if they are aligned; those that NumPy wrote need not be, and are copied
+/// then. Deflated ones are decoded when they are first touched. Checksums are compared with what is copied and decoded,
+/// with what is mapped as [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says, and by verifying, which
+/// counts what has no checksum. Ours are aligned to 64 bytes, and compressed if the setting `npz.compression` is
+/// `deflate`.
 public final class NpzFormat implements CheckpointFormat {
     private static final String SUFFIX = ".npy";
     private static final String COMPRESSION = "npz.compression";

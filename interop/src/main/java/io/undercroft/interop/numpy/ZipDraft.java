@@ -14,10 +14,11 @@ import java.util.SequencedMap;
 import java.util.zip.CRC32;
 import java.util.zip.Deflater;
 
-/// A zip archive that is going to be written, in one pass: sizes and checksums stand behind each record and in the directory.
+/// A zip archive that is going to be written, in one pass: sizes and checksums stand behind each record and in the
+/// directory.
 ///
-/// Records have 64-bit sizes where they might need them, like those of NumPy. What is stored starts on a multiple of 64 bytes, by padding in
-/// the extra field of its header.
+/// Records have 64-bit sizes where they might need them, like those of NumPy. What is stored starts on a multiple of 64
+/// bytes, by padding in the extra field of its header.
 final class ZipDraft implements Draft {
     private static final int LOCAL_HEADER = 0x04034b50;
     private static final int DESCRIPTOR = 0x08074b50;

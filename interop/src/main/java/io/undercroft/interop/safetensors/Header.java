@@ -15,7 +15,8 @@ import java.util.List;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
-/// What the header of a file says, checked against the file: the tensors lie one behind the other, without gaps, and fill it.
+/// What the header of a file says, checked against the file: the tensors lie one behind the other, without gaps, and
+/// fill it.
 ///
 /// @param entries the tensors by name, in the order of the header
 /// @param metadata free-form text, in the order of the header
@@ -70,7 +71,8 @@ record Header(SequencedMap<String, Entry> entries, SequencedMap<String, String> 
         return new Reader(text).header(file.size());
     }
 
-    /// {@return the size of a tensor in bits} As with the reference implementation a size of 0 does not undo what came before it.
+    /// {@return the size of a tensor in bits} As with the reference implementation a size of 0 does not undo what came
+    /// before it.
     ///
     /// @param type the type of its elements
     /// @param sizes its sizes in the file

@@ -17,8 +17,8 @@ import java.util.SequencedCollection;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/// The tensors of one file. The whole state is put together when it is first asked for; a tensor by its name needs no other one, so that
-/// opening a file of ten thousand for one of them takes no longer than reading its header.
+/// The tensors of one file. The whole state is put together when it is first asked for; a tensor by its name needs no
+/// other one, so that opening a file of ten thousand for one of them takes no longer than reading its header.
 final class LazyContents implements Contents {
     private final OpenedFile opened;
     private final OpenOptions options;

@@ -37,8 +37,8 @@ final class OpenedFile {
     /// Made when they are asked for: most programs want some tensors of many.
     private final Map<String, Tensor> tensors = new ConcurrentHashMap<>();
     private final Map<String, Storage> bases = new ConcurrentHashMap<>();
-    /// The file, mapped again to be checked, since what the tensors stand on may have been written to. A mapping goes with its file only, so all
-    /// checks share one.
+    /// The file, mapped again to be checked, since what the tensors stand on may have been written to. A mapping goes
+    /// with its file only, so all checks share one.
     private @Nullable MemorySegment onDisk;
 
     private OpenedFile(MappedFile file, Header header, Sharing sharing, OpenOptions options) {
@@ -144,8 +144,8 @@ final class OpenedFile {
         return Objects.requireNonNull(entries.get(name));
     }
 
-    /// Compares the bytes that views have of their own in the file, for other readers, with those of the tensors that they stand on. There is
-    /// nothing else that a file could be checked by.
+    /// Compares the bytes that views have of their own in the file, for other readers, with those of the tensors that
+    /// they stand on. There is nothing else that a file could be checked by.
     ///
     /// @return the views that are not what the file says
     List<Damage> check() {

@@ -19,16 +19,18 @@ import org.jspecify.annotations.Nullable;
 
 /// The index of a model in several files of [SafetensorsFormat], usually called `model.safetensors.index.json`.
 ///
-/// **Reading.** It is opened as one state with the tensors that the index names, in its order, and further names of them: those in the metadata of
-/// the index, and in that of the files, unless `safetensors.sharing` is `ignore`. The files are those
-/// beside the index, and stay open until the contents are released. A symbolic link to a file elsewhere is followed only to
-/// the directory where the index is stored itself, as in the cache of the Hugging Face hub, or below [OpenOptions#root(java.nio.file.Path)].
+/// **Reading.** It is opened as one state with the tensors that the index names, in its order, and further names of
+/// them: those in the metadata of the index, and in that of the files, unless `safetensors.sharing` is `ignore`. The
+/// files are those beside the index, and stay open until the contents are released. A symbolic link to a file elsewhere
+/// is followed only to the directory where the index is stored itself, as in the cache of the Hugging Face hub, or
+/// below [OpenOptions#root(java.nio.file.Path)].
 ///
-/// **Writing.** The tensors go, in their order, into `model-00001-of-0000N.safetensors` and so on, cut where `save_pretrained` of transformers
-/// cuts: when the next tensor would make them more than the setting `safetensors.shard` says, for instance `5GB` or `512MiB`; by default 50GB.
-/// A tensor that is larger has a file of its own. What shares bytes is never parted. The index maps what is stored, as transformers does: a
-/// tied tensor under the first of its names. The further ones are in the metadata of its file, as [SafetensorsFormat] has them, and in that of
-/// the index, as huggingface_hub does it.
+/// **Writing.** The tensors go, in their order, into `model-00001-of-0000N.safetensors` and so on, cut where
+/// `save_pretrained` of transformers cuts: when the next tensor would make them more than the setting
+/// `safetensors.shard` says, for instance `5GB` or `512MiB`; by default 50GB. A tensor that is larger has a file of its
+/// own. What shares bytes is never parted. The index maps what is stored, as transformers does: a tied tensor under the
+/// first of its names. The further ones are in the metadata of its file, as [SafetensorsFormat] has them, and in that
+/// of the index, as huggingface_hub does it.
 public final class SafetensorsIndexFormat implements CheckpointFormat {
     private static final SetReader READER = new SetReader(List.of(".safetensors"), List.of(new SafetensorsFormat()));
 

@@ -25,7 +25,8 @@ import java.util.TreeMap;
 ///
 /// @param written the tensors that are written, views too, by name
 /// @param aliases further names of written tensors
-/// @param views written tensors that stand on the storage of another written one; by name, whatever their order in the state is
+/// @param views written tensors that stand on the storage of another written one; by name, whatever their order in the
+///     state is
 record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, String> aliases,
         SequencedMap<String, View> views) {
     /// Of how many tensors each pair is looked at.
@@ -37,7 +38,8 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         return new SharingPlan(tensors, new LinkedHashMap<>(), new TreeMap<>());
     }
 
-    /// {@return what this plan does not keep: the tensors that share a storage with others that are written apart from them}
+    /// {@return what this plan does not keep: the tensors that share a storage with others that are written apart from
+    /// them}
     List<Loss> losses() {
         Map<Storage, Set<String>> bases = new HashMap<>();
         written.forEach((name, tensor) -> {
@@ -56,8 +58,8 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
     /// {@return a plan that keeps what tensors share}
     ///
     /// @param tensors the tensors by name
-    /// @throws IllegalArgumentException if some have bytes in common that none of them covers, or if that would take long to
-    ///     find out
+    /// @throws IllegalArgumentException if some have bytes in common that none of them covers, or if that would take
+    ///     long to find out
     static SharingPlan keeping(SequencedMap<String, Tensor> tensors) {
         SharingPlan plan = copying(new LinkedHashMap<>());
         Map<Window, String> names = new HashMap<>();
@@ -151,8 +153,8 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         }
     }
 
-    /// {@return the tensor that shows all bytes from the first to the last of a group, in their order, or is alone} Of several it is the first by
-    /// name, so that what was opened is written as it was.
+    /// {@return the tensor that shows all bytes from the first to the last of a group, in their order, or is alone} Of
+    /// several it is the first by name, so that what was opened is written as it was.
     private static Optional<Run> base(List<Run> group) {
         if (group.size() == 1) {
             return Optional.of(group.getFirst());

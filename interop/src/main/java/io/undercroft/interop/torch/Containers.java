@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Two things could cost more. A function can be called with one big value again and again, and copy it each time; what
 /// real pickles copy is written out before, so all copies together may not exceed the pickle. And keys can be made to
-/// have equal hashes, so that each insertion visits all the others; that work is charged to the budget, as are the entries.
+/// have equal hashes, so that each insertion visits all the others; that work is charged to the budget, as are the
+/// entries.
 final class Containers {
     private static final int STRING_PIECE = 64;
     /// Apart from tuples. Tensors and storages are hashed by identity, as in Python; a parameter or a frozenset cannot

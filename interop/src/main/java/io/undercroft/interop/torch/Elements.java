@@ -12,8 +12,8 @@ import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// Storages that stand in a file as elements of one byte order. If that is the one of this machine they are mapped where
-/// they lie, else they are turned round in memory.
+/// Storages that stand in a file as elements of one byte order. If that is the one of this machine they are mapped
+/// where they lie, else they are turned round in memory.
 final class Elements {
     /// The widest element, or part of one, that is read in one piece.
     private static final int WIDEST = 8;
@@ -44,8 +44,8 @@ final class Elements {
     /// @param offset where its bytes stand in the file, if they stand there as they are
     /// @param nbytes its size in bytes
     /// @param type tells what its elements are
-    /// @param checksum the checksum of all its bytes as they are in the file, which the decoder compares itself; null if
-    ///     there is none
+    /// @param checksum the checksum of all its bytes as they are in the file, which the decoder compares itself; null
+    ///     if there is none
     /// @param decoder reads the bytes, as they are in the file
     Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, @Nullable Checksum checksum,
             Decoder decoder) {

@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
 /// One call of `torch.save` in a file: five pickles (a magic number, the version of the format, what kind of machine it
 /// was, the state, the keys of its storages) and behind them the storages, each as a count and its elements.
 ///
-/// Which storages there are, and of what type, only the state says, and where they stand only what comes behind it. So the
-/// state is built twice: once without bytes, and once with them. The elements are little-endian, whatever machine it was:
-/// PyTorch turns them round when it writes, and does not look at that pickle either.
+/// Which storages there are, and of what type, only the state says, and where they stand only what comes behind it. So
+/// the state is built twice: once without bytes, and once with them. The elements are little-endian, whatever machine
+/// it was: PyTorch turns them round when it writes, and does not look at that pickle either.
 final class LegacySave {
     private static final BigInteger MAGIC = new BigInteger("1950a86a20f9469cfc6c", 16);
     /// What the pickle of that number begins with.
@@ -123,8 +123,8 @@ final class LegacySave {
         return stream.run(entry.counted());
     }
 
-    /// PyTorch writes the number of the whole elements and then all bytes, of which it reads these elements only: a file in which such
-    /// a storage is not the last one it does not read.
+    /// PyTorch writes the number of the whole elements and then all bytes, of which it reads these elements only: a
+    /// file in which such a storage is not the last one it does not read.
     ///
     /// @param next the storage behind it, or null if it is the last one
     /// @return how many bytes the storage has behind its last whole element

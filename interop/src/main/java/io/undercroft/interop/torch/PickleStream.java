@@ -11,8 +11,8 @@ import java.nio.ByteOrder;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// Pickles, numbers and runs of bytes that stand one after the other in a part of a file. Nothing says how long a pickle
-/// is, so its end is looked for first; then it is read and run. Belongs to one thread.
+/// Pickles, numbers and runs of bytes that stand one after the other in a part of a file. Nothing says how long a
+/// pickle is, so its end is looked for first; then it is read and run. Belongs to one thread.
 final class PickleStream {
     private static final int BUFFER = 1 << 16;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);

@@ -387,8 +387,8 @@ final class Pickler {
         }
     }
 
-    /// A tuple, or what is made by a call, exists only after its parts. If one of them holds it, through a list or a dict, it
-    /// was made and remembered there, and what has been made now is a second one.
+    /// A tuple, or what is made by a call, exists only after its parts. If one of them holds it, through a list or a
+    /// dict, it was made and remembered there, and what has been made now is a second one.
     private void remember(Object value) {
         Integer made = objects.get(value);
         if (made == null) {

@@ -78,8 +78,8 @@ final class Rebuild {
         return withGrad(checked(storage, dtype, 0, shape, stride), arguments.flag(3));
     }
 
-    /// `(tensor, dtype, device, requires_grad)`: a tensor of a device that has no storages, for instance a TPU, is pickled as
-    /// its copy on the CPU, and stays there.
+    /// `(tensor, dtype, device, requires_grad)`: a tensor of a device that has no storages, for instance a TPU, is
+    /// pickled as its copy on the CPU, and stays there.
     static Tensor fromCpu(Arguments arguments) {
         arguments.requireSize(4, 4);
         Tensor tensor = arguments.tensor(0);

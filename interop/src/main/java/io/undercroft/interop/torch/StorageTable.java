@@ -40,8 +40,8 @@ final class StorageTable {
         Storage open(Entry entry);
     }
 
-    /// Tells how many bytes a storage has behind its last whole element. The pickle counts elements only, so that a storage of 10 bytes under
-    /// a tensor of float32 is one of 2 elements there.
+    /// Tells how many bytes a storage has behind its last whole element. The pickle counts elements only, so that a
+    /// storage of 10 bytes under a tensor of float32 is one of 2 elements there.
     @FunctionalInterface
     interface Tails {
         /// {@return fewer bytes than an element has}
@@ -175,8 +175,8 @@ final class StorageTable {
         return Refused.malformed("a persistent id that does not name a storage");
     }
 
-    /// Takes note that a tensor stands on an untyped storage of another byte order, so that its elements can be swapped to
-    /// this machine's. (PyTorch does not swap these.)
+    /// Takes note that a tensor stands on an untyped storage of another byte order, so that its elements can be swapped
+    /// to this machine's. (PyTorch does not swap these.)
     ///
     /// @param storage a storage of the table, or any other
     /// @param dtype the type of the tensor

@@ -20,8 +20,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// The members of a tar archive, and where their bytes lie in it. Nothing is ever unpacked, so a name is only a name: it
-/// leads nowhere. Plain files are taken, with sizes from extended (pax) headers; links and devices are refused.
+/// The members of a tar archive, and where their bytes lie in it. Nothing is ever unpacked, so a name is only a name:
+/// it leads nowhere. Plain files are taken, with sizes from extended (pax) headers; links and devices are refused.
 ///
 /// Immutable and safe for any thread.
 final class TarDirectory {
@@ -54,8 +54,8 @@ final class TarDirectory {
 
     private TarDirectory() {}
 
-    /// {@return the name of the first member, if this is a tar archive} Python writes the times of a file into an extended
-    /// header before it.
+    /// {@return the name of the first member, if this is a tar archive} Python writes the times of a file into an
+    /// extended header before it.
     ///
     /// @param file any file
     /// @throws IOException if reading fails

@@ -20,12 +20,13 @@ import java.util.OptionalLong;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/// The three members of a tar archive that make a state: `storages`, `tensors` on them, and `pickle`, whose persistent ids
-/// are the numbers of both.
+/// The three members of a tar archive that make a state: `storages`, `tensors` on them, and `pickle`, whose persistent
+/// ids are the numbers of both.
 ///
-/// A storage is a pickle `(key, location, class)`, the number of its elements, and these; behind all of them stands a list of
-/// views `(key, key of the root, offset, number of elements)`. A tensor is a pickle `(key, key of the storage, class)`, the
-/// number of its dimensions in 8 bytes, their sizes, their strides, and its offset. Numbers and elements are little-endian.
+/// A storage is a pickle `(key, location, class)`, the number of its elements, and these; behind all of them stands a
+/// list of views `(key, key of the root, offset, number of elements)`. A tensor is a pickle
+/// `(key, key of the storage, class)`, the number of its dimensions in 8 bytes, their sizes, their strides, and its
+/// offset. Numbers and elements are little-endian.
 ///
 /// Made for one reading, by one thread.
 final class TarSave {

@@ -22,13 +22,15 @@ import java.util.zip.CRC32;
 
 /// The zip archive that a pickle and its storages are saved as, with every byte where PyTorch's own writer has it.
 ///
-/// PyTorch reads such a file without looking at its headers: from the sizes of the storages it computes where each of them
-/// starts. So the order of the records, the padding before and the descriptors behind them are part of the format. Records
-/// start at multiples of 64 bytes, for which each header has an extra field `FB` of padding; sizes and checksums stand in
-/// the directory and behind the records, so that the archive is written from front to back. Where a size or an offset needs
-/// more than 32 bits there are Zip64 fields, as PyTorch's library writes them, which is not quite as the standard says.
+/// PyTorch reads such a file without looking at its headers: from the sizes of the storages it computes where each of
+/// them starts. So the order of the records, the padding before and the descriptors behind them are part of the format.
+/// Records start at multiples of 64 bytes, for which each header has an extra field `FB` of padding; sizes and
+/// checksums stand in the directory and behind the records, so that the archive is written from front to back. Where a
+/// size or an offset needs more than 32 bits there are Zip64 fields, as PyTorch's library writes them, which is not
+/// quite as the standard says.
 ///
-/// The file is a draft that is used by one thread. Only its serialization id, which no reader looks at, is made otherwise.
+/// The file is a draft that is used by one thread. Only its serialization id, which no reader looks at, is made
+/// otherwise.
 final class TorchArchive implements Draft {
     /// The folder in an archive whose file has no name yet, as with PyTorch.
     static final String FOLDER = "archive";

@@ -15,9 +15,9 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// What `torch.save` wrote before PyTorch 1.6, and still writes when told so: a stream of pickles, and the storages behind
-/// them, which nothing aligns. Those that happen to be aligned for their elements are mapped; the others are copied when they
-/// are first touched. There are no checksums, so [Contents#verify] says that nothing was verified.
+/// What `torch.save` wrote before PyTorch 1.6, and still writes when told so: a stream of pickles, and the storages
+/// behind them, which nothing aligns. Those that happen to be aligned for their elements are mapped; the others are
+/// copied when they are first touched. There are no checksums, so [Contents#verify] says that nothing was verified.
 ///
 /// A file may hold several saves, one after the other. Then the first one is opened, as by `torch.load`; with
 /// [OpenOptions#setting] `torch-legacy.save` another one, counted from 1. A file with more than the save that is opened

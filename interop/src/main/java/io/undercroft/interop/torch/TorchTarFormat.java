@@ -15,8 +15,8 @@ import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
-/// What `torch.save` wrote before PyTorch 0.1.12: a tar archive of storages, tensors and a pickle. There are no checksums of
-/// what it holds, so [Contents#verify] says that nothing was verified.
+/// What `torch.save` wrote before PyTorch 0.1.12: a tar archive of storages, tensors and a pickle. There are no
+/// checksums of what it holds, so [Contents#verify] says that nothing was verified.
 public final class TorchTarFormat implements CheckpointFormat {
     private static final Set<String> MEMBERS = Set.of("sys_info", "pickle", "tensors", "storages");
 

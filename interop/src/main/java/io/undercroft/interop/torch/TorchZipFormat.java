@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
 /// Opening reads the directory and the pickle; storages are mapped when they are first touched. The checksums of the
 /// pickle and the small records are compared on opening, those of the storages as
 /// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says, and by [Contents#verify]. A writer that was
-/// told to compute none leaves them 0; such records are accepted, and verifying says how much was not verified. (PyTorch
-/// compares no checksum at all.)
+/// told to compute none leaves them 0; such records are accepted, and verifying says how much was not verified.
+/// (PyTorch compares no checksum at all.)
 ///
 /// A file may have other bytes before the archive, as when `torch.save` appends to a stream. Such a file is opened if
 /// [OpenOptions#format] names this format, as it could be anything.
@@ -63,9 +63,9 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     /// {@return all but text about the file} Files are written as `torch.save` writes them, for
-    /// `torch.load(weights_only=True)`, with `mmap=True` or without. That function does not know all that a file may hold
-    /// which is read here: a `frozenset`, a `defaultdict` or a tensor of a class of the program's own is written as it was
-    /// read, and `torch.load` asks before it loads them.
+    /// `torch.load(weights_only=True)`, with `mmap=True` or without. That function does not know all that a file may
+    /// hold which is read here: a `frozenset`, a `defaultdict` or a tensor of a class of the program's own is written
+    /// as it was read, and `torch.load` asks before it loads them.
     @Override
     public Set<Capability> capabilities() {
         return EnumSet.of(Capability.SAVE, Capability.SHARING, Capability.STATE, Capability.CHECKSUMS);
@@ -78,10 +78,10 @@ public final class TorchZipFormat implements CheckpointFormat {
 
     /// Plans a file.
     ///
-    /// Storages are written whole, also if the tensors on them need only a part. Storages on another device are written with
-    /// its name, and [mapped][OpenOptions#devices] when they are read. A storage on which tensors of several types stand
-    /// keeps that. Integers of all widths become Python's `int`, and floats its `float`; a tensor on the meta device keeps
-    /// its geometry only, as with PyTorch.
+    /// Storages are written whole, also if the tensors on them need only a part. Storages on another device are written
+    /// with its name, and [mapped][OpenOptions#devices] when they are read. A storage on which tensors of several types
+    /// stand keeps that. Integers of all widths become Python's `int`, and floats its `float`; a tensor on the meta
+    /// device keeps its geometry only, as with PyTorch.
     @Override
     public Draft draft(@Nullable Object state, ExportOptions options) {
         return new TorchArchive(TorchArchive.FOLDER, Pickle.of(state));
@@ -147,8 +147,8 @@ public final class TorchZipFormat implements CheckpointFormat {
                 .withUnread(besides(zip, pickle, storages, unpickled.nbytes));
     }
 
-    /// Which storages are wanted is known only when all tensors have their names: so the pickle is read once before, without
-    /// any bytes.
+    /// Which storages are wanted is known only when all tensors have their names: so the pickle is read once before,
+    /// without any bytes.
     private static Predicate<String> wanted(ZipDirectory zip, ZipRecord pickle, OpenOptions options)
             throws IOException {
         if (!options.isPartial()) {

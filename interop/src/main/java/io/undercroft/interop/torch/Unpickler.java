@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
 /// Runs a pickle: a program for a stack machine that builds Python values, and here the Java values that stand for
 /// them.
 ///
-/// It never recurses, never looks up a class, and charges what it makes and does to a [ReadBudget]. What a pickle may call is
-/// in [Globals]; what it may refer to outside itself, the function `persistent` decides. Made for one pickle and one
-/// thread.
+/// It never recurses, never looks up a class, and charges what it makes and does to a [ReadBudget]. What a pickle may
+/// call is in [Globals]; what it may refer to outside itself, the function `persistent` decides. Made for one pickle
+/// and one thread.
 final class Unpickler {
     private static final int HIGHEST_PROTOCOL = 5;
     /// Python has no limit, but nobody counts beyond this many bytes.

@@ -11,8 +11,9 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.function.Function;
 
-/// Numbers as text. What one call of Torch7 wrote, values with a space between them, ends with a line feed; a call that had nothing to
-/// write wrote nothing. Any white space before a number is skipped, as C does. Bytes and chars stand as they are, without spaces.
+/// Numbers as text. What one call of Torch7 wrote, values with a space between them, ends with a line feed; a call that
+/// had nothing to write wrote nothing. Any white space before a number is skipped, as C does. Bytes and chars stand as
+/// they are, without spaces.
 final class AsciiInput extends Input {
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED
             .withOrder(ByteOrder.LITTLE_ENDIAN);

@@ -5,8 +5,8 @@ import io.undercroft.storage.DType;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/// What objects are made of, in the order of the file. Belongs to one thread. What does not fit into the rest of the file is refused before
-/// any memory is taken for it.
+/// What objects are made of, in the order of the file. Belongs to one thread. What does not fit into the rest of the
+/// file is refused before any memory is taken for it.
 abstract sealed class Input permits BinaryInput, AsciiInput {
     protected final FileBytes bytes;
 

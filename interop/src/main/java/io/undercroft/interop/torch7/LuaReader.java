@@ -22,8 +22,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// Reads objects, each with all that it holds. It never recurses, and charges what it makes to a [ReadBudget]. Made for the objects of one
-/// numbering and for one thread.
+/// Reads objects, each with all that it holds. It never recurses, and charges what it makes to a [ReadBudget]. Made for
+/// the objects of one numbering and for one thread.
 final class LuaReader {
     /// Whether a later place of an object has only its number.
     enum References {
@@ -86,8 +86,8 @@ final class LuaReader {
         return rootTag == Tag.TABLE || rootTag == Tag.TORCH;
     }
 
-    /// {@return whether the version of a class was met, the name of a class of Torch7 or the code of a function: what no other file has by
-    /// chance}
+    /// {@return whether the version of a class was met, the name of a class of Torch7 or the code of a function: what
+    /// no other file has by chance}
     boolean hasSignature() {
         return hasSignature;
     }
@@ -133,7 +133,8 @@ final class LuaReader {
                 .map(object -> Refusal.in(((LuaObject) object).className(), e, object == open.element())).orElse(e);
     }
 
-    /// {@return the next object, as it stands in the state; or as a [LuaValue], for what takes parts; or [#OPENED] if its parts follow}
+    /// {@return the next object, as it stands in the state; or as a [LuaValue], for what takes parts; or [#OPENED] if
+    /// its parts follow}
     private @Nullable Object next() throws IOException {
         long start = in.position();
         budget.takeSteps(1);

@@ -31,8 +31,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It never recurses. Made for one state
-/// and one thread.
+/// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It never
+/// recurses. Made for one state and one thread.
 final class LuaWriter {
     private final Encoding encoding;
     private final Code code;

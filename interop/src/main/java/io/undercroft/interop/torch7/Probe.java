@@ -11,8 +11,8 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 
-/// How far a file can be read if it is taken to be of one encoding. Of a large file only the first objects are tried, and no elements that
-/// can be skipped.
+/// How far a file can be read if it is taken to be of one encoding. Of a large file only the first objects are tried,
+/// and no elements that can be skipped.
 ///
 /// @param encoding the encoding
 /// @param isSound whether it consists of objects and nothing else, as far as it was tried
@@ -22,10 +22,11 @@ import java.util.List;
 record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical, boolean hasSignature) {
     private static final long BUDGET = 1 << 18;
 
-    /// {@return the likeliest of some encodings} Where several are as likely the first one is: files without tensors are the same with
-    /// longs of either width.
+    /// {@return the likeliest of some encodings} Where several are as likely the first one is: files without tensors
+    /// are the same with longs of either width.
     ///
-    /// A damaged file with a tensor is taken for one with longs of 8 bytes: that is refused, where a lie about the width might be believed.
+    /// A damaged file with a tensor is taken for one with longs of 8 bytes: that is refused, where a lie about the
+    /// width might be believed.
     ///
     /// @param encodings those that are in question
     static Probe likeliest(MappedFile file, List<Encoding> encodings, References references) throws IOException {

@@ -60,7 +60,8 @@ final class Refusal {
     /// {@return the same refusal of something in an object of a class}
     ///
     /// @param e what is wrong with it
-    /// @param isBody whether all of the object is at fault, so that it may well have been written by a function of its class
+    /// @param isBody whether all of the object is at fault, so that it may well have been written by a function of its
+    ///     class
     static FormatException in(String className, FormatException e, boolean isBody) {
         if (e.code().equals("TORCH7-CLASS")) {
             return e;

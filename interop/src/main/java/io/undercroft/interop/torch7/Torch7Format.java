@@ -22,12 +22,12 @@ import org.jspecify.annotations.Nullable;
 
 /// What `torch.save` of Torch7 writes. The [package][io.undercroft.interop.torch7] says what becomes of Lua's values.
 ///
-/// Opening reads all but the elements of storages. Those are mapped when they are first touched, if they stand in the file as in memory:
-/// written by a little-endian machine, and aligned by chance. Others are decoded then. Of a file in ASCII the numbers have to be read when
-/// it is opened, since nothing else says where they end; they are not kept.
+/// Opening reads all but the elements of storages. Those are mapped when they are first touched, if they stand in the
+/// file as in memory: written by a little-endian machine, and aligned by chance. Others are decoded then. Of a file in
+/// ASCII the numbers have to be read when it is opened, since nothing else says where they end; they are not kept.
 ///
-/// Settings, of [OpenOptions#setting] and [ExportOptions#setting]. What is not told about a file is found by trying; what is not told
-/// about a file to be written is as Torch7 does it on 64-bit Linux.
+/// Settings, of [OpenOptions#setting] and [ExportOptions#setting]. What is not told about a file is found by trying;
+/// what is not told about a file to be written is as Torch7 does it on 64-bit Linux.
 ///
 /// | name | values | |
 /// |---|---|---|
@@ -40,9 +40,9 @@ import org.jspecify.annotations.Nullable;
 /// A file with more than the object that is opened [says so][Contents#unread]. If bytes that are no object follow one
 /// whose class may have written them, the file is refused, unless `torch7.object` is set.
 ///
-/// A file that is too short to be told from others (a lone number, for instance), or not from its start on, is opened with
-/// [OpenOptions#format] `torch7`; and so is text without objects of classes that is not set as Torch7 sets it, each call on a line of its
-/// own.
+/// A file that is too short to be told from others (a lone number, for instance), or not from its start on, is opened
+/// with [OpenOptions#format] `torch7`; and so is text without objects of classes that is not set as Torch7 sets it,
+/// each call on a line of its own.
 public final class Torch7Format implements CheckpointFormat {
     static final String OBJECT = "torch7.object";
     private static final String REFERENCES = "torch7.references";
@@ -76,7 +76,8 @@ public final class Torch7Format implements CheckpointFormat {
         return contents(file, storages, encoding, references, options).only(options);
     }
 
-    /// Which storages are wanted is known only when all tensors have their names: so all is read once before, without any elements.
+    /// Which storages are wanted is known only when all tensors have their names: so all is read once before, without
+    /// any elements.
     private static LongPredicate chosen(MappedFile file, OpenOptions options, Encoding encoding,
             References references) throws IOException {
         StorageTable blank = new StorageTable(file, options.onMeta(), _ -> true);

@@ -23,8 +23,9 @@
 /// | function | `Typed` `torch7:function` of its bytecode, with the attributes `tag` and `upvalues`; never run |
 /// | generator | `Typed` `torch7:torch.Generator` of its bytes |
 ///
-/// In two respects our files say less than a state does. A table has no order in Lua, so another program may write it in another one. And
-/// two storages that are slices of one allocation are two storages to Torch7, which writes each with bytes of its own.
+/// In two respects our files say less than a state does. A table has no order in Lua, so another program may write it
+/// in another one. And two storages that are slices of one allocation are two storages to Torch7, which writes each
+/// with bytes of its own.
 @NullMarked
 package io.undercroft.interop.torch7;
 

@@ -136,7 +136,8 @@ class HostileFilesTest {
         }
     }
 
-    /// Streams and tar archives have no checksums, so other values may be read from a damaged one. But nothing else happens.
+    /// Streams and tar archives have no checksums, so other values may be read from a damaged one. But nothing else
+    /// happens.
     @ParameterizedTest
     @ValueSource(strings = {"view_metadata.legacy.pt", "python2_shortbinstring.legacy.pt", "tied.legacy.pt",
             "sparse_csr.legacy.pt", "tar_format.tar.pt"})

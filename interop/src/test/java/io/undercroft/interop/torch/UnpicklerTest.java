@@ -414,7 +414,8 @@ class UnpicklerTest {
             assertThat((Map<?, ?>) load(pickle.ops("u").stop())).hasSize(90_000);
         }
 
-        /// A tuple that is made once and used often is hashed each time, and compared to the end with those of its hash.
+        /// A tuple that is made once and used often is hashed each time, and compared to the end with those of its
+        /// hash.
         @Test
         void longKeysThatAreUsedAgainAndAgainAreRefused() {
             PickleBuilder once = pickle().ops("](");

@@ -43,8 +43,8 @@ public enum Constant {
     MREMAP_MAYMOVE(           1,        -1),
     /// To exactly the given address, over what was there.
     MREMAP_FIXED(             2,        -1),
-    /// Leaves a mapping of the same file behind, whose pages are found again when they are touched; of shared memory since
-    /// Linux 5.13.
+    /// Leaves a mapping of the same file behind, whose pages are found again when they are touched; of shared memory
+    /// since Linux 5.13.
     MREMAP_DONTUNMAP(         4,        -1),
 
     /// A file stays as long as it is, for `fallocate`; unknown to macOS, as is the next one.
@@ -125,8 +125,8 @@ public enum Constant {
         return IS_MAC ? mac : linux;
     }
 
-    /// {@return whether `struct stat` is that of the processors that Linux supports since 64 bits are usual (ARM, RISC-V), and
-    /// not an older one}
+    /// {@return whether `struct stat` is that of the processors that Linux supports since 64 bits are usual (ARM,
+    /// RISC-V), and not an older one}
     private static boolean isGeneric() {
         String processor = System.getProperty("os.arch");
         return processor.equals("aarch64") || processor.equals("riscv64") || processor.equals("loongarch64");

@@ -19,8 +19,9 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// Why something else than a regular file is refused.
     String NOT_REGULAR = "only regular files can be mapped, and this is a pipe, a socket or a device; copy it into a file";
 
-    /// Opens a regular file, and where libc can be called never waits for anything, whatever has the path by then: for reading, and for writing where the mode is [MapMode#SHARED] only. (A channel that is
-    /// open for writing would grow the file when a map reaches past its end.)
+    /// Opens a regular file, and where libc can be called never waits for anything, whatever has the path by then: for
+    /// reading, and for writing where the mode is [MapMode#SHARED] only. (A channel that is open for writing would grow
+    /// the file when a map reaches past its end.)
     ///
     /// @param libc the library, if there is one
     /// @param path which file
@@ -99,8 +100,8 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @throws IOException if mapping failed
     MemorySegment map(long offset, long length, Arena arena) throws IOException;
 
-    /// Maps or copies runs of this and other files into one range of addresses, private or read-only as this one is, and
-    /// then looks whether they are still there.
+    /// Maps or copies runs of this and other files into one range of addresses, private or read-only as this one is,
+    /// and then looks whether they are still there.
     ///
     /// @param runs which, none of them empty
     /// @param length the sum of their lengths

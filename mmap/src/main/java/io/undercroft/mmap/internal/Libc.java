@@ -143,15 +143,15 @@ public final class Libc {
                 (state, text) -> open.call(state, text, flags, mode)));
     }
 
-    /// Opens a regular file and nothing else, and never waits: for the other end of a pipe, or for a device. What has the path
-    /// may have been exchanged since it was looked at, so the open file is looked at again.
+    /// Opens a regular file and nothing else, and never waits: for the other end of a pipe, or for a device. What has
+    /// the path may have been exchanged since it was looked at, so the open file is looked at again.
     ///
     /// @param path the path in the system's encoding, ending in a zero byte
     /// @param flags how
     /// @param mode who may use it, when created
     /// @return the descriptor
-    /// @throws ErrnoException if it failed: with [ErrnoException#ENODEV] if it is no regular file, but a directory, a pipe or a
-    ///     device, or as [ErrnoException#isBusy] says if somebody has it leased and does not give it back
+    /// @throws ErrnoException if it failed: with [ErrnoException#ENODEV] if it is no regular file, but a directory, a
+    ///     pipe or a device, or as [ErrnoException#isBusy] says if somebody has it leased and does not give it back
     int openRegular(byte[] path, int flags, int mode) throws ErrnoException {
         int fd = withoutWaiting(path, flags | O_NONBLOCK.value() | O_CLOEXEC.value(), mode);
         try {
@@ -165,7 +165,8 @@ public final class Libc {
         }
     }
 
-    /// A file that another program (a file server) has leased is refused until that gave it back, which opening asks it for.
+    /// A file that another program (a file server) has leased is refused until that gave it back, which opening asks it
+    /// for.
     private int withoutWaiting(byte[] path, int flags, int mode) throws ErrnoException {
         Deadline patience = Deadline.in(LEASE_PATIENCE);
         while (true) {
@@ -276,8 +277,8 @@ public final class Libc {
         }
     }
 
-    /// Unlocks a file (`flock`), also for processes that were forked while it was locked: they have the descriptor too, and
-    /// to close it here would leave the file locked. Nothing is to be done when it fails.
+    /// Unlocks a file (`flock`), also for processes that were forked while it was locked: they have the descriptor too,
+    /// and to close it here would leave the file locked. Nothing is to be done when it fails.
     ///
     /// @param fd the descriptor
     public void unlock(int fd) {
@@ -303,7 +304,8 @@ public final class Libc {
                 (state, text) -> function.call(state, text, flags))));
     }
 
-    /// {@return the number of the user whose rights this process has, and whose are the files that it makes (`geteuid`)}
+    /// {@return the number of the user whose rights this process has, and whose are the files that it makes
+    /// (`geteuid`)}
     public long userId() {
         return userId;
     }

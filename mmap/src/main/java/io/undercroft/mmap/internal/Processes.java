@@ -8,8 +8,8 @@ import java.util.OptionalInt;
 /// long as its file is locked, since the kernel unlocks it when the process ends, however it ends. That holds across
 /// containers, and whoever has its number afterwards.
 ///
-/// What is called a process here is one copy of this library: a JVM has several when several class loaders load it. They
-/// know nothing of each other, and lock a file each.
+/// What is called a process here is one copy of this library: a JVM has several when several class loaders load it.
+/// They know nothing of each other, and lock a file each.
 ///
 /// Used under the lock of the registry only, so that nobody sees a file between making and locking it.
 final class Processes implements RegistryEntry.Liveness {
@@ -41,7 +41,8 @@ final class Processes implements RegistryEntry.Liveness {
         // The first time; or somebody cleared the directory away, and the file with it.
         closeOwn();
         files.makeFolder(folder);
-        // Also past one that is dead: a process that got its number, and started in the same moment, would take over what it held.
+        // Also past one that is dead: a process that got its number, and started in the same moment, would take over
+        // what it held.
         while (files.inode(path(self)).isPresent()) {
             self = self.next();
         }

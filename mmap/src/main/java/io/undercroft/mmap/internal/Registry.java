@@ -40,9 +40,9 @@ import java.util.regex.Pattern;
 ///
 /// ## Somebody else has the name
 ///
-/// Anybody may make `undercroft-UID` before this user does. Then the directory is `undercroft-UID-RANDOM`: another process of
-/// this user finds it by its owner, as nobody can make a file of this user, and a directory cannot be linked. ([RegistryHome]
-/// chooses.)
+/// Anybody may make `undercroft-UID` before this user does. Then the directory is `undercroft-UID-RANDOM`: another
+/// process of this user finds it by its owner, as nobody can make a file of this user, and a directory cannot be
+/// linked. ([RegistryHome] chooses.)
 ///
 /// ## Two rules
 ///
@@ -84,11 +84,11 @@ import java.util.regex.Pattern;
 ///
 /// ## Threads, and what cannot be done now
 ///
-/// The threads of this process wait for each other first, and the one whose turn it is waits for other processes: all of
-/// that for half a minute at most, and at the end of this process for two seconds.
+/// The threads of this process wait for each other first, and the one whose turn it is waits for other processes: all
+/// of that for half a minute at most, and at the end of this process for two seconds.
 ///
-/// Who lets go must not fail, and may be unable to: others keep the lock, or there is no descriptor left. So what is let
-/// go of is noted first, and whoever has the lock next does it, before anything else.
+/// Who lets go must not fail, and may be unable to: others keep the lock, or there is no descriptor left. So what is
+/// let go of is noted first, and whoever has the lock next does it, before anything else.
 final class Registry implements SegmentNames {
     private static final System.Logger LOG = System.getLogger(Registry.class.getName());
     private static final Pattern DRAFT = Pattern.compile(ProcessKey.PATTERN + "\\.\\d{1,18}");
@@ -423,8 +423,8 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// Leaves the descriptor open, for a thread that still writes when this process ends: after a close the number may mean
-    /// a file of somebody else.
+    /// Leaves the descriptor open, for a thread that still writes when this process ends: after a close the number may
+    /// mean a file of somebody else.
     private void removeDraft(OwnDraft draft) throws IOException {
         files.remove(draft.path);
         drafts.remove(draft);

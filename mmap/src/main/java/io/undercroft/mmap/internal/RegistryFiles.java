@@ -48,7 +48,8 @@ class RegistryFiles {
         return Duration.ofSeconds(30);
     }
 
-    /// {@return how long to wait for others when this process ends. What it does not do they do, when they find it dead.}
+    /// {@return how long to wait for others when this process ends. What it does not do they do, when they find it
+    /// dead.}
     Duration patienceAtTheEnd() {
         return Duration.ofSeconds(2);
     }
@@ -87,8 +88,8 @@ class RegistryFiles {
         return libc.shmOpen("/" + name, flags | O_NONBLOCK.value(), 0);
     }
 
-    /// Fails with [ErrnoException#ENODEV] if something has the name of a segment that has no bytes to be mapped: a pipe, a
-    /// directory, a link, a device.
+    /// Fails with [ErrnoException#ENODEV] if something has the name of a segment that has no bytes to be mapped: a
+    /// pipe, a directory, a link, a device.
     void checkMemory(String path) throws IOException {
         try {
             BasicFileAttributes attributes = Files.readAttributes(HostPath.of(path), BasicFileAttributes.class,

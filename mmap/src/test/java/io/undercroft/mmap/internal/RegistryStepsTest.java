@@ -37,8 +37,8 @@ import org.junit.jupiter.api.condition.OS;
 /// What is left when a process is killed before each of its steps, and that whoever comes next tidies it up without
 /// touching what belongs to those who live.
 ///
-/// Processes are played by registries of this one: locks belong to descriptors, and a killed one closes all of its own and
-/// does nothing any more.
+/// Processes are played by registries of this one: locks belong to descriptors, and a killed one closes all of its own
+/// and does nothing any more.
 @EnabledOnOs(OS.LINUX)
 class RegistryStepsTest {
     private static final int NEVER = -1;
@@ -566,8 +566,8 @@ class RegistryStepsTest {
         private static final long serialVersionUID = 1L;
     }
 
-    /// Plays a scene again and again, killed one step later each time, until it is played to its end. Each time there is
-    /// one who holds a segment through all of it, and collects afterwards.
+    /// Plays a scene again and again, killed one step later each time, until it is played to its end. Each time there
+    /// is one who holds a segment through all of it, and collects afterwards.
     private int killedBeforeEachStep(Scene scene) throws IOException {
         for (int step = 0;; step++) {
             Player bystander = player(NEVER);

@@ -26,12 +26,12 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// The other files in which bytes of a file stand. Each is opened when the first of its bytes is asked for, once, and stays
-/// open until all are closed.
+/// The other files in which bytes of a file stand. Each is opened when the first of its bytes is asked for, once, and
+/// stays open until all are closed.
 ///
-/// A file from elsewhere says which these are, so nothing is believed: a path is taken below the root, links resolved, and
-/// has to be a regular file there; a `.croft` file has to have the id, an adopted file the size. Bytes that pass all this
-/// and are others nevertheless fail the checksums of the file that names them. Safe for any thread.
+/// A file from elsewhere says which these are, so nothing is believed: a path is taken below the root, links resolved,
+/// and has to be a regular file there; a `.croft` file has to have the id, an adopted file the size. Bytes that pass
+/// all this and are others nevertheless fail the checksums of the file that names them. Safe for any thread.
 public final class Bases implements BaseFiles, AutoCloseable {
     private static final int PIECE = 1 << 17;
     private static final String SAY_WHERE = "Bring it there, or say where it is when opening: OpenOptions.root or OpenOptions.base";
@@ -118,8 +118,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
         }
     }
 
-    /// {@return the file among those that the caller names, or null} One that cannot be opened may be no base at all, or it is
-    /// below the root.
+    /// {@return the file among those that the caller names, or null} One that cannot be opened may be no base at all,
+    /// or it is below the root.
     private @Nullable MappedFile named(BaseRecord base) {
         for (Path path : options.bases()) {
             try {

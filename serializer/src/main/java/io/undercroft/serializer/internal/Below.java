@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.StreamSupport;
 
-/// Paths that a file names, taken below a directory. A path that was checked for its form leads nowhere but down, but for
-/// symbolic links on the way.
+/// Paths that a file names, taken below a directory. A path that was checked for its form leads nowhere but down, but
+/// for symbolic links on the way.
 public final class Below {
     private Below() {}
 
-    /// {@return the file that a path means, without links, or nothing if links lead out of the directory, or the path means something else on
-    /// this system than the names that it consists of: on Windows `a\b` is two}
+    /// {@return the file that a path means, without links, or nothing if links lead out of the directory, or the path
+    /// means something else on this system than the names that it consists of: on Windows `a\b` is two}
     ///
     /// @param directory the directory, without links
     /// @param path relative, with `/` between its parts

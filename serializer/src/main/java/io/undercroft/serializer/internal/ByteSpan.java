@@ -7,8 +7,8 @@ import io.undercroft.storage.Tensor;
 public final class ByteSpan {
     private ByteSpan() {}
 
-    /// {@return the bytes from the first element of a tensor to behind its last one} Elements may be smaller than a byte; then
-    /// the first and the last byte may belong to others too.
+    /// {@return the bytes from the first element of a tensor to behind its last one} Elements may be smaller than a
+    /// byte; then the first and the last byte may belong to others too.
     ///
     /// @param tensor the tensor, which has elements
     public static Span of(Tensor tensor) {
@@ -53,7 +53,8 @@ public final class ByteSpan {
         return Math.addExact(Math.multiplyExact(byteOffset / bits, Byte.SIZE), rest / bits);
     }
 
-    /// Eight elements are a whole number of bytes. So nothing overflows, though there may be more bits than a `long` counts.
+    /// Eight elements are a whole number of bytes. So nothing overflows, though there may be more bits than a `long`
+    /// counts.
     private static long bytes(long elements, int bits, int rounding) {
         return elements / Byte.SIZE * bits + (elements % Byte.SIZE * bits + rounding) / Byte.SIZE;
     }

@@ -18,10 +18,10 @@ import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// The checksums of one mapped storage of a `.croft` file. Its chunks are compared when they are read as a whole, each at most
-/// once: first as they are in memory and then, if that is something else, as they are in the file, since a program may write
-/// to a copy-on-write mapping. A chunk that is damaged in the file, and of which memory holds anything but the undamaged bytes,
-/// is refused. Safe for any thread.
+/// The checksums of one mapped storage of a `.croft` file. Its chunks are compared when they are read as a whole, each
+/// at most once: first as they are in memory and then, if that is something else, as they are in the file, since a
+/// program may write to a copy-on-write mapping. A chunk that is damaged in the file, and of which memory holds
+/// anything but the undamaged bytes, is refused. Safe for any thread.
 final class CheckedBytes implements Backing {
     private final int storage;
     private final StorageCheck check;
@@ -137,7 +137,8 @@ final class CheckedBytes implements Backing {
         }
     }
 
-    /// {@return the number of the first chunk that ends behind a byte} Runs of zeros that are in no file are between chunks.
+    /// {@return the number of the first chunk that ends behind a byte} Runs of zeros that are in no file are between
+    /// chunks.
     private static int firstEndingBehind(List<StorageChunk> chunks, long start) {
         int low = 0;
         int high = chunks.size();

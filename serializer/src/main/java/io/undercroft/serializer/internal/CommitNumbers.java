@@ -13,12 +13,12 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import org.jspecify.annotations.Nullable;
 
-/// The numbers of commits. A snapshot has the number of the one before plus 1, and keeps it when others are dropped, while its sequence number,
-/// which is its place in the file, changes.
+/// The numbers of commits. A snapshot has the number of the one before plus 1, and keeps it when others are dropped,
+/// while its sequence number, which is its place in the file, changes.
 ///
-/// Every snapshot that is appended has its number in its metadata. The first one of a new file has none, and number 1. A snapshot of another
-/// writer that has none counts as its place in the file. Numbers increase from one snapshot to the next, and none is less than the place: so where
-/// the newest snapshot is numbered as its place, all are.
+/// Every snapshot that is appended has its number in its metadata. The first one of a new file has none, and number 1.
+/// A snapshot of another writer that has none counts as its place in the file. Numbers increase from one snapshot to
+/// the next, and none is less than the place: so where the newest snapshot is numbered as its place, all are.
 public final class CommitNumbers {
     /// The key in the metadata.
     private static final String KEY = "undercroft.commit";
@@ -45,7 +45,8 @@ public final class CommitNumbers {
         return SnapshotInfo.of(snapshot.commit(), of(snapshot));
     }
 
-    /// {@return the metadata of a snapshot that is going to be written: what the caller gives, with its number if it has one before it}
+    /// {@return the metadata of a snapshot that is going to be written: what the caller gives, with its number if it
+    /// has one before it}
     ///
     /// @param given by the caller
     /// @param before the snapshot before, or null in a new file

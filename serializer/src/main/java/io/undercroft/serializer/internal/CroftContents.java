@@ -41,11 +41,12 @@ import java.util.stream.Stream;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/// The contents of a `.croft` file. Tensors and storages are made when they are asked for, the state tree likewise; a tensor
-/// is found by name without the tree, and without looking at any other. Records are checked when they are used, so any method may
-/// find that the file is damaged.
+/// The contents of a `.croft` file. Tensors and storages are made when they are asked for, the state tree likewise; a
+/// tensor is found by name without the tree, and without looking at any other. Records are checked when they are used,
+/// so any method may find that the file is damaged.
 final class CroftContents implements Contents, StateDecoder.Tables {
-    /// The rules that the records of a tensor, its type and its storage may break without any other tensor being concerned.
+    /// The rules that the records of a tensor, its type and its storage may break without any other tensor being
+    /// concerned.
     private static final Set<String> OF_ONE_TENSOR = Stream
             .of(Rule.V1_ARITHMETIC, Rule.V2_RANGE, Rule.V4_EXTENT_SUM, Rule.V5_STRIDE_RANGE, Rule.V8_LIMIT,
                     Rule.V9_RESERVED, Rule.V10_INDEX, Rule.V13_UNSUPPORTED, Rule.V15_STRUCTURE)

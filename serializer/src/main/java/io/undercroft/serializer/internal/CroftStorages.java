@@ -40,11 +40,11 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The storages of a `.croft` file: each is made when it is asked for, and mapped, and checked where the policy says so, when
-/// a byte of it is. Safe for any thread.
+/// The storages of a `.croft` file: each is made when it is asked for, and mapped, and checked where the policy says
+/// so, when a byte of it is. Safe for any thread.
 ///
-/// A storage that turns out damaged throws whenever its bytes are asked for. Tensors that are not hit stand, from then on, on
-/// a second one with the same bytes: a storage cannot know on whose behalf it is asked.
+/// A storage that turns out damaged throws whenever its bytes are asked for. Tensors that are not hit stand, from then
+/// on, on a second one with the same bytes: a storage cannot know on whose behalf it is asked.
 final class CroftStorages implements AutoCloseable {
     private final MappedFile file;
     private final Snapshot snapshot;
@@ -161,7 +161,8 @@ final class CroftStorages implements AutoCloseable {
         }
     }
 
-    /// Releases the storages that were made, and closes the other files. Those that are held by somebody are mapped now.
+    /// Releases the storages that were made, and closes the other files. Those that are held by somebody are mapped
+    /// now.
     @Override
     public void close() {
         try (bases) {
@@ -321,9 +322,9 @@ final class CroftStorages implements AutoCloseable {
         return pieces;
     }
 
-    /// What is one run of a file is a window on the mapping that all such storages share, unless another storage has some of
-    /// the same bytes. What is not a window is a mapping or copy of its own, so that writing to one storage does not show
-    /// in another.
+    /// What is one run of a file is a window on the mapping that all such storages share, unless another storage has
+    /// some of the same bytes. What is not a window is a mapping or copy of its own, so that writing to one storage
+    /// does not show in another.
     private Allocation map(StorageRecord record) {
         List<ExtentRecord> extents = extents(record).toList();
         if (file.mode() == MapMode.SHARED) {

@@ -34,7 +34,8 @@ public final class Formats {
 
     private Formats() {}
 
-    /// {@return the formats of files with certain names that are known also if nothing on the class path opens them, by the end of the name}
+    /// {@return the formats of files with certain names that are known also if nothing on the class path opens them, by
+    /// the end of the name}
     public static Map<String, String> foreignSuffixes() {
         return FOREIGN;
     }
@@ -107,7 +108,8 @@ public final class Formats {
     /// @param file the file
     /// @param options how
     /// @return what it holds
-    /// @throws FormatException if the format cannot open it; says what it looks like if the options named another format
+    /// @throws FormatException if the format cannot open it; says what it looks like if the options named another
+    ///     format
     /// @throws IllegalStateException if the format has a fault
     /// @throws IOException if reading fails
     public static Contents open(CheckpointFormat format, MappedFile file, OpenOptions options) throws IOException {

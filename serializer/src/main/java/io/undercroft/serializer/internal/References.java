@@ -28,11 +28,12 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/// The files known to this process that have bytes in other files: those that are open, and the last ones that were opened or saved before
-/// and are still there. By them it is known which files must not be replaced. No directory is searched.
+/// The files known to this process that have bytes in other files: those that are open, and the last ones that were
+/// opened or saved before and are still there. By them it is known which files must not be replaced. No directory is
+/// searched.
 ///
-/// A referenced file is recognised by what it is, not by its path: by the file that its path leads to, or, where that is not to be found,
-/// by its id or size. All snapshots of a file count, and those of its bases. Safe for any thread.
+/// A referenced file is recognised by what it is, not by its path: by the file that its path leads to, or, where that
+/// is not to be found, by its id or size. All snapshots of a file count, and those of its bases. Safe for any thread.
 public final class References {
     /// How many files that are not open are remembered, the last ones.
     private static final int MOST_KNOWN = 1 << 12;
@@ -88,7 +89,8 @@ public final class References {
         }
     }
 
-    /// The base records of all snapshots of a file, as far as they can be read. What was read once is kept, and only newer snapshots are read.
+    /// The base records of all snapshots of a file, as far as they can be read. What was read once is kept, and only
+    /// newer snapshots are read.
     private static final class BaseRecords {
         private @Nullable UUID uuid;
         private long sequence;
@@ -271,8 +273,8 @@ public final class References {
             }
         }
 
-        /// Where it cannot be found, a file is known by what it is. Of one that was adopted the record has the length and a digest of all
-        /// bytes, which would take long to compute; here the name has to do instead.
+        /// Where it cannot be found, a file is known by what it is. Of one that was adopted the record has the length
+        /// and a digest of all bytes, which would take long to compute; here the name has to do instead.
         private boolean means(BaseRecord base) throws IOException {
             String name = base.path().substring(base.path().lastIndexOf('/') + 1);
             return isOf(base, target)

@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
 public final class Settings {
     private Settings() {}
 
-    /// Refuses a name that means nothing, as it is misspelt most likely. One of another format than that of the file is none: options may
-    /// be meant for many files.
+    /// Refuses a name that means nothing, as it is misspelt most likely. One of another format than that of the file is
+    /// none: options may be meant for many files.
     ///
     /// @param names what was told, by the names of the settings
     /// @param use what for

@@ -21,8 +21,8 @@ public final class SourceCheck {
         }
     }
 
-    /// Compares bytes of several storages, unless they were compared before; large ones with several threads. Bytes that are not
-    /// in memory are left out: they are compared when they are decoded.
+    /// Compares bytes of several storages, unless they were compared before; large ones with several threads. Bytes
+    /// that are not in memory are left out: they are compared when they are decoded.
     ///
     /// @param spans which bytes of each
     /// @throws IOException if reading fails

@@ -32,10 +32,11 @@ import org.jspecify.annotations.Nullable;
 
 /// Makes the objects of a state out of its tree.
 ///
-/// A container is made when it opens, so that what lies in it may refer to it, and handed to its parent when it is complete,
-/// so that a tuple can be a key. Open containers stand on a stack of [Frame]s; nothing recurses.
+/// A container is made when it opens, so that what lies in it may refer to it, and handed to its parent when it is
+/// complete, so that a tuple can be a key. Open containers stand on a stack of [Frame]s; nothing recurses.
 final class StateDecoder {
-    /// What the numbers in a tree stand for; each method throws [FormatException] for a number that the file does not have.
+    /// What the numbers in a tree stand for; each method throws [FormatException] for a number that the file does not
+    /// have.
     interface Tables {
         Tensor tensor(int number);
 
@@ -329,8 +330,8 @@ final class StateDecoder {
         }
     }
 
-    /// An object: first its value, then its attributes. If the value is a map, the object is a [TypedMap] and both are one;
-    /// else it is a [Typed].
+    /// An object: first its value, then its attributes. If the value is a map, the object is a [TypedMap] and both are
+    /// one; else it is a [Typed].
     private final class ObjectFrame implements Frame {
         private final int number;
         private final String type;

@@ -10,8 +10,9 @@ import java.util.SequencedSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// A file format that holds tensors. Implementations are stateless, have a public constructor without parameters, and are called by any
-/// thread, several times for the same file. The [package][io.undercroft.serializer.spi] says how one is found, and which goes first.
+/// A file format that holds tensors. Implementations are stateless, have a public constructor without parameters, and
+/// are called by any thread, several times for the same file. The [package][io.undercroft.serializer.spi] says how one
+/// is found, and which goes first.
 public interface CheckpointFormat {
     /// What files of a format can do. All can be opened.
     enum Capability {
@@ -25,16 +26,18 @@ public interface CheckpointFormat {
         METADATA,
         /// A file names others, in which the tensors are.
         SEVERAL_FILES,
-        /// The bytes of storages have checksums, which [Contents#verify] compares, as does whatever reads many of them; see
-        /// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy].
+        /// The bytes of storages have checksums, which [Contents#verify] compares, as does whatever reads many of them;
+        /// see [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy].
         CHECKSUMS
     }
 
-    /// {@return the name that `croft inspect` shows, for instance `torch-zip`} Of two formats with the same name the second is left out.
+    /// {@return the name that `croft inspect` shows, for instance `torch-zip`} Of two formats with the same name the
+    /// second is left out.
     String name();
 
-    /// Tells whether a file is of this format, from a few reads; the file may be anything. A format that says so too readily takes files from
-    /// those behind it. One that throws anything but an [IOException] is passed over for this file, and named in the log.
+    /// Tells whether a file is of this format, from a few reads; the file may be anything. A format that says so too
+    /// readily takes files from those behind it. One that throws anything but an [IOException] is passed over for this
+    /// file, and named in the log.
     ///
     /// @param file the file, which is not empty
     /// @return true if [#open] should be asked, also if the file is damaged or of a kind that open will refuse by name
@@ -44,16 +47,17 @@ public interface CheckpointFormat {
     /// Reads what the file holds, leaving bulk data where it is.
     ///
     /// @param file the file; the contents keep using it and the caller closes it after them
-    /// @param options how to map it; [FileStorages] follows them as to mapping, memory and devices, [TreeContents#only] as to the
-    ///     tensors that are chosen, and [OpenOptions#setting(String)] has what is told of [#settings]. The rest is seen to by who calls.
+    /// @param options how to map it; [FileStorages] follows them as to mapping, memory and devices, [TreeContents#only]
+    ///     as to the tensors that are chosen, and [OpenOptions#setting(String)] has what is told of [#settings]. The
+    ///     rest is seen to by who calls.
     /// @return the contents, never null
     /// @throws IOException if reading fails
     /// @throws IllegalArgumentException if a setting has a value that it cannot have
     /// @throws io.undercroft.format.FormatException if the file is malformed, hostile or of an unsupported kind
     Contents open(MappedFile file, OpenOptions options) throws IOException;
 
-    /// {@return the names of the other files that a file of [several][Capability#SEVERAL_FILES] names, as they are in it} Neither need they be there,
-    /// nor be names of files beside it. None of them is opened.
+    /// {@return the names of the other files that a file of [several][Capability#SEVERAL_FILES] names, as they are in
+    /// it} Neither need they be there, nor be names of files beside it. None of them is opened.
     ///
     /// @param file a file that [matches][#matches]
     /// @throws IOException if reading fails
@@ -67,27 +71,28 @@ public interface CheckpointFormat {
         return Set.of();
     }
 
-    /// {@return what names of such files end in, with the dot, in lower case: for instance `.safetensors`} What has no dot in front is the whole
-    /// name of a file: `pytorch_model.bin`. A state that is exported under such a name is written in this format; if several fit, in that of
-    /// the longest. No `.croft` file is made under it.
+    /// {@return what names of such files end in, with the dot, in lower case: for instance `.safetensors`} What has no
+    /// dot in front is the whole name of a file: `pytorch_model.bin`. A state that is exported under such a name is
+    /// written in this format; if several fit, in that of the longest. No `.croft` file is made under it.
     default List<String> suffixes() {
         return List.of();
     }
 
-    /// {@return what a user may tell this format} Names that no known format has are refused before a format sees them, so each that
-    /// the format asks the options for has to be here. Names of other formats have no meaning to it; what a name may be set to
-    /// is checked by the format.
+    /// {@return what a user may tell this format} Names that no known format has are refused before a format sees them,
+    /// so each that the format asks the options for has to be here. Names of other formats have no meaning to it; what
+    /// a name may be set to is checked by the format.
     default List<Setting> settings() {
         return List.of();
     }
 
-    /// Plans a file, for formats that can [SAVE][Capability#SAVE]. Whatever keeps the state from being saved is found here, before a file is made.
+    /// Plans a file, for formats that can [SAVE][Capability#SAVE]. Whatever keeps the state from being saved is found
+    /// here, before a file is made.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, without objects of the program
     /// @param options what else to save, and how
     /// @return the file to be, never null
-    /// @throws IllegalArgumentException if the format cannot hold the state; the message has the path to what it cannot hold. Also if a
-    ///     setting has a value that it cannot have
+    /// @throws IllegalArgumentException if the format cannot hold the state; the message has the path to what it cannot
+    ///     hold. Also if a setting has a value that it cannot have
     /// @throws UnsupportedOperationException if the format cannot [SAVE][Capability#SAVE]; it is not asked then
     /// @throws IllegalStateException if it says that it can, and has no such method
     default Draft draft(@Nullable Object state, ExportOptions options) {
@@ -99,8 +104,8 @@ public interface CheckpointFormat {
         throw new UnsupportedOperationException("files of the format " + name() + " can be opened, not written");
     }
 
-    /// Plans a file whose name is known. It matters only to a format of [several files][Capability#SEVERAL_FILES], which get
-    /// names like it.
+    /// Plans a file whose name is known. It matters only to a format of [several files][Capability#SEVERAL_FILES],
+    /// which get names like it.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, without objects of the program
     /// @param options what else to save, and how

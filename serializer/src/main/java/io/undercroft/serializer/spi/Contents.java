@@ -22,11 +22,11 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/// What an open file holds. [TreeContents] makes one of a state tree; a format that can find tensors faster than by reading
-/// the tree implements it itself. Safe for use by several threads.
+/// What an open file holds. [TreeContents] makes one of a state tree; a format that can find tensors faster than by
+/// reading the tree implements it itself. Safe for use by several threads.
 ///
-/// If [some tensors only][OpenOptions#isChosen] are to be loaded, the others have no name here, and a storage is on the meta
-/// device if none of the chosen ones stands on it. The state has all.
+/// If [some tensors only][OpenOptions#isChosen] are to be loaded, the others have no name here, and a storage is on the
+/// meta device if none of the chosen ones stands on it. The state has all.
 public interface Contents {
     /// {@return the state tree, as [io.undercroft.serializer.state] describes it}
     @Nullable
@@ -38,8 +38,8 @@ public interface Contents {
     /// {@return the names of all tensors in the order in which the state holds them; a tensor may have several}
     SequencedCollection<String> names();
 
-    /// {@return whether a name of a tensor passes a test} The names are in any order; no further ones are read after the first that
-    /// passes. A format that has the names without the state answers from these.
+    /// {@return whether a name of a tensor passes a test} The names are in any order; no further ones are read after
+    /// the first that passes. A format that has the names without the state answers from these.
     ///
     /// @param test asked for one name after the other
     default boolean anyName(Predicate<String> test) {
@@ -66,7 +66,8 @@ public interface Contents {
         return tensor(name).map(TensorSpec::of);
     }
 
-    /// Copies some rows of a tensor into memory of their own. Of the rest of the tensor nothing is read that need not be.
+    /// Copies some rows of a tensor into memory of their own. Of the rest of the tensor nothing is read that need not
+    /// be.
     ///
     /// @param name its name
     /// @param from the first row
@@ -80,8 +81,8 @@ public interface Contents {
     /// {@return the storages in the order in which the state first uses them}
     List<Storage> storages();
 
-    /// Tells where a storage stands in the file, if it stands there as it is in memory. Such a storage need not be copied when
-    /// the file becomes the base of another one.
+    /// Tells where a storage stands in the file, if it stands there as it is in memory. Such a storage need not be
+    /// copied when the file becomes the base of another one.
     ///
     /// @param storage one of [#storages]
     /// @return the offset of its first byte in the file, or nothing if it is compressed, swapped, cut up, or if the
@@ -90,13 +91,14 @@ public interface Contents {
         return OptionalLong.empty();
     }
 
-    /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages stand in
-    /// these, and [#placeOf] tells nothing of them. Empty for a file that stands for itself.
+    /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages
+    /// stand in these, and [#placeOf] tells nothing of them. Empty for a file that stands for itself.
     default List<Path> companions() {
         return List.of();
     }
 
-    /// {@return the other files that hold bytes of this one, whether they are there or not, in the order in which it names them}
+    /// {@return the other files that hold bytes of this one, whether they are there or not, in the order in which it
+    /// names them}
     default List<BaseFile> bases() {
         return List.of();
     }
@@ -146,9 +148,9 @@ public interface Contents {
         verify().damages().forEach(found);
     }
 
-    /// Releases the storages, when the checkpoint is closed. A storage that somebody retained is mapped or decoded first if it was not
-    /// yet, since the file goes with the checkpoint. If that fails it is released like the others; whoever retained it is told when he
-    /// touches it.
+    /// Releases the storages, when the checkpoint is closed. A storage that somebody retained is mapped or decoded
+    /// first if it was not yet, since the file goes with the checkpoint. If that fails it is released like the others;
+    /// whoever retained it is told when he touches it.
     default void release() {
         storages().forEach(Contents::release);
     }

@@ -20,12 +20,12 @@ import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/// Storages whose bytes stand in a file of another format. Nothing is mapped, read or decoded before a storage is first touched. Safe for any
-/// thread.
+/// Storages whose bytes stand in a file of another format. Nothing is mapped, read or decoded before a storage is first
+/// touched. Safe for any thread.
 ///
 /// What stands in the file as it is in memory, aligned for its elements, is mapped in place, or read into memory if
-/// [that was asked for][OpenOptions#inMemory]. All else is decoded into memory; as writing to that would not reach the file, it is read-only
-/// unless the file is opened copy-on-write.
+/// [that was asked for][OpenOptions#inMemory]. All else is decoded into memory; as writing to that would not reach the
+/// file, it is read-only unless the file is opened copy-on-write.
 public final class FileStorages {
     private final MappedFile file;
     private final OpenOptions options;
@@ -80,8 +80,8 @@ public final class FileStorages {
     ///
     /// @param offset where, from the start of the file; the run has been checked to lie within it
     /// @param nbytes its size in bytes
-    /// @param alignment what the offset has to be a multiple of to be mapped, in bytes: the size of an element, or of the pieces of one that have a
-    ///     byte order
+    /// @param alignment what the offset has to be a multiple of to be mapped, in bytes: the size of an element, or of
+    ///     the pieces of one that have a byte order
     public Storage stored(long offset, long nbytes, int alignment) {
         return stored(offset, nbytes, alignment, null);
     }
@@ -174,8 +174,8 @@ public final class FileStorages {
         void run() throws IOException;
     }
 
-    /// The checksum of a mapped record, which is compared once, with the bytes in the file: a program may write to those in
-    /// memory.
+    /// The checksum of a mapped record, which is compared once, with the bytes in the file: a program may write to
+    /// those in memory.
     private final class RecordBytes implements Backing {
         private final Optional<Backing> mapping;
         private final Checksum checksum;

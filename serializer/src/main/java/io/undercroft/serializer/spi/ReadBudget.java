@@ -2,15 +2,16 @@ package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
 
-/// What reading a file may cost, in proportion to its size: bytes of memory and steps of work. A reader charges what it is
-/// about to make or do, so that a short file that asks for much is refused before it gets it.
+/// What reading a file may cost, in proportion to its size: bytes of memory and steps of work. A reader charges what it
+/// is about to make or do, so that a short file that asks for much is refused before it gets it.
 ///
 /// Of memory up to 1 MiB of a file may take twice its size and 64 MiB, larger ones 64 times their size. What a file
 /// holds that was made by a program and not by hand takes a small part of that.
 ///
 /// The sizes of Java objects are estimates, on the large side. Belongs to one thread.
 public final class ReadBudget {
-    /// What a container takes with what is known about it while it is checked and named, in bytes, without its elements.
+    /// What a container takes with what is known about it while it is checked and named, in bytes, without its
+    /// elements.
     public static final long CONTAINER = 256;
     /// What an entry of a map or an element of a set takes, in bytes.
     public static final long ENTRY = 56;

@@ -4,8 +4,8 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 
-/// Counts the long texts of a state that a file without references to texts holds once for each of their places. One string in
-/// memory can be at so many places that such a file would fill the disk. Belongs to one thread.
+/// Counts the long texts of a state that a file without references to texts holds once for each of their places. One
+/// string in memory can be at so many places that such a file would fill the disk. Belongs to one thread.
 public final class RepeatedTexts {
     /// How many characters may be repeated in all.
     private static final long MOST = 64L << 20;

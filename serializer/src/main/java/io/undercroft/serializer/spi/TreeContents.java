@@ -78,8 +78,8 @@ public final class TreeContents implements Contents {
     /// @param check how to verify the file
     /// @param budget what reading the file may cost
     /// @return the contents
-    /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows, or its names cost more
-    ///     than is left of the budget
+    /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows, or its names
+    ///     cost more than is left of the budget
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check,
             ReadBudget budget) {
         return of(state, metadata, check, budget::takeName);

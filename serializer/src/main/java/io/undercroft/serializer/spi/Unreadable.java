@@ -8,11 +8,12 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.Optional;
 
-/// A stand-in for a tensor whose description in a file breaks a rule that concerns this tensor only, for instance one that reaches outside
-/// its storage. It keeps the place of the tensor in the state, so that the other tensors can be read.
+/// A stand-in for a tensor whose description in a file breaks a rule that concerns this tensor only, for instance one
+/// that reaches outside its storage. It keeps the place of the tensor in the state, so that the other tensors can be
+/// read.
 ///
-/// It has one element of the type `unreadable`, and whatever needs its bytes gets the exception that it was made of: saving, exporting and
-/// reading it are refused. [Contents#tensor] throws that exception at once.
+/// It has one element of the type `unreadable`, and whatever needs its bytes gets the exception that it was made of:
+/// saving, exporting and reading it are refused. [Contents#tensor] throws that exception at once.
 public final class Unreadable {
     private static final DType TYPE = DType.opaque("unreadable", Byte.SIZE);
 

@@ -32,23 +32,24 @@ import org.jspecify.annotations.Nullable;
 
 /// The names of everything in a state tree.
 ///
-/// A name is the path to a value: the keys and indices on the way, each escaped as a JSON Pointer segment (`~` as `~0`, `/`
-/// as `~1`), joined by `/`. A state that is itself a tensor gives it the empty name. Integers, truth
-/// values and null are keys as they print; any other key is named by its kind, for instance `float` or `tuple`. Should two values come to the same name (the keys `1` and `"1"` in one map), the later one gets `#2`
-/// appended. The value of a [Typed] has the path of the [Typed] itself; its attributes lie below.
+/// A name is the path to a value: the keys and indices on the way, each escaped as a JSON Pointer segment (`~` as `~0`,
+/// `/` as `~1`), joined by `/`. A state that is itself a tensor gives it the empty name. Integers, truth
+/// values and null are keys as they print; any other key is named by its kind, for instance `float` or `tuple`. Should
+/// two values come to the same name (the keys `1` and `"1"` in one map), the later one gets `#2` appended. The value of
+/// a [Typed] has the path of the [Typed] itself; its attributes lie below.
 ///
-/// The *raw name* is the same path with its keys as they are, for instance `params/Dense_0/kernel` for a flat map with that key,
-/// whose name is `params~1Dense_0~1kernel`. Other programs know the tensors of a file by their raw names. Two names may have one
-/// raw name.
+/// The *raw name* is the same path with its keys as they are, for instance `params/Dense_0/kernel` for a flat map with
+/// that key, whose name is `params~1Dense_0~1kernel`. Other programs know the tensors of a file by their raw names. Two
+/// names may have one raw name.
 ///
-/// Every container is walked once: a list that is referenced twice names its tensors from its first place. Only a [Typed]
-/// that holds a tensor, a parameter for instance, names it at every place. So the work is bounded by the size of the state
-/// in memory, whatever shares what, and cycles end.
+/// Every container is walked once: a list that is referenced twice names its tensors from its first place. Only a
+/// [Typed] that holds a tensor, a parameter for instance, names it at every place. So the work is bounded by the size
+/// of the state in memory, whatever shares what, and cycles end.
 public final class StateIndex {
     /// How deep containers may nest, as the `.croft` format limits it.
     public static final int MAX_DEPTH = 128;
-    /// How long a path may be, in bytes of UTF-8, as the `.croft` format limits it. Without a limit a short file could ask for
-    /// very many long names.
+    /// How long a path may be, in bytes of UTF-8, as the `.croft` format limits it. Without a limit a short file could
+    /// ask for very many long names.
     public static final int MAX_NAME = 4096;
     /// How many characters the names of all tensors may have together.
     public static final long MAX_NAMES = 1L << 30;
@@ -74,8 +75,8 @@ public final class StateIndex {
     ///
     /// @param state the root of the tree
     /// @return its names
-    /// @throws IllegalArgumentException if containers nest deeper than [#MAX_DEPTH], a path is longer than [#MAX_NAME], or all
-    ///     names together are longer than [#MAX_NAMES]
+    /// @throws IllegalArgumentException if containers nest deeper than [#MAX_DEPTH], a path is longer than [#MAX_NAME],
+    ///     or all names together are longer than [#MAX_NAMES]
     public static StateIndex of(@Nullable Object state) {
         return of(state, _ -> {});
     }
@@ -83,8 +84,8 @@ public final class StateIndex {
     /// Walks a state that was read from a file, which a short file can make name its tensors by very many long paths.
     ///
     /// @param state the root of the tree
-    /// @param names called with the length of each tensor's name, in characters, before the name is made; what it throws ends
-    ///     the walk
+    /// @param names called with the length of each tensor's name, in characters, before the name is made; what it
+    ///     throws ends the walk
     /// @return its names
     /// @throws IllegalArgumentException as [#of(Object)]
     public static StateIndex of(@Nullable Object state, LongConsumer names) {
@@ -103,7 +104,8 @@ public final class StateIndex {
         return key.indexOf('~') < 0 && key.indexOf('/') < 0 ? key : key.replace("~", "~0").replace("/", "~1");
     }
 
-    /// {@return the raw name: the keys and indices on the way as they are, joined by `/`} Of a single segment it is the key.
+    /// {@return the raw name: the keys and indices on the way as they are, joined by `/`} Of a single segment it is the
+    /// key.
     ///
     /// @param name a name, or a segment of one
     public static String rawName(String name) {
@@ -150,8 +152,8 @@ public final class StateIndex {
         return containers.getOrDefault(typed, Place.ROOT).child(attribute).path();
     }
 
-    /// Where a value is: a segment below the place of its container. Paths share their beginnings this way, and are written out
-    /// only for tensors and where one is queried.
+    /// Where a value is: a segment below the place of its container. Paths share their beginnings this way, and are
+    /// written out only for tensors and where one is queried.
     ///
     /// @param parent the place of the container; null for the root
     /// @param segment the escaped segment
@@ -311,7 +313,8 @@ public final class StateIndex {
         }
     }
 
-    /// The elements of a list or set that have a place of their own: containers, tensors and storages. Others are skipped.
+    /// The elements of a list or set that have a place of their own: containers, tensors and storages. Others are
+    /// skipped.
     private static final class Elements implements Iterator<Child> {
         private final Place place;
         private final Iterator<?> rest;

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// An immutable list that comes back as an immutable list: Python's tuple. Elements may be null; a tuple is equal to any
-/// list of equal elements, as `java.util.List` wants it.
+/// An immutable list that comes back as an immutable list: Python's tuple. Elements may be null; a tuple is equal to
+/// any list of equal elements, as `java.util.List` wants it.
 public final class Tuple extends AbstractList<@Nullable Object> {
     private final List<@Nullable Object> elements;
 
@@ -43,7 +43,8 @@ public final class Tuple extends AbstractList<@Nullable Object> {
         return elements.size();
     }
 
-    /// Makes a tuple that is there before its elements are: a reader needs it where an element refers back to the tuple.
+    /// Makes a tuple that is there before its elements are: a reader needs it where an element refers back to the
+    /// tuple.
     public static final class Builder {
         private final List<@Nullable Object> elements = new ArrayList<>();
         private final Tuple tuple = new Tuple(this);

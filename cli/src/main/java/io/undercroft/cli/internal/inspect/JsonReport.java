@@ -29,15 +29,16 @@ import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/// A file's contents as one JSON object, as `docs/inspect-json.md` describes it. Written as it goes, so that memory does not
-/// grow with the number of tensors; a storage or tensor a line, so that lines can be compared.
+/// A file's contents as one JSON object, as `docs/inspect-json.md` describes it. Written as it goes, so that memory
+/// does not grow with the number of tensors; a storage or tensor a line, so that lines can be compared.
 public final class JsonReport {
     /// Up to three levels of JSON for one of the state, two for one of a key.
     private static final int DEEPEST = 3 * StateIndex.MAX_DEPTH + 2 * StateKeys.MAX_PARTS + 8;
     /// How many characters a report may have, and how many for each byte of the file.
     private static final long LEAST_LONG = 64L << 20;
     private static final long LONG_FACTOR = 64;
-    /// ASCII only: it survives every terminal and locale, and Python's strings may hold half characters that UTF-8 has no bytes for.
+    /// ASCII only: it survives every terminal and locale, and Python's strings may hold half characters that UTF-8 has
+    /// no bytes for.
     private static final JsonFactory JSON = new JsonFactoryBuilder()
             .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
             .characterEscapes(new WithDelete())
@@ -89,8 +90,8 @@ public final class JsonReport {
         out.line("");
     }
 
-    /// Refuses a report that is much longer than the file, before anything is printed: a short file can refer to one long text very
-    /// often, and JSON has no references to texts.
+    /// Refuses a report that is much longer than the file, before anything is printed: a short file can refer to one
+    /// long text very often, and JSON has no references to texts.
     private static void checkLength(Inspection inspection) throws IOException {
         Checkpoint checkpoint = inspection.checkpoint();
         long most = LEAST_LONG + LONG_FACTOR * Files.size(checkpoint.path());

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /// The state tree as JSON. What JSON has no notation for is an object whose first key begins with `$`.
 ///
-/// It recurses, which is safe: [StateIndex] has refused states that nest deeper than [StateIndex#MAX_DEPTH] before this runs, and
-/// keys of maps, which it does not walk, have at most [StateKeys#MAX_PARTS] parts.
+/// It recurses, which is safe: [StateIndex] has refused states that nest deeper than [StateIndex#MAX_DEPTH] before this
+/// runs, and keys of maps, which it does not walk, have at most [StateKeys#MAX_PARTS] parts.
 final class StateJson {
     private final Inspection inspection;
     private final JsonGenerator json;

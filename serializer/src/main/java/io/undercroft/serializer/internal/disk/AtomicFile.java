@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
 
 /// A file that appears under its name whole and durable, or not at all.
 ///
-/// The bytes go to a temporary file in the same directory, since only a rename within one file system is atomic. [#commit]
-/// brings them to the disk, renames the file over the target and brings the directory to the disk. Closing without a
-/// commit deletes the temporary file; the target stays as it was. Belongs to one thread, but for what is written.
+/// The bytes go to a temporary file in the same directory, since only a rename within one file system is atomic.
+/// [#commit] brings them to the disk, renames the file over the target and brings the directory to the disk. Closing
+/// without a commit deletes the temporary file; the target stays as it was. Belongs to one thread, but for what is
+/// written.
 public final class AtomicFile implements Sink, Closeable {
     private static final int MOST_LINKS = 40;
     /// Each attempt but the last met somebody who took the file for left behind in the moment in which it was made.
@@ -44,8 +45,8 @@ public final class AtomicFile implements Sink, Closeable {
     /// @param disk where
     /// @param rule whether the file there may be replaced
     /// @return the file, empty
-    /// @throws IOException if the directory is missing or not writable, or `path` is something other than a regular file, or one that must
-    ///     not be replaced
+    /// @throws IOException if the directory is missing or not writable, or `path` is something other than a regular
+    ///     file, or one that must not be replaced
     public static AtomicFile create(Path path, Disk disk, Replacing rule) throws IOException {
         Path target = target(path);
         Path directory = target.getParent();
@@ -167,8 +168,8 @@ public final class AtomicFile implements Sink, Closeable {
 
     /// Makes the file durable and gives it its name.
     ///
-    /// @throws IOException if that fails; the target is then as it was, unless the message says that only the durability of
-    ///     its name is in doubt
+    /// @throws IOException if that fails; the target is then as it was, unless the message says that only the
+    ///     durability of its name is in doubt
     public void commit() throws IOException {
         commit(() -> {});
     }

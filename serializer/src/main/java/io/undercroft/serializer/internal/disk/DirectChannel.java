@@ -12,9 +12,10 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// A second way to a file that is being made: past the page cache of the system (`O_DIRECT`), for what is large, and lies in memory and in the
-/// file at the borders of blocks. It spares the processor a copy, the system its memory, and the force at the end its work.
-/// What cannot go this way is left to the usual one. A page is never written both ways. Safe for use by several threads.
+/// A second way to a file that is being made: past the page cache of the system (`O_DIRECT`), for what is large, and
+/// lies in memory and in the file at the borders of blocks. It spares the processor a copy, the system its memory, and
+/// the force at the end its work. What cannot go this way is left to the usual one. A page is never written both ways.
+/// Safe for use by several threads.
 final class DirectChannel implements AutoCloseable {
     /// The size of a page, and a multiple of the block size of the file systems that are written to this way.
     private static final long PAGE = 4096;
@@ -54,8 +55,8 @@ final class DirectChannel implements AutoCloseable {
         return open == null ? 0 : write(open, offset, bytes.asSlice(0, bytes.byteSize() & -PAGE));
     }
 
-    /// What one file system takes another does not, and it may say so at the first write only. The usual way comes to the same, or
-    /// says better what is wrong.
+    /// What one file system takes another does not, and it may say so at the first write only. The usual way comes to
+    /// the same, or says better what is wrong.
     private long write(FileChannel open, long offset, MemorySegment bytes) throws ClosedChannelException {
         long done = 0;
         try {
@@ -75,8 +76,8 @@ final class DirectChannel implements AutoCloseable {
         return done;
     }
 
-    /// The option is in a module of the JDK that a program may have left out, and is not known by name to those who compile
-    /// for a release of Java.
+    /// The option is in a module of the JDK that a program may have left out, and is not known by name to those who
+    /// compile for a release of Java.
     private static Optional<OpenOption> option() {
         try {
             Object[] options = Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants();

@@ -16,11 +16,11 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// Opens files whose names somebody else may have given to something else: a pipe, a device, a link. That is refused, and never
-/// waited for.
+/// Opens files whose names somebody else may have given to something else: a pipe, a device, a link. That is refused,
+/// and never waited for.
 ///
-/// Files are opened for reading and writing, since a pipe that is opened so does not wait for its other end: what has the name is
-/// looked at first, but may be exchanged before it is opened.
+/// Files are opened for reading and writing, since a pipe that is opened so does not wait for its other end: what has
+/// the name is looked at first, but may be exchanged before it is opened.
 final class RegularFiles {
     private static final Set<StandardOpenOption> READ_WRITE = EnumSet.of(StandardOpenOption.READ,
             StandardOpenOption.WRITE);

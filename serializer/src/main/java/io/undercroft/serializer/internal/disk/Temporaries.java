@@ -17,15 +17,16 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// The names of files that are being written. One whose process was killed stays behind, and is deleted by the next writer to
-/// the directory.
+/// The names of files that are being written. One whose process was killed stays behind, and is deleted by the next
+/// writer to the directory.
 ///
-/// A writer keeps such a file locked, and the system releases the lock with the process, so a file that can be locked has no
-/// writer. Where a file system has no locks nothing is deleted. A process would lose its own locks by closing a second descriptor of
-/// the file, so it remembers its names and leaves these files alone, whichever way it came to their directory.
+/// A writer keeps such a file locked, and the system releases the lock with the process, so a file that can be locked
+/// has no writer. Where a file system has no locks nothing is deleted. A process would lose its own locks by closing a
+/// second descriptor of the file, so it remembers its names and leaves these files alone, whichever way it came to
+/// their directory.
 ///
-/// Anybody may have made a file of such a name where others may write. So only regular files of the owner of a file that this
-/// process has just made are looked at, and opened in a way that never waits.
+/// Anybody may have made a file of such a name where others may write. So only regular files of the owner of a file
+/// that this process has just made are looked at, and opened in a way that never waits.
 final class Temporaries {
     private static final String SUFFIX = ".croft-tmp";
     private static final int UUID_LENGTH = 36;
@@ -33,8 +34,8 @@ final class Temporaries {
 
     private Temporaries() {}
 
-    /// {@return a name that no file has; to be [given back][#forget]} It is without the name of what it becomes, which may be as
-    /// long as names can be.
+    /// {@return a name that no file has; to be [given back][#forget]} It is without the name of what it becomes, which
+    /// may be as long as names can be.
     ///
     /// @param directory where the file is going to be, an absolute path
     static Path name(Path directory) {

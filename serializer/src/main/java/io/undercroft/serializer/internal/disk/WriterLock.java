@@ -26,12 +26,12 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /// The right to write to a file, which one writer has at a time (section 10.5 of the format).
 ///
-/// It is a lock of the system on the file `NAME.lock`, so it ends with the process, however that ends. The file says in one line
-/// who holds it. Readers ask nobody.
+/// It is a lock of the system on the file `NAME.lock`, so it ends with the process, however that ends. The file says in
+/// one line who holds it. Readers ask nobody.
 ///
-/// A process gives back such a lock when it closes *any* descriptor of the file, that of another thread for instance. So
-/// while this process holds a lock it does not open the file again: not to see who holds it, and not to see whether it
-/// still has its name.
+/// A process gives back such a lock when it closes *any* descriptor of the file, that of another thread for instance.
+/// So while this process holds a lock it does not open the file again: not to see who holds it, and not to see whether
+/// it still has its name.
 public final class WriterLock implements Closeable {
     private static final int LONGEST_LINE = 512;
     private static final String LINE_START = "pid ";
@@ -39,7 +39,8 @@ public final class WriterLock implements Closeable {
     private static final int ATTEMPTS = 100;
     /// What a limit on the size of files hardly forbids.
     private static final int LARGEST_SIZE = 1 << 20;
-    /// The locks that this process holds, by the path of their files, and what their files say. The system knows processes only.
+    /// The locks that this process holds, by the path of their files, and what their files say. The system knows
+    /// processes only.
     private static final Map<Path, String> HELD = new ConcurrentHashMap<>();
 
     private final Path path;
@@ -124,8 +125,8 @@ public final class WriterLock implements Closeable {
         throw new LockedException(file, "somebody who takes and gives back " + path + " all the time");
     }
 
-    /// The name may be that of a file of another program, which would be emptied. Ours are empty, have a line that says `pid`, or
-    /// are zeros, as [#isNamed] leaves them.
+    /// The name may be that of a file of another program, which would be emptied. Ours are empty, have a line that says
+    /// `pid`, or are zeros, as [#isNamed] leaves them.
     private static void checkOurs(Path file, Path path, FileChannel channel) throws IOException {
         ByteBuffer start = ByteBuffer.allocate(LINE_START.length());
         channel.read(start, 0);
@@ -136,8 +137,8 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// Says who holds the lock. Where the disk is full it is held all the same, since the bytes are for people only: what frees
-    /// space has to get the lock.
+    /// Says who holds the lock. Where the disk is full it is held all the same, since the bytes are for people only:
+    /// what frees space has to get the lock.
     private static void sign(FileChannel channel, String line) throws IOException {
         channel.truncate(0);
         try {
@@ -175,8 +176,8 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// Whether the path names the file that was locked, and not a newer one, since the holder before deleted it. Told by
-    /// giving it a size that no other file of that name has.
+    /// Whether the path names the file that was locked, and not a newer one, since the holder before deleted it. Told
+    /// by giving it a size that no other file of that name has.
     private static boolean isNamed(Path path, FileChannel channel) throws IOException {
         long size = LONGEST_LINE + ThreadLocalRandom.current().nextLong(LARGEST_SIZE);
         channel.truncate(0);
@@ -188,8 +189,8 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// Mapping makes a file longer without a block of the disk, which may have none left. Where a file cannot be mapped, a byte is
-    /// written.
+    /// Mapping makes a file longer without a block of the disk, which may have none left. Where a file cannot be
+    /// mapped, a byte is written.
     private static void grow(FileChannel channel, long size) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             channel.map(FileChannel.MapMode.READ_WRITE, 0, size, arena);
@@ -203,7 +204,8 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// What the holder says about itself, read by the channel that there is. Some systems let nobody read what is locked.
+    /// What the holder says about itself, read by the channel that there is. Some systems let nobody read what is
+    /// locked.
     private static String holder(FileChannel channel) {
         ByteBuffer bytes = ByteBuffer.allocate(LONGEST_LINE);
         try {

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /// The fields of a class and of those above it, by name, but for static and transient ones.
 ///
-/// A field that another one of its name hides has the name of its class in front, and a dot. Names are in alphabetical order,
-/// whatever the order in the class, which Java does not promise.
+/// A field that another one of its name hides has the name of its class in front, and a dot. Names are in alphabetical
+/// order, whatever the order in the class, which Java does not promise.
 final class ClassFields {
     private final Class<?> type;
     private final SequencedMap<String, Field> fields = new TreeMap<>();

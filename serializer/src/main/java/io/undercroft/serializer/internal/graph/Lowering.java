@@ -44,8 +44,9 @@ import java.util.concurrent.PriorityBlockingQueue;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// Makes of a state the tree that stands for it: the same containers, in which each object that only Java understands is a node
-/// of [io.undercroft.serializer.state], whose type begins with `java:` and goes on with the name of its class.
+/// Makes of a state the tree that stands for it: the same containers, in which each object that only Java understands
+/// is a node of [io.undercroft.serializer.state], whose type begins with `java:` and goes on with the name of its
+/// class.
 ///
 /// | object | node |
 /// |---|---|
@@ -57,8 +58,8 @@ import org.jspecify.annotations.Nullable;
 /// | other collection | list |
 /// | array | list; or bytes, of primitive values |
 ///
-/// What has an identity is lowered once. The tree shares no container with the state, so that what is done to the state does not
-/// change it. Recursion is as deep as containers nest, which is limited.
+/// What has an identity is lowered once. The tree shares no container with the state, so that what is done to the state
+/// does not change it. Recursion is as deep as containers nest, which is limited.
 public final class Lowering {
     private final StateClasses classes;
     private final ArrayTypes arrays;
@@ -223,8 +224,8 @@ public final class Lowering {
 
     // ---- objects of registered classes ----
 
-    /// {@return the name of an object's class in files, or null if it is not registered} A constant of an enum may have a class
-    /// of its own.
+    /// {@return the name of an object's class in files, or null if it is not registered} A constant of an enum may have
+    /// a class of its own.
     private @Nullable String nameOf(Object object) {
         Class<?> type = object instanceof Enum<?> constant ? constant.getDeclaringClass() : object.getClass();
         return classes.name(type).orElse(null);

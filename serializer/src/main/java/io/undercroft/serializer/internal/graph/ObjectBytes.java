@@ -20,12 +20,12 @@ import org.jspecify.annotations.Nullable;
 
 /// The bytes of Java objects, made and read by Kryo.
 ///
-/// The bytes of an object are what stands in it without identity: numbers, texts, constants of enums and immutable values of
-/// the JDK. All else are its children, which the caller keeps. Equal values give equal bytes.
+/// The bytes of an object are what stands in it without identity: numbers, texts, constants of enums and immutable
+/// values of the JDK. All else are its children, which the caller keeps. Equal values give equal bytes.
 ///
 /// The bytes that are read are not trusted: they name registered classes only, take no more memory than some times
-/// their own length, and whatever goes wrong in them is a [FormatException] of the code `CROFT-OBJECT`. What a serializer of the user
-/// does with them is its own.
+/// their own length, and whatever goes wrong in them is a [FormatException] of the code `CROFT-OBJECT`. What a
+/// serializer of the user does with them is its own.
 ///
 /// Not thread-safe: make one for each save and each open.
 final class ObjectBytes {
@@ -43,7 +43,8 @@ final class ObjectBytes {
     record Fields(byte[] bytes, SequencedMap<String, @Nullable Object> children) {}
 
     private final StateClasses classes;
-    /// Made when it is first needed: most states need none, and its classes take longer to load than a small state to save.
+    /// Made when it is first needed: most states need none, and its classes take longer to load than a small state to
+    /// save.
     private @Nullable NodeKryo kryo;
     private final Map<Class<?>, ClassFields> fields = new HashMap<>();
 

@@ -26,7 +26,8 @@ import org.jspecify.annotations.Nullable;
 
 /// Says of every node of a tree how it becomes an object again; the other way round is [Lowering].
 ///
-/// A tree is not trusted. The name of a class is looked up among those that are registered or known here, and nowhere else.
+/// A tree is not trusted. The name of a class is looked up among those that are registered or known here, and nowhere
+/// else.
 final class Recipes {
     private final StateClasses classes;
     private final ArrayTypes arrays;

@@ -7,9 +7,9 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// A pattern for names of tensors: segments between slashes, in which `*` stands for any characters, `?` for one and `\` keeps
-/// the next from meaning anything; the segment `**` stands for any number of segments. It matches a name as it is, and as a raw name
-/// ([StateIndex#rawName]), in which a slash in a key is one between segments.
+/// A pattern for names of tensors: segments between slashes, in which `*` stands for any characters, `?` for one and
+/// `\` keeps the next from meaning anything; the segment `**` stands for any number of segments. It matches a name as
+/// it is, and as a raw name ([StateIndex#rawName]), in which a slash in a key is one between segments.
 ///
 /// The time to match is at most that of the lengths of both multiplied, whatever stars there are.
 public final class Glob implements Predicate<String> {
@@ -23,8 +23,8 @@ public final class Glob implements Predicate<String> {
 
     /// Tests that items have to pass one after the other. A null stands for any number of items.
     private record Sequence<T>(List<@Nullable Predicate<T>> tests) {
-        /// If a later star can be reached at all, then with as few items as possible for the ones before it: so only the last
-        /// one is ever gone back to.
+        /// If a later star can be reached at all, then with as few items as possible for the ones before it: so only
+        /// the last one is ever gone back to.
         boolean matches(List<T> items) {
             int test = 0;
             int item = 0;

@@ -98,7 +98,8 @@ public final class InPlaceLoad {
         return copies;
     }
 
-    /// A state that holds tensors of this very checkpoint: they can stay as they are, but not take the elements of others.
+    /// A state that holds tensors of this very checkpoint: they can stay as they are, but not take the elements of
+    /// others.
     private static void checkNoSourceChanges(List<TensorCopy> copies) {
         Set<Storage> sources = copies.stream().map(copy -> TensorCopy.memoryOf(copy.source()))
                 .collect(Collectors.toSet());

@@ -11,11 +11,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// Finds the tensors that somebody means who gives a name as it is, a raw name ([StateIndex#rawName]), or the name that the tensor
-/// has in another file with the same keys. Safe for any thread.
+/// Finds the tensors that somebody means who gives a name as it is, a raw name ([StateIndex#rawName]), or the name that
+/// the tensor has in another file with the same keys. Safe for any thread.
 ///
-/// A name as it is comes first and needs no other name. Only when there is none of that name are all names read, once, and only those
-/// kept that differ from their raw names.
+/// A name as it is comes first and needs no other name. Only when there is none of that name are all names read, once,
+/// and only those kept that differ from their raw names.
 public final class NameLookup {
     private static final int MOST_SHOWN = 3;
 

@@ -17,8 +17,8 @@ import java.util.function.BiPredicate;
 /// How the tensors of a checkpoint fit those that are expected, by what describes them.
 ///
 /// @param report what fits and what does not
-/// @param names for each expected name that was found, the name in the checkpoint: the same one, or else the only one with the same keys,
-///     as in a file of a format that knows no maps in maps
+/// @param names for each expected name that was found, the name in the checkpoint: the same one, or else the only one
+///     with the same keys, as in a file of a format that knows no maps in maps
 public record StateMatch(MatchReport report, Map<String, String> names) {
     /// {@return how they fit}
     ///

@@ -21,8 +21,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Adds a snapshot to a file, as section 10.4 of the format says, step by step: nothing that is in the file is touched, and at
-/// the end one commit record makes the new snapshot the newest. Whoever makes one holds
+/// Adds a snapshot to a file, as section 10.4 of the format says, step by step: nothing that is in the file is touched,
+/// and at the end one commit record makes the new snapshot the newest. Whoever makes one holds
 /// the lock of the file. Belongs to one thread.
 final class Appender implements Closeable {
     private final Path path;
@@ -83,7 +83,8 @@ final class Appender implements Closeable {
     ///
     /// @param plan the state
     /// @param options what else to save, and how
-    /// @param lastWord called when all but the commit is done; what it throws ends this, and the file has the snapshots it had
+    /// @param lastWord called when all but the commit is done; what it throws ends this, and the file has the snapshots
+    ///     it had
     /// @return what became of the bytes
     /// @throws IOException as [#append(StatePlan, SaveOptions)]
     DedupReport append(StatePlan plan, SaveOptions options, Runnable lastWord) throws IOException {
@@ -153,8 +154,8 @@ final class Appender implements Closeable {
         file.write(place, record);
         file.write(index, draft.index());
         if (parent.commit().sequence() > 1) {
-            // If the force of that commit failed, its record may be in the cache only, and no later force would write it,
-            // while the new commit replaces the one before it.
+            // If the force of that commit failed, its record may be in the cache only, and no later force would write
+            // it, while the new commit replaces the one before it.
             file.write(parent.header().recordOffset(parent.commit().sequence()), record);
         }
         long second = parent.header().recordOffset(3);
@@ -165,8 +166,8 @@ final class Appender implements Closeable {
         return parent.commit().next(draft.index(), index, CroftWriter.timeMillis(options), options.message());
     }
 
-    /// Makes the name durable: the writer that named the file may have failed, or been killed, before it did. A directory
-    /// that may not be read is left to the system.
+    /// Makes the name durable: the writer that named the file may have failed, or been killed, before it did. A
+    /// directory that may not be read is left to the system.
     private void forceName() throws IOException {
         Path directory = path.toAbsolutePath().getParent();
         try {

@@ -7,8 +7,8 @@ import java.util.Iterator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/// Cuts storages into chunks and deals them out in batches, so many that a block of memory holds those of a batch as they will lie
-/// in the file. Safe for use by several threads.
+/// Cuts storages into chunks and deals them out in batches, so many that a block of memory holds those of a batch as
+/// they will lie in the file. Safe for use by several threads.
 final class Cutter {
     /// Keeps a batch of chunks that take no room from going on for ever.
     private static final int MOST_CHUNKS = 1 << 17;
@@ -36,8 +36,8 @@ final class Cutter {
         this.blockBytes = blockBytes;
     }
 
-    /// {@return the next batch, or null if there is none} All of its chunks have the same alignment. Either they all find
-    /// room in a block, or it is one that does not. It touches at most one storage that is decoded.
+    /// {@return the next batch, or null if there is none} All of its chunks have the same alignment. Either they all
+    /// find room in a block, or it is one that does not. It touches at most one storage that is decoded.
     synchronized @Nullable Batch next() {
         List<Chunk> chunks = new ArrayList<>();
         long end = 0;

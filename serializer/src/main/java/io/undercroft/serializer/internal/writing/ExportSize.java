@@ -15,11 +15,12 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 
-/// Compares the planned size of files with the storages of a state and with the free space, before the first byte is written.
+/// Compares the planned size of files with the storages of a state and with the free space, before the first byte is
+/// written.
 ///
-/// A format that writes elements out makes any number of bytes of a small storage: a tensor of shape 2^50 and stride 0 needs one element.
-/// A tensor is refused if it becomes both more than [#LARGEST_REPETITION] and more than [#MOST_REPEATED] times the bytes of its
-/// storage; what is less is bounded by the free space.
+/// A format that writes elements out makes any number of bytes of a small storage: a tensor of shape 2^50 and stride 0
+/// needs one element. A tensor is refused if it becomes both more than [#LARGEST_REPETITION] and more than
+/// [#MOST_REPEATED] times the bytes of its storage; what is less is bounded by the free space.
 final class ExportSize {
     /// How many bytes any repetition may become.
     static final long LARGEST_REPETITION = 1L << 30;

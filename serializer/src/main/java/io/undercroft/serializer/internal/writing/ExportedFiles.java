@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The files of one export, each of which appears whole under its name. Closing deletes them again unless the last one is there, without
-/// which the others are nothing.
+/// The files of one export, each of which appears whole under its name. Closing deletes them again unless the last one
+/// is there, without which the others are nothing.
 final class ExportedFiles implements AutoCloseable {
     private final Disk disk;
     private final ExportProgress progress;

@@ -40,8 +40,8 @@ import org.jspecify.annotations.Nullable;
 
 /// Writes states as files of other formats.
 ///
-/// Of a set the index comes last, when the others are durable. It names nothing that is not there whole; and as none of the others
-/// is replaced, an index that is there stays right until the new one takes its place.
+/// Of a set the index comes last, when the others are durable. It names nothing that is not there whole; and as none of
+/// the others is replaced, an index that is there stays right until the new one takes its place.
 public final class Exporter {
     private final Disk disk;
 
@@ -126,7 +126,8 @@ public final class Exporter {
         }
     }
 
-    /// The files that the index to be replaced names and that are beside it. None of them is replaced, and the new index names none of them.
+    /// The files that the index to be replaced names and that are beside it. None of them is replaced, and the new
+    /// index names none of them.
     private static List<Path> former(Path index) {
         if (!Files.isRegularFile(index)) {
             return List.of();
@@ -164,8 +165,8 @@ public final class Exporter {
         }
     }
 
-    /// The files that the bytes came from may be damaged. Checked when all was written and nothing has its name yet, as the bytes
-    /// are in the system's cache then, and whatever a format read is in memory.
+    /// The files that the bytes came from may be damaged. Checked when all was written and nothing has its name yet, as
+    /// the bytes are in the system's cache then, and whatever a format read is in memory.
     private static void checkSources(StateIndex index) throws IOException {
         Reach reach = Reach.of(index);
         Map<Storage, List<Span>> spans = new HashMap<>();
@@ -191,7 +192,8 @@ public final class Exporter {
         return name;
     }
 
-    /// What has such a name may be of the set that is there, or what the state itself was read from. If the export failed, it would be gone.
+    /// What has such a name may be of the set that is there, or what the state itself was read from. If the export
+    /// failed, it would be gone.
     private static void requireFree(Set<Path> companions) throws FileAlreadyExistsException {
         for (Path companion : companions) {
             if (Files.exists(companion, LinkOption.NOFOLLOW_LINKS)) {

@@ -178,8 +178,8 @@ public final class FileCopier {
         return chosen;
     }
 
-    /// An id that the file has not had. The one that is made of the first snapshot would often be that of the file before, and
-    /// files that have it as a base would take bytes from the wrong places.
+    /// An id that the file has not had. The one that is made of the first snapshot would often be that of the file
+    /// before, and files that have it as a base would take bytes from the wrong places.
     private static @Nullable UUID compactedId(CommitRecord newest) {
         return newest.sequence() == 1 ? null : Layout.canonicalUuid(newest.rootDigest());
     }

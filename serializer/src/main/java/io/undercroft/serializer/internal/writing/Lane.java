@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/// What one of the threads of a save works with: a block of memory, and a digester. Each chunk is looked at, copied and summed up
-/// while its bytes are in the cache of the processor. Belongs to one thread.
+/// What one of the threads of a save works with: a block of memory, and a digester. Each chunk is looked at, copied and
+/// summed up while its bytes are in the cache of the processor. Belongs to one thread.
 final class Lane {
     private final MemorySegment block;
     private final ExtentDigester digester;
@@ -36,8 +36,8 @@ final class Lane {
         return block;
     }
 
-    /// Looks at the chunks of a batch, and copies those that may have to be written into the block, one after the other as
-    /// they would lie in the file.
+    /// Looks at the chunks of a batch, and copies those that may have to be written into the block, one after the other
+    /// as they would lie in the file.
     ///
     /// @param batch the batch
     /// @return what was found, chunk by chunk

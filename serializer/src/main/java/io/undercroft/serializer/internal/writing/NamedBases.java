@@ -34,8 +34,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// The other files in which bytes of a snapshot may stand already, opened: those that the caller names, and those that the
-/// snapshot before needs. They are numbered from 1 in that order.
+/// The other files in which bytes of a snapshot may stand already, opened: those that the caller names, and those that
+/// the snapshot before needs. They are numbered from 1 in that order.
 final class NamedBases implements AutoCloseable {
     private static final long PIECE = 1 << 17;
 
@@ -72,7 +72,8 @@ final class NamedBases implements AutoCloseable {
     /// @return the bases
     /// @throws IOException if one is missing or cannot be read
     /// @throws io.undercroft.format.FormatException if one is damaged, or of no known format
-    /// @throws IllegalArgumentException if one is not below the root, is the file itself, or needs too many others in turn
+    /// @throws IllegalArgumentException if one is not below the root, is the file itself, or needs too many others in
+    ///     turn
     static NamedBases open(SaveOptions options, @Nullable Path target, int chunkLog2) throws IOException {
         NamedBases bases = new NamedBases(chunkLog2);
         try {
@@ -151,8 +152,8 @@ final class NamedBases implements AutoCloseable {
         return new Base(file, record, (candidates, number) -> candidates.addStorages(snapshot, number));
     }
 
-    /// Adds the bases of the snapshot before, so that what has not changed stays where it is. One that is not to be found, or
-    /// was named by the caller, is left out.
+    /// Adds the bases of the snapshot before, so that what has not changed stays where it is. One that is not to be
+    /// found, or was named by the caller, is left out.
     ///
     /// @param parent the snapshot before
     /// @param path its file

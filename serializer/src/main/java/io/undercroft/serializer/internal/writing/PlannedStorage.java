@@ -42,7 +42,8 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
         /// {@return what they are called in messages}
         String describe();
 
-        /// {@return whether they are decoded for the save alone, and are in memory only from the first [#slice] to [#release]}
+        /// {@return whether they are decoded for the save alone, and are in memory only from the first [#slice] to
+        /// [#release]}
         default boolean areDecoded() {
             return false;
         }
@@ -87,8 +88,8 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
         return bytes.slice(offset, length);
     }
 
-    /// Compares what was read of a run of bytes with the checksums of the file that it comes from, if that has some. Bytes that
-    /// are not reached may be damaged.
+    /// Compares what was read of a run of bytes with the checksums of the file that it comes from, if that has some.
+    /// Bytes that are not reached may be damaged.
     ///
     /// @param from the first byte
     /// @param to the first byte behind the last

@@ -11,8 +11,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Which bytes of its storages a state can get at: those between the first and the last element of each tensor. What is not
-/// reached need not be saved, for instance all but a small part of a large storage of which only that part is left in use.
+/// Which bytes of its storages a state can get at: those between the first and the last element of each tensor. What is
+/// not reached need not be saved, for instance all but a small part of a large storage of which only that part is left
+/// in use.
 final class Reach {
     private final Map<Storage, List<Span>> spans = new HashMap<>();
     private long identity;
@@ -89,8 +90,8 @@ final class Reach {
                 .reduce(0, Math::addExact);
     }
 
-    /// {@return how many bytes tensors span that others span too: what there would be more if each had bytes of its own} A
-    /// storage that is a value counts as a tensor.
+    /// {@return how many bytes tensors span that others span too: what there would be more if each had bytes of its
+    /// own} A storage that is a value counts as a tensor.
     long identity() {
         return identity;
     }

@@ -8,8 +8,8 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes of a storage as they were when a snapshot was taken, as far as they are saved. Whoever reads them learns that
-/// the save is not wanted any more.
+/// The bytes of a storage as they were when a snapshot was taken, as far as they are saved. Whoever reads them learns
+/// that the save is not wanted any more.
 final class SnapshotBytes implements PlannedStorage.Bytes {
     private final String name;
     private final SaveControl control;

@@ -24,8 +24,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// Carries snapshots over into a new file: their bytes, those that they have in common once, and their indexes. What is copied is
-/// checked against its checksums on the way. Belongs to one thread.
+/// Carries snapshots over into a new file: their bytes, those that they have in common once, and their indexes. What is
+/// copied is checked against its checksums on the way. Belongs to one thread.
 final class SnapshotCopier implements AutoCloseable {
     private static final long PIECE = 1 << 17;
 

@@ -191,8 +191,8 @@ final class StateEncoder {
         }
     }
 
-    /// Keys that differ in Java but not in a file would make one that no reader accepts, and so would those that take too long
-    /// to tell apart.
+    /// Keys that differ in Java but not in a file would make one that no reader accepts, and so would those that take
+    /// too long to tell apart.
     private void checkDistinct(Collection<?> all) {
         List<@Nullable Object> keys = new ArrayList<>(all);
         keys.removeIf(key -> !StateKeys.isKey(key));

@@ -22,11 +22,11 @@ import java.util.SequencedMap;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/// All that a snapshot says about a state, but for where its bytes stand in the file: its tree, its tensors and their names, its
-/// storages.
+/// All that a snapshot says about a state, but for where its bytes stand in the file: its tree, its tensors and their
+/// names, its storages.
 ///
-/// It is made at once, before any bulk byte is read or written, so that a state which cannot be saved is refused at once; what is done to the state's maps,
-/// lists and tensors afterwards does not change it. Immutable.
+/// It is made at once, before any bulk byte is read or written, so that a state which cannot be saved is refused at
+/// once; what is done to the state's maps, lists and tensors afterwards does not change it. Immutable.
 final class StatePlan {
     private final byte[] tree;
     private final List<DTypeRecord> dtypes;

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/// Takes the bytes of a planned state as they are at one moment: they are frozen where their memory can be frozen, and copied
-/// elsewhere. Nobody may write to the storages meanwhile; afterwards anything may be done to them.
+/// Takes the bytes of a planned state as they are at one moment: they are frozen where their memory can be frozen, and
+/// copied elsewhere. Nobody may write to the storages meanwhile; afterwards anything may be done to them.
 ///
 /// What no tensor reaches is not copied. Copies are made by several threads, into one run of memory.
 final class StateSnapshot {
@@ -33,7 +33,8 @@ final class StateSnapshot {
     /// @param span which bytes
     /// @param into what gets them
     private record Run(PlannedStorage from, Span span, SnapshotBytes into) {
-        /// What one thread copies before it takes the next: long enough not to count, short enough that all end together.
+        /// What one thread copies before it takes the next: long enough not to count, short enough that all end
+        /// together.
         static final long PIECE = 4 << 20;
 
         long length() {

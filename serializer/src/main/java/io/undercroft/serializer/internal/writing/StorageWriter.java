@@ -13,23 +13,24 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// Cuts storages into chunks and finds a place for each: where its bytes stand already, or behind what was written last.
-/// Small storages come first, packed, and large ones after them, so that only one gap is left for alignment.
+/// Cuts storages into chunks and finds a place for each: where its bytes stand already, or behind what was written
+/// last. Small storages come first, packed, and large ones after them, so that only one gap is left for alignment.
 ///
 /// Bytes go through blocks of memory. It costs a copy and buys four things: the checksum is of what is written, even
-/// if another thread writes to the tensor meanwhile; a mapped source that was truncated throws instead of killing the JVM;
-/// memory stays bounded; and the file gets few and large writes. A chunk that has not changed since the snapshot before is
-/// found by comparing it with that one's, where both stand, and is neither copied nor summed up.
+/// if another thread writes to the tensor meanwhile; a mapped source that was truncated throws instead of killing the
+/// JVM; memory stays bounded; and the file gets few and large writes. A chunk that has not changed since the snapshot
+/// before is found by comparing it with that one's, where both stand, and is neither copied nor summed up.
 ///
 /// Several threads work at once, each with a block of its own, on a batch of chunks in three steps:
 ///
 /// 1. *Look.* Compare, copy and sum up. All threads at once.
-/// 2. *Place.* Decide where each chunk stands. One batch after the other, so that the result does not hang on the threads.
+/// 2. *Place.* Decide where each chunk stands. One batch after the other, so that the result does not hang on the
+///   threads.
 ///    What is shared leaves no gap in the block, so that what remains is one run of bytes.
 /// 3. *Write.* That run, in one write. All threads at once, unless the file is one that has to be written in order.
 final class StorageWriter {
-    /// If all storages that are decoded for a save have more bytes, one thread saves one after the other, so that they are not in
-    /// memory together.
+    /// If all storages that are decoded for a save have more bytes, one thread saves one after the other, so that they
+    /// are not in memory together.
     private static final long MOST_DECODED = 128L << 20;
 
     private final Destination destination;
@@ -245,8 +246,8 @@ final class StorageWriter {
         return place;
     }
 
-    /// A chunk that is larger than a block is read twice, unless it stands somewhere already. The sums are those of what was
-    /// written, should it have been changed in between.
+    /// A chunk that is larger than a block is read twice, unless it stands somewhere already. The sums are those of
+    /// what was written, should it have been changed in between.
     private Extent.Stored placeLarge(Chunk chunk, List<Extent> before, Lane lane) throws IOException {
         ExtentSums sums = lane.sum(chunk);
         Place found = find(chunk, chunk.bytes(), sums, before);

@@ -19,8 +19,8 @@ final class WriteAccess {
     ///
     /// @param file the file
     /// @param newest what was opened
-    /// @throws FormatException if it is sealed, has features that only newer versions can write, or if its newest snapshot
-    ///     is damaged, which is something else than a torn append
+    /// @throws FormatException if it is sealed, has features that only newer versions can write, or if its newest
+    ///     snapshot is damaged, which is something else than a torn append
     /// @throws IOException if reading fails
     static void check(ByteSource file, Snapshot newest) throws IOException {
         if (newest.header().isSealed()) {
