@@ -72,7 +72,7 @@ class InterruptionTest {
         }
         String ignored = Files.readAllLines(status).stream().filter(line -> line.startsWith("SigIgn:")).findFirst()
                 .orElseThrow().substring("SigIgn:".length()).strip();
-        boolean isIgnored = (Long.parseUnsignedLong(ignored, 16) & 1 << SIGINT - 1) != 0;
+        boolean isIgnored = (Long.parseUnsignedLong(ignored, 16) & (1L << (SIGINT - 1))) != 0;
         return isIgnored ? List.of("env", "--default-signal=INT") : List.of();
     }
 

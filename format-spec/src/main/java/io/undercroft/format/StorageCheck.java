@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -86,10 +87,28 @@ public final class StorageCheck {
     /// @return what does not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public List<DamagedChunk> mapped(int storage, Span part, MemorySegment bytes) {
+        return damaged(storage, part, bytes, Digests::crc32c);
+    }
+
+    /// Checks a part of a storage as [#mapped(int, Span, MemorySegment)], but in memory that no file is mapped to, which
+    /// is twice as fast.
+    ///
+    /// @param storage its number
+    /// @param part which bytes, as [#chunksAround] gives it
+    /// @param memory these bytes
+    /// @return what does not match, in the order of the storage
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    public List<DamagedChunk> inMemory(int storage, Span part, MemorySegment memory) {
+        return damaged(storage, part, memory, Digests::crc32cOfMemory);
+    }
+
+    private List<DamagedChunk> damaged(int storage, Span part, MemorySegment bytes,
+            ToIntFunction<MemorySegment> crc32c) {
         Stream<Chunk> chunks = chunks(storage)
                 .filter(chunk -> chunk.start >= part.start() && chunk.end() <= part.end());
         return (bytes.byteSize() < PARALLEL_BYTES ? chunks : chunks.parallel())
-                .filter(chunk -> crc32c(bytes, chunk.start - part.start(), chunk.length) != checksum(chunk))
+                .filter(chunk -> crc32c
+                        .applyAsInt(bytes.asSlice(chunk.start - part.start(), chunk.length)) != checksum(chunk))
                 .map(chunk -> chunk.damaged(storage))
                 .toList();
     }
@@ -103,10 +122,6 @@ public final class StorageCheck {
     public Span chunksAround(int storage, Span part) {
         return chunks(storage).filter(chunk -> part.touches(chunk.start, chunk.end()))
                 .map(chunk -> new Span(chunk.start, chunk.end())).reduce(part, Span::and);
-    }
-
-    private static int crc32c(MemorySegment bytes, long start, long length) {
-        return Digests.crc32c(bytes.asSlice(start, length));
     }
 
     /// Checks a storage as it stands in files, reading it through a small buffer.

@@ -227,7 +227,10 @@ final class CroftStorages implements AutoCloseable {
         Allocation bytes = options.isInMemory()
                 ? memory.read(extents(record).map(this::piece).toList())
                 : checkable(number, record, map(record));
-        List<DamagedChunk> chunks = checksNow ? check(number, new Span(0, record.nbytes()), bytes) : List.of();
+        Checking checking = options.isInMemory() ? inOwnMemory() : check::mapped;
+        List<DamagedChunk> chunks = checksNow
+                ? check(number, new Span(0, record.nbytes()), bytes, checking)
+                : List.of();
         if (chunks.isEmpty()) {
             if (checksNow && bytes.backing().orElse(null) instanceof CheckedBytes checked) {
                 checked.setCompared();
@@ -270,10 +273,21 @@ final class CroftStorages implements AutoCloseable {
         return damage.refusal().withFile(file.path().toString());
     }
 
-    /// Checks what was mapped or read of a storage.
-    private List<DamagedChunk> check(int number, Span part, Allocation bytes) {
+    /// Checks the bytes of a part of a storage.
+    @FunctionalInterface
+    private interface Checking {
+        List<DamagedChunk> damaged(int number, Span part, MemorySegment bytes);
+    }
+
+    /// Memory of the caller's choice may be that of a mapped file.
+    private Checking inOwnMemory() {
+        return options.memory().isEmpty() ? check::inMemory : check::mapped;
+    }
+
+    /// Checks what was mapped or read of a storage, and frees it if that fails.
+    private static List<DamagedChunk> check(int number, Span part, Allocation bytes, Checking checking) {
         try {
-            return check.mapped(number, part, bytes.segment());
+            return checking.damaged(number, part, bytes.segment());
         } catch (Throwable e) {
             bytes.free();
             throw e;
@@ -295,7 +309,7 @@ final class CroftStorages implements AutoCloseable {
         boolean checks = isToBeChecked(record);
         Span whole = checks ? check.chunksAround(number, part) : part;
         Allocation bytes = memory.copy(pieces(record, whole));
-        List<DamagedChunk> chunks = checks ? check(number, whole, bytes) : List.of();
+        List<DamagedChunk> chunks = checks ? check(number, whole, bytes, inOwnMemory()) : List.of();
         if (!chunks.isEmpty()) {
             bytes.free();
             DamagedStorage damage = damaged(chunks);

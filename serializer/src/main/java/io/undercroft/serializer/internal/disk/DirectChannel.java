@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// Safe for use by several threads.
 final class DirectChannel implements AutoCloseable {
     /// The size of a page, and a multiple of the block size of the file systems that are written to this way.
-    private static final long PAGE = 4096;
+    static final long PAGE = 4096;
     /// What is smaller is collected in the cache with advantage.
     private static final long SMALLEST = 1 << 20;
     /// The most that a [ByteBuffer] can be asked to hold.

@@ -138,8 +138,17 @@ final class SystemDisk implements Disk {
 
         @Override
         public void write(long offset, MemorySegment bytes) throws IOException {
-            long done = pastTheCache.isPresent() ? pastTheCache.get().write(offset, bytes) : 0;
-            while (done < bytes.byteSize()) {
+            long head = Math.min(-offset & (DirectChannel.PAGE - 1), bytes.byteSize());
+            long pages = pastTheCache.isPresent()
+                    ? pastTheCache.get().write(offset + head, bytes.asSlice(head))
+                    : 0;
+            long done = head + pages;
+            writeThroughCache(offset, bytes.asSlice(0, head));
+            writeThroughCache(offset + done, bytes.asSlice(done));
+        }
+
+        private void writeThroughCache(long offset, MemorySegment bytes) throws IOException {
+            for (long done = 0; done < bytes.byteSize();) {
                 ByteBuffer piece = piece(bytes, done);
                 while (piece.hasRemaining()) {
                     done += channel.write(piece, offset + done);

@@ -20,6 +20,8 @@ final class Cutter {
     private @Nullable PlannedStorage storage;
     private Predecessor predecessor = new Predecessor(null, 0);
     private long start;
+    /// Where the next chunk will be in the file, if all chunks before it are written.
+    private long position;
     private @Nullable Chunk next;
     private long batches;
 
@@ -29,19 +31,26 @@ final class Cutter {
     /// @param chunkLog2 the logarithm of the size of a chunk
     /// @param parent the snapshot before, or null if nothing of it may be shared
     /// @param blockBytes the size of a block
-    Cutter(List<PlannedStorage> storages, int chunkLog2, @Nullable Snapshot parent, long blockBytes) {
+    /// @param position where the first chunk may be in the file
+    Cutter(List<PlannedStorage> storages, int chunkLog2, @Nullable Snapshot parent, long blockBytes, long position) {
         this.storages = storages.iterator();
         this.chunkLog2 = chunkLog2;
         this.parent = parent;
         this.blockBytes = blockBytes;
+        this.position = position;
     }
 
     /// {@return the next batch, or null if there is none} All of its chunks have the same alignment. Either they all
     /// find room in a block, or it is one that does not. It touches at most one storage that is decoded.
     synchronized @Nullable Batch next() {
         List<Chunk> chunks = new ArrayList<>();
+        long first = 0;
         long end = 0;
         for (Chunk chunk = peek(); chunk != null && chunks.size() < MOST_CHUNKS; chunk = peek()) {
+            if (end == 0 && chunk.isReached()) {
+                first = startInBlock(chunk);
+                end = first;
+            }
             long endWithIt = chunk.isReached()
                     ? chunk.place(end) + chunk.length()
                     : end;
@@ -52,9 +61,16 @@ final class Cutter {
             }
             chunks.add(chunk);
             end = endWithIt;
+            position = chunk.isReached() ? chunk.place(position) + chunk.length() : position;
             next = null;
         }
-        return chunks.isEmpty() ? null : new Batch(batches++, chunks, end <= blockBytes);
+        return chunks.isEmpty() ? null : new Batch(batches++, chunks, first, end <= blockBytes);
+    }
+
+    /// Pages of the block are to be pages of the file, as only whole pages are written past the page cache. The page in
+    /// front lets chunks be moved there in the block if they come earlier in the file, as some before them were shared.
+    private long startInBlock(Chunk chunk) {
+        return chunk.alignment() < Layout.PAGE ? Layout.PAGE + chunk.place(position) % Layout.PAGE : 0;
     }
 
     private @Nullable Chunk peek() {

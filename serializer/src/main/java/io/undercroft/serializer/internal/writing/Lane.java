@@ -44,7 +44,7 @@ final class Lane {
     /// @throws IOException if reading fails
     List<Finding> look(Batch batch) throws IOException {
         List<Finding> findings = new ArrayList<>(batch.chunks().size());
-        long end = 0;
+        long end = batch.start();
         for (Chunk chunk : batch.chunks()) {
             Optional<Finding> early = lookInPlace(chunk);
             if (early.isPresent()) {
@@ -131,12 +131,15 @@ final class Lane {
     /// Brings a chunk that is larger than the block through it, piece by piece.
     ///
     /// @param chunk the chunk
+    /// @param offset where it starts in the file; pages of the block are pages of the file
     /// @param pieces takes them
     /// @return the sums over what was taken
     /// @throws IOException if reading or writing fails
-    ExtentSums carry(Chunk chunk, Pieces pieces) throws IOException {
-        for (long done = 0; done < chunk.length(); done += block.byteSize()) {
-            MemorySegment piece = block.asSlice(0, Math.min(block.byteSize(), chunk.length() - done));
+    ExtentSums carry(Chunk chunk, long offset, Pieces pieces) throws IOException {
+        long start = offset % Layout.PAGE;
+        long most = block.byteSize() - Layout.PAGE;
+        for (long done = 0; done < chunk.length(); done += most) {
+            MemorySegment piece = block.asSlice(start, Math.min(most, chunk.length() - done));
             try {
                 digester.copy(chunk.bytes().asSlice(done, piece.byteSize()), piece);
             } catch (InternalError e) {

@@ -33,6 +33,9 @@ final class StorageWriter {
     /// are not in memory together.
     private static final long MOST_DECODED = 128L << 20;
 
+    /// What chunks in a block take besides their bytes, so that pages of the block are pages of the file.
+    private static final long PAGES_AROUND = 2 * Layout.PAGE;
+
     private final Destination destination;
     private final Candidates candidates;
     private final SaveOptions options;
@@ -103,7 +106,7 @@ final class StorageWriter {
                 ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes))
                 : 1;
         Cutter cutter = new Cutter(storages, destination.chunkLog2(),
-                options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes);
+                options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
         try (Blocks blocks = Blocks.allocate(lanes, blockBytes)) {
             crew.work(lanes, number -> write(cutter,
                     new Lane(blocks.get(number), destination.chunkLog2(), candidates, options), progress));
@@ -126,7 +129,7 @@ final class StorageWriter {
                 return Blocks.MOST * Blocks.BLOCK;
             }
         }
-        return Layout.placePage(room);
+        return room == 0 ? 0 : Layout.placePage(room) + PAGES_AROUND;
     }
 
     private void write(Cutter cutter, Lane lane, Progress progress) throws IOException {
@@ -147,9 +150,10 @@ final class StorageWriter {
         }
     }
 
-    /// Bytes of a block that are to be written, from its first byte on.
+    /// Bytes of a block that are to be written.
     private static final class Run {
         private final MemorySegment block;
+        private long start;
         private long offset;
         private long length;
 
@@ -158,7 +162,7 @@ final class StorageWriter {
         }
 
         MemorySegment bytes() {
-            return block.asSlice(0, length);
+            return block.asSlice(start, length);
         }
     }
 
@@ -217,18 +221,21 @@ final class StorageWriter {
                 : null;
     }
 
-    /// Closes the gap that shared chunks have left in the block before this one.
+    /// Closes the gap that shared chunks have left in the block before this one. The first chunk is moved as far as it
+    /// takes for pages of the block to be pages of the file.
     private Place append(Chunk chunk, long at, ExtentSums sums, Run run) {
         Place place = nextPlace(chunk);
         if (run.length == 0) {
             run.offset = place.offset();
+            run.start = at - Math.floorMod(at - place.offset(), Layout.PAGE);
         }
-        long to = place.offset() - run.offset;
+        long to = run.start + place.offset() - run.offset;
         if (to != at) {
             run.block.asSlice(to, chunk.length()).copyFrom(run.block.asSlice(at, chunk.length()));
         }
-        run.block.asSlice(run.length, to - run.length).fill((byte) 0);
-        run.length = to + chunk.length();
+        long end = run.start + run.length;
+        run.block.asSlice(end, to - end).fill((byte) 0);
+        run.length = to + chunk.length() - run.start;
         candidates.unwritten().put(run.offset, run.bytes());
         return taken(place, sums);
     }
@@ -255,7 +262,7 @@ final class StorageWriter {
             return new Extent.Stored(found, sums);
         }
         Place place = nextPlace(chunk);
-        ExtentSums written = lane.carry(chunk,
+        ExtentSums written = lane.carry(chunk, place.offset(),
                 (done, bytes) -> destination.sink().write(place.offset() + done, bytes));
         return new Extent.Stored(taken(place, written), written);
     }
