@@ -116,7 +116,8 @@ final class Arguments {
     static ArgSpec base() {
         return OptionSpec.builder(BASE).paramLabel("FILE").type(List.class).auxiliaryTypes(Path.class)
                 .description(
-                        "Refer to bytes that FILE has instead of writing them. The file that is read may have bytes there, too. "
+                        "Refer to bytes that FILE has instead of writing them. The file that is read may have bytes "
+                                + "there, too. "
                                 + "May be given again.")
                 .build();
     }

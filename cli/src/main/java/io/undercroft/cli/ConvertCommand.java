@@ -23,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -48,18 +49,22 @@ final class ConvertCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Saves what a file holds as a .croft file, or as one of another format, atomically. A file of that name is replaced; "
-                        + "a set of files (OUT ends in .safetensors.index.json) goes into a directory that has none of that name.",
+                "Saves what a file holds as a .croft file, or as one of another format, atomically. A file of that "
+                        + "name is replaced; "
+                        + "a set of files (OUT ends in .safetensors.index.json) goes into a directory that has none "
+                        + "of that name.",
                 ConvertCommand::takes, this::convert);
     }
 
     private static List<ArgSpec> takes() {
         return List.of(knownFile("IN"),
                 Arguments.file("OUT",
-                        "The file to write, in the format that its name ends in; or - for a .croft file on standard output."),
+                        "The file to write, in the format that its name ends in; or - for a .croft file on standard "
+                                + "output."),
                 Arguments.text(PART, "PATH", "Save only what the state of IN has there, for instance model."),
                 Arguments.text(TO, "NAME",
-                        "Write OUT in this format, whatever its name ends in; a .croft file takes no name of another format."),
+                        "Write OUT in this format, whatever its name ends in; a .croft file takes no name of another "
+                                + "format."),
                 Arguments.settings(TO_SETTING,
                         "Tell the format of OUT something, such as safetensors.shard=5GB; may be given again."),
                 Arguments.format(), Arguments.setting(),
@@ -74,10 +79,19 @@ final class ConvertCommand {
         static Part of(Checkpoint checkpoint, Arguments arguments) {
             Object whole = checkpoint.tree();
             Object part = arguments.text(PART).isPresent()
-                    ? StatePart.at(whole, arguments.text(PART).get())
+                    ? part(checkpoint, arguments.text(PART).get())
                     : whole;
             StateIndex index = StateIndex.of(part);
             return new Part(part, index.tensors().values(), index.storages().size());
+        }
+
+        private static @Nullable Object part(Checkpoint checkpoint, String path) {
+            try {
+                return StatePart.at(checkpoint.tree(), path);
+            } catch (NoSuchElementException e) {
+                throw new NoSuchElementException(
+                        "it cannot be made of " + checkpoint.path() + ": " + e.getMessage(), e);
+            }
         }
 
         String contents() {
@@ -104,6 +118,9 @@ final class ConvertCommand {
         }
         if (isStream) {
             return stream(arguments);
+        }
+        if (Files.isDirectory(target)) {
+            return run.complain("%s: it is a directory. Name a file in it".formatted(target));
         }
         return isCroft
                 ? replacing(arguments, (checkpoint, options) -> save(checkpoint, arguments, options))

@@ -27,7 +27,8 @@ final class CopyingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("compact", new Subcommand(
-                "Replaces a .croft file by one without the room that nothing stands in. It is a new file then: who has the "
+                "Replaces a .croft file by one without the room that nothing stands in. It is a new file then: who "
+                        + "has the "
                         + "old one as a base does not take it.",
                 () -> List.of(croftFile(), Arguments.number(KEEP, "Keep only the newest N snapshots.")),
                 this::compact));

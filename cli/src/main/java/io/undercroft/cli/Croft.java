@@ -97,9 +97,15 @@ public final class Croft {
                     .applyAsInt(new Arguments(arguments));
         } catch (ParameterException misuse) {
             String asked = misuse.getCommandLine().getCommandSpec().qualifiedName();
-            String what = isCommand(args) ? misuse.getMessage() : noCommand(args);
+            String what = isCommand(args) ? inPlainWords(String.valueOf(misuse.getMessage())) : noCommand(args);
             return run.complain(what + ". See " + asked + " --help");
         }
+    }
+
+    /// Some messages of the parser count from 0, or repeat a word.
+    private static String inPlainWords(String message) {
+        return message.replaceFirst("^Unmatched argument(s?) (from|at) index \\d+: ", "Unexpected argument$1: ")
+                .replaceFirst("^Value for option option ", "Value for option ");
     }
 
     private int help(Arguments arguments) {

@@ -7,6 +7,7 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.SnapshotList;
 import io.undercroft.cli.internal.inspect.TextReport;
@@ -16,15 +17,10 @@ import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat;
-import io.undercroft.serializer.spi.Unreadable;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.stream.Collectors;
 
@@ -52,7 +48,8 @@ final class ReadingCommands {
                 this::snapshots));
         commands.put("verify", new Subcommand(
                 "Reads everything in a file, all its snapshots, and checks it against the checksums that the file has. "
-                        + "Ends with 0 if nothing is damaged, 2 if something is, and 3 if nothing is known to be but other "
+                        + "Ends with 0 if nothing is damaged, 2 if something is, and 3 if nothing is known to be but "
+                        + "other "
                         + "files that have bytes of it are missing, or were not looked for.",
                 () -> List.of(knownFile("FILE"),
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
@@ -74,28 +71,23 @@ final class ReadingCommands {
                 }
                 run.notePassedOver(checkpoint);
                 run.noteUnusedRoot(checkpoint, arguments);
+                Inspection inspection = new Inspection(checkpoint, digests, arguments.absentDevices());
                 if (arguments.has("--json")) {
-                    JsonReport.print(checkpoint, digests, arguments.absentDevices(), out);
+                    JsonReport.print(inspection, out);
                 } else {
-                    TextReport.print(checkpoint, digests, arguments.absentDevices(), out);
+                    TextReport.print(inspection, out);
                 }
-                return noteUnreadable(checkpoint);
+                return noteUnreadable(checkpoint, inspection);
             }
         });
     }
 
     /// Names the tensors that cannot be read.
-    private int noteUnreadable(Checkpoint checkpoint) {
-        int code = Run.OK;
-        for (Map.Entry<String, Tensor> tensor : StateIndex.of(checkpoint.tree()).tensors().entrySet()) {
-            Optional<FormatException> why = Unreadable.why(tensor.getValue());
-            if (why.isPresent()) {
-                code = run.complain("%s: the tensor %s cannot be read, the others can: %s [%s]".formatted(
-                        checkpoint.path(), FormatException.quote(tensor.getKey()), why.get().what(),
-                        why.get().code()));
-            }
-        }
-        return code;
+    private int noteUnreadable(Checkpoint checkpoint, Inspection inspection) {
+        SequencedMap<String, FormatException> unreadable = inspection.unreadable();
+        unreadable.forEach((name, why) -> run.complain("%s: the tensor %s cannot be read, the others can: %s [%s]"
+                .formatted(checkpoint.path(), FormatException.quote(name), why.what(), why.code())));
+        return unreadable.isEmpty() ? Run.OK : Run.BAD_INPUT;
     }
 
     private int snapshots(Arguments arguments) {

@@ -39,7 +39,8 @@ final class SavingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("append", new Subcommand(
-                "Saves what another file holds as the next snapshot of a .croft file, and tells what became of the bytes.",
+                "Saves what another file holds as the next snapshot of a .croft file, and tells what became of the "
+                        + "bytes.",
                 () -> List.of(Arguments.file("FILE", "The .croft file to append to."), knownFile("SOURCE"),
                         Arguments.text(MESSAGE, "TEXT", "Say something about the snapshot."), Arguments.format(),
                         Arguments.setting(), Arguments.at(),
@@ -54,7 +55,8 @@ final class SavingCommands {
                         flag(Saver.REPORT, "Tell what became of the bytes.")),
                 this::adopt));
         commands.put("publish", new Subcommand(
-                "Puts what a file holds into shared memory, for other processes to attach. What has the name already is "
+                "Puts what a file holds into shared memory, for other processes to attach. What has the name already "
+                        + "is "
                         + "replaced, and stays with those who have it open.",
                 () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.format(), Arguments.setting(),
                         Arguments.at(), Arguments.root(), Arguments.otherFile(),

@@ -3,7 +3,6 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Arguments.flag;
 
 import io.undercroft.cli.internal.Output;
-import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.SegmentList;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedSegment;
@@ -35,9 +34,12 @@ final class SharingCommands {
         commands.put("shared", new Subcommand("Lists shared memory, and which processes hold it.",
                 () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list));
         commands.put("gc", new Subcommand(
-                "Removes what processes left in shared memory when they were killed, and lists it: names that were to last as "
-                        + "long as a process that is dead now. A published name lasts until it is unpublished, also when its "
-                        + "publisher has ended; those that no living process holds are told, and removed with --published.",
+                "Removes what processes left in shared memory when they were killed, and lists it: names that were to "
+                        + "last as "
+                        + "long as a process that is dead now. A published name lasts until it is unpublished, also "
+                        + "when its "
+                        + "publisher has ended; those that no living process holds are told, and removed with "
+                        + "--published.",
                 () -> List.of(
                         flag(PUBLISHED, "Also remove published names that no living process holds: their publisher has "
                                 + "ended or was killed, and so has every process that attached them."),
@@ -88,8 +90,8 @@ final class SharingCommands {
                 SegmentList.printRemoved(removed, out);
             }
             if (!unheld.isEmpty()) {
-                out.line(Text.printable("published and held by no living process, left as they are: "
-                        + String.join(", ", unheld) + "; croft gc --published removes them"));
+                out.line("published and held by no living process, left as they are: "
+                        + String.join(", ", unheld) + "; croft gc --published removes them");
             }
             return Run.OK;
         });

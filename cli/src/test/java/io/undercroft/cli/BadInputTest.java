@@ -161,6 +161,7 @@ class BadInputTest {
         assertOneLine(Invocation.of("convert", torch("tied.pt"), directory), "dir.croft");
 
         assertThat(directory).isEmptyDirectory();
+        assertOneLine(Invocation.of("convert", torch("tied.pt"), folder), "it is a directory", "name a file in it");
     }
 
     @Test
@@ -182,6 +183,13 @@ class BadInputTest {
             "convert a b --base", "help frobnicate"})
     void aBadCommandLine(String line) {
         assertOneLine(Invocation.of((Object[]) (line.isEmpty() ? new String[0] : line.split(" "))), "--help");
+    }
+
+    @Test
+    void aMisusedOptionIsToldInPlainWords() {
+        assertOneLine(Invocation.of("inspect", "a", "b", "c"), "croft: unexpected arguments: 'b', 'c'. See");
+        assertOneLine(Invocation.of("inspect", "a", "b"), "croft: unexpected argument: 'b'. See");
+        assertOneLine(Invocation.of("inspect", "a", "--set", "b"), "croft: value for option '--set'");
     }
 
     @ParameterizedTest

@@ -31,7 +31,8 @@ import org.junit.jupiter.api.io.TempDir;
 /// field of whatever command shows them.
 class HostileTextTest {
     /// Retitles the terminal, rings, deletes, forges a line, hides what follows, and reorders the line.
-    private static final String HOSTILE = "a\u001b]0;title\u0007\u001b[2J\r\ncroft: all is well\u0085\u2028\u009b1m\b\u007f\u202e\u2066z\u200b";
+    private static final String HOSTILE = "a\u001b]0;title\u0007\u001b[2J\r\ncroft: all is "
+            + "well\u0085\u2028\u009b1m\b\u007f\u202e\u2066z\u200b";
 
     @TempDir
     Path folder;

@@ -133,7 +133,8 @@ class BasesTest {
 
     private static byte[] onMiddle(BaseRecord middle) {
         FileImage image = new FileImage();
-        image.index().addBaseExtent(image.index().addBase(middle), Layout.DATA_START, 1, Features.sums((byte) 'C')); // its index starts there
+        // its index starts there
+        image.index().addBaseExtent(image.index().addBase(middle), Layout.DATA_START, 1, Features.sums((byte) 'C'));
         image.index().addStorage("cpu");
         return image.toByteArray();
     }

@@ -138,7 +138,8 @@ final class Descriptors {
         // Elsewhere the type of what is no file cannot be asked so.
         if (Files.isDirectory(SELF) && !Files.isRegularFile(Path.of(path))) {
             throw new SharedMemoryException(Reason.NOT_MEMORY, path
-                    + " is open on something else than memory or a regular file; ask the one who made it for the number",
+                    + " is open on something else than memory or a regular file; ask the one who made it for the "
+                    + "number",
                     null);
         }
     }

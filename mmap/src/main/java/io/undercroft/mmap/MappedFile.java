@@ -205,7 +205,10 @@ public final class MappedFile implements AutoCloseable {
                     "only files of the host can be mapped; copy it out of its archive first");
         }
         if (Files.notExists(path)) {
-            throw new NoSuchFileException(path.toString(), null, "there is no such file; check the path");
+            // What is no text in the encoding of the system has become this character.
+            throw new NoSuchFileException(path.toString(), null, path.toString().indexOf('\uFFFD') < 0
+                    ? "there is no such file; check the path"
+                    : "there is no such file; a name that is not text in UTF-8 cannot be given, rename the file");
         }
         if (Files.isDirectory(path)) {
             throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");

@@ -539,7 +539,8 @@ public final class SharedMemory implements AutoCloseable {
     /// @throws SharedMemoryException if it cannot be called
     static Libc libc(String what) throws SharedMemoryException {
         return Libc.find().orElseThrow(() -> new SharedMemoryException(Reason.UNSUPPORTED, what
-                + ": shared memory is not supported here: it needs Linux or macOS and --enable-native-access=ALL-UNNAMED",
+                + ": shared memory is not supported here: it needs Linux or macOS and "
+                + "--enable-native-access=ALL-UNNAMED",
                 Libc.failure().orElse(null)));
     }
 

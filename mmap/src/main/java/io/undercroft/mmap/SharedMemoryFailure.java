@@ -25,7 +25,8 @@ final class SharedMemoryFailure {
         return switch (errno(e)) {
             case ErrnoException.ENOSPC, ErrnoException.EFBIG -> full(what, nbytes, e);
             case ErrnoException.ENOMEM -> new SharedMemoryException(Reason.FULL, what + " wants " + nbytes
-                    + " bytes, but there is no memory, or no mapping, to be had: unmap others, or raise the limits (sysctl"
+                    + " bytes, but there is no memory, or no mapping, to be had: unmap others, or raise the limits "
+                    + "(sysctl"
                     + " vm.max_map_count, ulimit -v)", e);
             default -> of(what, e);
         };
@@ -41,7 +42,8 @@ final class SharedMemoryFailure {
         }
         if (e instanceof ForeignSegmentException) {
             return new SharedMemoryException(Reason.NOT_PERMITTED, what + ": " + e.getMessage()
-                    + "; only segments of oneself and of root are attached: take another name, or pass TrustedOwner.ANYBODY if"
+                    + "; only segments of oneself and of root are attached: take another name, or pass "
+                    + "TrustedOwner.ANYBODY if"
                     + " that user is meant", e);
         }
         return switch (errno(e)) {

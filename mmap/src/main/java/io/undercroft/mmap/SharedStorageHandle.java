@@ -184,7 +184,8 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
 
     static SharedStorageHandle read(HandleText text) {
         Home home = Arrays.stream(Home.values()).filter(each -> each.word.equals(text.home())).findFirst()
-                .orElseThrow(() -> text.wrong("it has to begin with undercroft:shm/, undercroft:fd/ or undercroft:file/"));
+                .orElseThrow(() -> text.wrong("it has to begin with undercroft:shm/, undercroft:fd/ or "
+                        + "undercroft:file/"));
         long nbytes = text.number("nbytes", text.need("nbytes"));
         long identity = text.take("id").map(id -> identity(text, id)).orElse(0L);
         long at = text.take("at").map(digits -> text.number("at", digits)).orElse(0L);

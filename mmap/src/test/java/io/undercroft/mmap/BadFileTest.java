@@ -62,6 +62,10 @@ class BadFileTest {
                     refused(inside, mode, range, libc, FileSystemException.class, "copy it out of its archive");
                 }
                 refused(folder.resolve("f"), mode, ByteRange.whole(), libc, NoSuchFileException.class, "no such file");
+                refused(folder.resolve("x\uFFFD"), mode, ByteRange.whole(), libc, NoSuchFileException.class,
+                        "rename the file");
+                refused(folder.resolve("n".repeat(300)), mode, ByteRange.whole(), libc, FileSystemException.class,
+                        libc.isPresent() ? "longer than file systems allow" : "too long");
             }
             for (MapMode mode : List.of(MapMode.READ_ONLY, MapMode.PRIVATE)) {
                 refused(folder.resolve("f"), mode, ByteRange.bytes(2), libc, NoSuchFileException.class, "no such file");

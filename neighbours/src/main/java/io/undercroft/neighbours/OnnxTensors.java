@@ -72,7 +72,8 @@ public final class OnnxTensors {
     ///     left than the tensor
     public static Tensor tensor(OnnxTensor theirs) {
         Buffer buffer = bufferOf(theirs).filter(Buffer::isDirect).orElseThrow(() -> new IllegalArgumentException(
-                "ONNX Runtime does not show the memory of this tensor, which it allocated itself; copy getByteBuffer(), or lend an output"));
+                "ONNX Runtime does not show the memory of this tensor, which it allocated itself; copy "
+                        + "getByteBuffer(), or lend an output"));
         DType dtype = Lending.dtypeOf(theirs.getInfo().type, TYPES, "ONNX Runtime");
         Shape shape = Shape.of(theirs.getInfo().getShape());
         MemorySegment bytes = MemorySegment.ofBuffer(buffer);

@@ -237,7 +237,8 @@ final class ViewChain {
     }
 
     private void squeezeAll() {
-        view("squeeze", tensor().squeeze(), model().reshape(model().sizes().stream().filter(size -> size != 1).toList()));
+        view("squeeze", tensor().squeeze(),
+                model().reshape(model().sizes().stream().filter(size -> size != 1).toList()));
     }
 
     private void unsqueeze() {
@@ -284,7 +285,8 @@ final class ViewChain {
         if (wanted.isStrided()) {
             last.seenAs(tensor().view(asked), wanted).check(this + " -> view" + given);
         } else {
-            assertThatThrownBy(() -> tensor().view(asked), "%s -> view%s", this, given).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> tensor().view(asked), "%s -> view%s", this,
+                    given).isInstanceOf(IllegalArgumentException.class);
         }
         viewOrCopy("reshape", tensor().reshape(asked), wanted);
     }
@@ -437,7 +439,8 @@ final class ViewChain {
 
     private void channelsLast() {
         if (model().rank() < 4) {
-            assertThatThrownBy(() -> tensor().copy(MemoryFormat.CHANNELS_LAST), "channels of %s", this).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> tensor().copy(MemoryFormat.CHANNELS_LAST), "channels of %s",
+                    this).isInstanceOf(IllegalArgumentException.class);
             return;
         }
         MemoryFormat format = model().rank() == 4 ? MemoryFormat.CHANNELS_LAST : MemoryFormat.CHANNELS_LAST_3D;

@@ -647,9 +647,13 @@ public final class Checkpoint implements AutoCloseable {
                     + FormatException.quote(name)
                     + ": rows are counted from 0, and the first one behind is not before them");
         }
-        return contents.rows(name, from, to)
-                .or(() -> lookup.find(name).flatMap(found -> contents.rows(found, from, to)))
-                .orElseThrow(() -> missing(name));
+        try {
+            return contents.rows(name, from, to)
+                    .or(() -> lookup.find(name).flatMap(found -> contents.rows(found, from, to)))
+                    .orElseThrow(() -> missing(name));
+        } catch (FormatException e) {
+            throw e.withFile(path().toString());
+        }
     }
 
     /// {@return how the tensors fit those that are expected} Reads no element.

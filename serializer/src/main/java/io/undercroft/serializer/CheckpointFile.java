@@ -133,10 +133,11 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     /// The newest snapshot, to be closed at once: a run makes many, and what stays open keeps the bytes of its file on
-    /// the disk, also when that was compacted. Null if there is no file yet.
+    /// the disk, also when that was compacted. Null if there is no file yet. Which tensors are to be loaded, and which are
+    /// expected, does not matter.
     private @Nullable Checkpoint glimpse() throws IOException {
         checkOpen();
-        return Files.exists(path) ? checked(Checkpoint.open(path, opening.onMeta().newest())) : null;
+        return Files.exists(path) ? checked(Checkpoint.open(path, OpenOptions.defaults().onMeta())) : null;
     }
 
     private Checkpoint checked(Checkpoint found) {

@@ -19,11 +19,15 @@ package io.undercroft.serializer;
 public enum ChecksumPolicy {
     /// Never. What is damaged is loaded, and gets new checksums when it is saved.
     NONE,
-    /// The default. All that reads many bytes of a storage compares them on the way, each chunk once: loading
-    /// [into memory][OpenOptions#inMemory()], [Checkpoint#loadInto], saving (also in the background, to a stream, into
-    /// shared memory), and exporting to another format. What only some elements are read of is not checked, as opening
-    /// a file of any size takes milliseconds and reading one element reads one page; nor are copies that
-    /// [io.undercroft.storage.Tensor] and [io.undercroft.storage.Storage] make.
+    /// The default. Loading [into memory][OpenOptions#inMemory()], [Checkpoint#loadInto], saving (also in the
+    /// background, to a stream, into shared memory) and exporting to another format compare the bytes on the way, each
+    /// chunk once. So does everything that copies a whole storage to other memory: copies of a
+    /// [Storage][io.undercroft.storage.Storage], on the same device and to others, to pinned and to shared memory, and
+    /// copies and conversions of a [Tensor][io.undercroft.storage.Tensor] whose elements are all of its storage.
+    ///
+    /// Everything else is read without a check, as opening a file of any size takes milliseconds and reading one
+    /// element reads one page: single elements, [Checkpoint#rows], copies of tensors that are a part of their storage,
+    /// arrays, comparisons and texts that are made of tensors, and memory that is handed to other libraries.
     ///
     /// Storages with bytes in an adopted file are checked as with [#ON_TOUCH]: a `.croft` file is never written to
     /// again where it has been committed, but a file of another format has no id, and a program that replaces it does

@@ -11,7 +11,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -239,7 +238,8 @@ public final class OpenOptions {
     ///
     /// In a pattern `*` stands for any characters but `/`, `?` for one such, `**` between slashes for any number of
     /// segments, also none, and `\` before a character for that character. So `model/*.weight` means `model/fc.weight`
-    /// and not `model/head/fc.weight`, which `**/*.weight` means too. A pattern that no name matches is no error.
+    /// and not `model/head/fc.weight`, which `**/*.weight` means too. Slashes in keys count as slashes between keys. A
+    /// pattern that no name matches is an error when a file is opened.
     ///
     /// @param patterns one of which a name must match as a whole
     /// @return the changed options

@@ -85,7 +85,8 @@ public final class SaveOptions {
             Objects.requireNonNull(key, "a key of the metadata is null");
             Objects.requireNonNull(value, () -> "the metadata of " + key + " is null");
         });
-        return new SaveOptions(Collections.unmodifiableMap(new LinkedHashMap<>(text)), stamp, dedup, extent, chunkLog2, classes, progress);
+        return new SaveOptions(Collections.unmodifiableMap(new LinkedHashMap<>(text)), stamp, dedup, extent,
+                chunkLog2, classes, progress);
     }
 
     /// Says something about the snapshot, which is shown in the list of snapshots.
@@ -102,7 +103,8 @@ public final class SaveOptions {
             throw new IllegalArgumentException(
                     "the message is longer than " + CommitRecord.MAX_MESSAGE_BYTES + " bytes; metadata has room");
         }
-        return new SaveOptions(metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2, classes, progress);
+        return new SaveOptions(metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2, classes,
+                progress);
     }
 
     /// Says when the snapshot was made, to the millisecond. By default nothing is said, so that equal states give equal
@@ -115,7 +117,8 @@ public final class SaveOptions {
         if (when.isBefore(Instant.ofEpochMilli(Long.MIN_VALUE)) || when.isAfter(Instant.ofEpochMilli(Long.MAX_VALUE))) {
             throw new IllegalArgumentException(when + " is too far away; say nothing, or another time");
         }
-        return new SaveOptions(metadata, new Stamp(stamp.message, when, stamp.uuid), dedup, extent, chunkLog2, classes, progress);
+        return new SaveOptions(metadata, new Stamp(stamp.message, when, stamp.uuid), dedup, extent, chunkLog2,
+                classes, progress);
     }
 
     /// Gives a new file its id. By default it is made of what the file holds. A file that is appended to keeps its own.
@@ -124,7 +127,8 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions uuid(UUID id) {
         Objects.requireNonNull(id, "id");
-        return new SaveOptions(metadata, new Stamp(stamp.message, stamp.time, id), dedup, extent, chunkLog2, classes, progress);
+        return new SaveOptions(metadata, new Stamp(stamp.message, stamp.time, id), dedup, extent, chunkLog2, classes,
+                progress);
     }
 
     /// Chooses which storages may share bytes.
@@ -133,7 +137,8 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions sharing(Sharing which) {
         Objects.requireNonNull(which, "which");
-        return new SaveOptions(metadata, stamp, new Dedup(which, dedup.bases, dedup.root, dedup.replacing), extent, chunkLog2, classes, progress);
+        return new SaveOptions(metadata, stamp, new Dedup(which, dedup.bases, dedup.root, dedup.replacing), extent,
+                chunkLog2, classes, progress);
     }
 
     /// Names a file whose bytes are not written again, but referred to: a `.croft` file, or one of another format whose
@@ -156,7 +161,8 @@ public final class SaveOptions {
     public SaveOptions base(Path file, OpenOptions opening) {
         List<Base> bases = new ArrayList<>(dedup.bases);
         bases.add(new Base(file, opening));
-        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root, dedup.replacing), extent,
+        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root,
+                dedup.replacing), extent,
                 chunkLog2, classes, progress);
     }
 
@@ -167,7 +173,8 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions root(Path directory) {
         Objects.requireNonNull(directory, "directory");
-        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory, dedup.replacing), extent, chunkLog2, classes, progress);
+        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory, dedup.replacing),
+                extent, chunkLog2, classes, progress);
     }
 
     /// Allows a file to be replaced in which bytes of other files are stored: a base of a `.croft` file, an adopted
@@ -177,7 +184,8 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions replacingReferenced() {
-        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, dedup.root, true), extent, chunkLog2,
+        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, dedup.root, true), extent,
+                chunkLog2,
                 classes, progress);
     }
 
@@ -186,7 +194,8 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions wholeStorages() {
-        return new SaveOptions(metadata, stamp, dedup, savesZeros() ? extent : Extent.WHOLE, chunkLog2, classes, progress);
+        return new SaveOptions(metadata, stamp, dedup, savesZeros() ? extent : Extent.WHOLE, chunkLog2, classes,
+                progress);
     }
 
     /// Gives every storage all of its bytes in the file, zeros too, and shares none of them with another, as a file
@@ -217,7 +226,8 @@ public final class SaveOptions {
     /// @param known records, enums and other classes
     /// @return the changed options
     public SaveOptions classes(StateClasses known) {
-        return new SaveOptions(metadata, stamp, dedup, extent, chunkLog2, Objects.requireNonNull(known, "known"), progress);
+        return new SaveOptions(metadata, stamp, dedup, extent, chunkLog2, Objects.requireNonNull(known, "known"),
+                progress);
     }
 
     /// Names somebody to be told how far writing has come.

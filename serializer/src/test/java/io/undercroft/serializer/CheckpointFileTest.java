@@ -234,6 +234,18 @@ class CheckpointFileTest {
     }
 
     @Test
+    void snapshotsAreListedAndDroppedWhicheverTensorsAreToBeLoaded() throws IOException {
+        OpenOptions opening = OpenOptions.defaults().only("ema/**");
+        try (CheckpointFile file = CheckpointFile.open(path, SaveOptions.defaults(), opening)) {
+            file.commit(Map.of("ema", Map.of("w", Tensor.of(1f))), "first");
+            file.commit(Map.of("model", Map.of("w", Tensor.of(2f))), "second");
+            assertThat(messages(file)).containsExactly("second", "first");
+            file.compact(Retention.last(1));
+            assertThat(messages(file)).containsExactly("second");
+        }
+    }
+
+    @Test
     void aSecondWriterIsRefusedAlsoBeforeThereIsAFile() throws IOException {
         try (CheckpointFile file = CheckpointFile.open(path)) {
             try (WriterLock _ = WriterLock.of(path)) {

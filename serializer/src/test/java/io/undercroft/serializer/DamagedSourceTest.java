@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
+import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
+import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
@@ -129,6 +131,42 @@ class DamagedSourceTest {
         }
         assertThat(folder.resolve("middle.raw")).doesNotExist();
         assertThat(folder.toFile().list()).noneMatch(name -> name.endsWith(".croft-tmp"));
+    }
+
+    /// What copies all bytes of a storage to other memory.
+    enum Copying {
+        COPY, COPY_FROM, SLICE, SHARING_COPY, MOVE, SHARE, TENSOR_COPY, TENSOR_COPY_FROM, TENSOR_CONVERSION
+    }
+
+    private static void copy(Copying copying, Storage storage) {
+        Tensor all = Tensor.of(storage, DType.UINT8, 0, Shape.of(SIZE), new long[]{1});
+        switch (copying) {
+            case COPY -> storage.copy().release();
+            case COPY_FROM -> Storage.allocate(SIZE, Allocator.offHeap()).copyFrom(storage);
+            case SLICE -> storage.slice(CHUNK, 100).copy();
+            case SHARING_COPY -> SharingCopy.into(Allocator.offHeap()).of(storage);
+            case MOVE -> storage.moveTo(Allocator.offHeap());
+            case SHARE -> storage.shareMemory();
+            case TENSOR_COPY -> all.copy();
+            case TENSOR_COPY_FROM -> Tensor.zeros(DType.UINT8, SIZE).copyFrom(all);
+            case TENSOR_CONVERSION -> all.to(DType.INT16);
+        }
+    }
+
+    /// Nothing could find the damage in the copy.
+    @ParameterizedTest
+    @EnumSource
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    void aCopyOfAWholeStorageFindsTheDamage(Copying copying) throws IOException {
+        try (Checkpoint c = Checkpoint.open(file)) {
+            Storage storage = c.tensor("middle").storage();
+            assertRefused(() -> copy(copying, storage));
+            assertRefused(() -> Checkpoint.save(copy, c.tree()));
+            assertThat(c.tensor("end").copy().contentEquals((Tensor) state().get("end"))).isTrue();
+        }
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().verification(ChecksumPolicy.NONE))) {
+            copy(copying, c.tensor("middle").storage());
+        }
     }
 
     @ParameterizedTest

@@ -11,6 +11,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /// Every storage is released when a checkpoint is closed, whatever becomes of another.
 class ReleaseTest {
+    /// A minute or more.
+    private static final int MOST_COLLECTIONS = 2_000;
+
     @TempDir
     Path folder;
 
@@ -64,6 +68,28 @@ class ReleaseTest {
         assertThat(storage.referenceCount()).isEqualTo(1);
         assertThatThrownBy(storage::segment).isInstanceOf(IllegalStateException.class);
         storage.release();
+    }
+
+    /// {@return a storage of a checkpoint that nobody can reach any more}
+    private WeakReference<Storage> forgotten(Path file) throws IOException {
+        Checkpoint c = Checkpoint.open(file);
+        Tensor tensor = c.tensor("bytes");
+        assertThat(tensor.getLong(1)).isEqualTo(2);
+        return new WeakReference<>(tensor.storage());
+    }
+
+    @Test
+    void aCheckpointThatNobodyClosesGoesWithTheGarbage() throws Exception {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("bytes", Tensor.of(1L, 2L)));
+
+        WeakReference<Storage> storage = forgotten(file);
+
+        for (int i = 0; i < MOST_COLLECTIONS && storage.get() != null; i++) {
+            System.gc();
+            Thread.sleep(10);
+        }
+        assertThat(storage.get()).isNull();
     }
 
     @ParameterizedTest

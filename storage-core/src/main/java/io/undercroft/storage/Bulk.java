@@ -64,6 +64,27 @@ final class Bulk {
         }
     }
 
+    /// Compares the first bytes of a storage with the checksums of the file that it is mapped from, if that has some and
+    /// they were not compared before. Done before bytes are copied, as nothing finds damage in a copy.
+    ///
+    /// @param storage the storage, whose bytes are there
+    /// @param length how many bytes are copied
+    /// @throws RuntimeException that says what is damaged
+    static void check(Storage storage, long length) {
+        storage.backing().filter(Backing::hasChecksums)
+                .ifPresent(file -> file.check(storage.sliceOffset(), storage.sliceOffset() + length));
+    }
+
+    /// Compares the bytes of a tensor as [#check(Storage, long)] does, if its elements are all bytes of its storage.
+    static void check(Tensor tensor) {
+        Storage storage = tensor.storage;
+        boolean mayBeAll = !storage.isMeta() && tensor.numel() / Byte.SIZE <= storage.nbytes();
+        if (mayBeAll && tensor.nbytes() == storage.nbytes()) {
+            storage.segment();
+            check(storage, storage.nbytes());
+        }
+    }
+
     /// Waits for a fault that is due, and then asks whether a file was cut within a page, which causes none: the bytes
     /// behind the cut read as zeros. Until here the storages are reachable.
     private static void settle(Storage first, Storage second) {

@@ -834,6 +834,8 @@ public final class Storage implements Iterable<Integer> {
             return;
         }
         source.checkBytes();
+        source.deviceSegment();
+        Bulk.check(source, source.nbytes);
         Bulk.run(this, source, () -> copyBytes(source, here, there));
     }
 
@@ -869,8 +871,9 @@ public final class Storage implements Iterable<Integer> {
     private void move(Allocator target, long newSize) {
         synchronized (holding) {
             Allocation from = allocation();
-            Allocation made = make(target, newSize);
             long kept = Math.min(newSize, nbytes);
+            Bulk.check(this, kept);
+            Allocation made = make(target, newSize);
             try {
                 // Which also waits for a fault, so that nothing half copied takes the place of what there is.
                 Bulk.run(this, () -> copy(from.segment().asSlice(0, kept), made.segment().asSlice(0, kept)));

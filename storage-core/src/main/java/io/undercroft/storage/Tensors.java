@@ -107,6 +107,7 @@ final class Tensors {
         if (itself || target.device().isMeta()) {
             return;
         }
+        Bulk.check(source);
         Bulk.run(source.storage, target.storage,
                 () -> StridedCopy.copy(expanded, expanded.segment(), target, target.writable()));
     }

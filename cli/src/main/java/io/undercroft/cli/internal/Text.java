@@ -1,6 +1,5 @@
 package io.undercroft.cli.internal;
 
-import io.undercroft.format.FormatException;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.OptionalLong;
@@ -67,14 +66,6 @@ public final class Text {
     public static String names(Collection<String> names) {
         String shown = names.stream().limit(SHOWN_NAMES).collect(Collectors.joining(", "));
         return names.size() <= SHOWN_NAMES ? shown : shown + " and " + (names.size() - SHOWN_NAMES) + " more";
-    }
-
-    /// {@return text from a file such that it neither breaks the line nor commands the terminal} [Output#line] and
-    /// [Table] do this themselves.
-    ///
-    /// @param text any text
-    public static String printable(String text) {
-        return FormatException.printable(text);
     }
 
     /// {@return text cut to a width, with an ellipsis where something is missing}

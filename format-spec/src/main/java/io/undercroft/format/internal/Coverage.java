@@ -72,7 +72,8 @@ public final class Coverage {
             boolean isFirm = item >= firstFree;
             if (start(item) < (isFirm ? end : firm)) {
                 throw Rule.V2_RANGE.broken(
-                        "an index, a parent record, a commit slot or a free range has bytes in common with an extent or "
+                        "an index, a parent record, a commit slot or a free range has bytes in common with an extent "
+                                + "or "
                                 + "with another one",
                         start(item));
             }

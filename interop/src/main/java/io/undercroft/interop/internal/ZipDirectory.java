@@ -58,7 +58,8 @@ public final class ZipDirectory {
     /// Deflate cannot do better than 258 bytes in 2 bits.
     private static final long BEST_RATIO = 1032;
 
-    private static final String DAMAGED = "The archive is incomplete, damaged or made to mislead; get it again from its source";
+    private static final String DAMAGED = "The archive is incomplete, damaged or made to mislead; get it again from "
+            + "its source";
 
     private final MappedFile file;
     private final SequencedMap<String, ZipRecord> records;

@@ -56,7 +56,8 @@ final class SafetensorsDraft implements Draft {
             this.tensor = tensor;
             if (tensor.dim() == 0 && tensor.dtype().equals(DType.FLOAT4_E2M1FN_X2)) {
                 throw new IllegalArgumentException(
-                        name + ": safetensors counts two elements in each byte along the last dimension, and there is none; write view(1)");
+                        name + ": safetensors counts two elements in each byte along the last dimension, and there is "
+                                + "none; write view(1)");
             }
             if (!tensor.dtype().isByteSized() && tensor.numel() % Byte.SIZE * tensor.dtype().bits() % Byte.SIZE != 0) {
                 throw new IllegalArgumentException(name + ": the elements do not fill whole bytes");

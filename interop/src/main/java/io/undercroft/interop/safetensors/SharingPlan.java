@@ -205,7 +205,8 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
     private static IllegalArgumentException noView(Run run, Run base) {
         return new IllegalArgumentException(FormatException.quote(run.name) + " shares bytes with "
                 + FormatException.quote(base.name)
-                + ", but is conjugated, negated, of elements narrower than a byte, or begins amidst an element, which a safetensors file cannot tell; "
+                + ", but is conjugated, negated, of elements narrower than a byte, or begins amidst an element, which "
+                + "a safetensors file cannot tell; "
                 + COPY);
     }
 
@@ -215,7 +216,8 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
                 .orElse(group.getFirst());
         return new IllegalArgumentException(FormatException.quote(other.name) + " and "
                 + FormatException.quote(last.name)
-                + " share bytes, or may share some, in a way that a safetensors file cannot tell: no tensor covers them in row-major order. "
+                + " share bytes, or may share some, in a way that a safetensors file cannot tell: no tensor covers "
+                + "them in row-major order. "
                 + "Add such a tensor, or " + COPY);
     }
 }

@@ -45,7 +45,8 @@ enum Opcode {
         if (opcode == null) {
             throw Refused.because("TORCH-PICKLE",
                     String.format("0x%02x is no opcode of pickle protocols 2 to 5 that states are saved with", code),
-                    "If the file was saved with protocol 0 or 1, save it again with pickle_protocol=2; else get it again "
+                    "If the file was saved with protocol 0 or 1, save it again with pickle_protocol=2; else get it "
+                            + "again "
                             + "from its source");
         }
         return opcode;

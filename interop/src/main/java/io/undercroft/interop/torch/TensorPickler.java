@@ -86,7 +86,8 @@ final class TensorPickler {
         if (requiresGrad && type.dtype() == null) {
             throw new IllegalArgumentException("a tensor of " + tensor.dtype().name()
                     + " that requires a gradient, on a "
-                    + "storage that PyTorch has no class for: it cannot load that; take the flag away, or make a parameter of it");
+                    + "storage that PyTorch has no class for: it cannot load that; take the flag away, or make a "
+                    + "parameter of it");
         }
         String function = type.dtype() == null ? Rebuild.TENSOR_V3 : Rebuild.TENSOR_V2;
         return new Call(function, () -> strided(tensor, type, requiresGrad));

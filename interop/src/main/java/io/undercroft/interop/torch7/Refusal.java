@@ -4,7 +4,8 @@ import io.undercroft.format.FormatException;
 
 /// What is said of files that cannot be read.
 final class Refusal {
-    private static final String REMEDY = "The file is damaged, or encoded in another way: OpenOptions.setting tells torch7.encoding, "
+    private static final String REMEDY = "The file is damaged, or encoded in another way: OpenOptions.setting tells "
+            + "torch7.encoding, "
             + "torch7.order, torch7.longs and torch7.references";
 
     private static final String CLASS_REMEDY = "If the class writes its objects in a way of its own, "

@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
@@ -128,23 +127,12 @@ class CostlyFilesTest {
     private Path stored(byte[] pickle, int... storages) throws IOException {
         Path file = directory.resolve("stored.pt");
         try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
-            put(zip, "archive/data.pkl", pickle);
+            TorchZips.store(zip, "archive/data.pkl", pickle);
             for (int i = 0; i < storages.length; i++) {
-                put(zip, "archive/data/" + i, new byte[storages[i]]);
+                TorchZips.store(zip, "archive/data/" + i, new byte[storages[i]]);
             }
-            put(zip, "archive/version", "3\n".getBytes(US_ASCII));
+            TorchZips.store(zip, "archive/version", "3\n".getBytes(US_ASCII));
         }
         return file;
-    }
-
-    private static void put(ZipOutputStream zip, String name, byte[] bytes) throws IOException {
-        CRC32 crc = new CRC32();
-        crc.update(bytes);
-        ZipEntry entry = new ZipEntry(name);
-        entry.setMethod(ZipEntry.STORED);
-        entry.setSize(bytes.length);
-        entry.setCrc(crc.getValue());
-        zip.putNextEntry(entry);
-        zip.write(bytes);
     }
 }

@@ -32,7 +32,8 @@ import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
 
 /// Files of ours beside real PyTorch, and files of PyTorch's beside ours. Needs a Python that has it.
-@EnabledIfEnvironmentVariable(named = "UNDERCROFT_PYTHON", matches = ".+", disabledReason = "UNDERCROFT_PYTHON names no Python")
+@EnabledIfEnvironmentVariable(named = "UNDERCROFT_PYTHON", matches = ".+", disabledReason = "UNDERCROFT_PYTHON names "
+        + "no Python")
 class TorchLibraryTest {
     @TempDir
     private static Path folder;

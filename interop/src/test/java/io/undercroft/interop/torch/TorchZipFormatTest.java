@@ -17,6 +17,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,6 +33,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class TorchZipFormatTest {
+    /// A minute or more.
+    private static final int MOST_COLLECTIONS = 2_000;
+
     @TempDir
     private Path directory;
 
@@ -78,6 +82,24 @@ class TorchZipFormatTest {
             assertThat(storage.isMaterialized()).isTrue();
             assertThat(storage.filename()).endsWith("tied.pt");
         });
+    }
+
+    /// {@return a storage of a checkpoint that nobody can reach any more}
+    private static WeakReference<Storage> forgotten(Path file) throws IOException {
+        Storage storage = Checkpoint.open(file).storages().getFirst();
+        assertThat(storage.get(3)).isEqualTo((byte) 7);
+        return new WeakReference<>(storage);
+    }
+
+    @Test
+    void aCheckpointThatNobodyClosesGoesWithTheGarbage() throws Exception {
+        WeakReference<Storage> storage = forgotten(TorchZips.write(directory.resolve("one.pt"), 4));
+
+        for (int i = 0; i < MOST_COLLECTIONS && storage.get() != null; i++) {
+            System.gc();
+            Thread.sleep(10);
+        }
+        assertThat(storage.get()).isNull();
     }
 
     @Test

@@ -50,7 +50,8 @@ final class TorchZips {
         return path;
     }
 
-    private static void store(ZipOutputStream zip, String name, byte[] bytes) throws IOException {
+    /// Adds a record that is stored.
+    static void store(ZipOutputStream zip, String name, byte[] bytes) throws IOException {
         put(zip, name, bytes, ZipEntry.STORED);
     }
 

@@ -96,6 +96,8 @@ public enum Constant {
     EWOULDBLOCK(              11,       35),
     /// An error number: the directory has something in it.
     ENOTEMPTY(                39,       66),
+    /// An error number: a name, or the whole path, has too many bytes.
+    ENAMETOOLONG(             36,       63),
 
     /// Where `struct stat` has the kind and the permissions of the file: 32 bits, on macOS 16.
     STAT_MODE_OFFSET(         isGeneric() ? 16 : 24, 4),

@@ -70,6 +70,11 @@ public final class ErrnoException extends IOException {
         return errno == Constant.EWOULDBLOCK.value();
     }
 
+    /// {@return whether a name, or the whole path, is longer than the file system allows}
+    boolean isTooLongName() {
+        return errno == Constant.ENAMETOOLONG.value();
+    }
+
     /// {@return the error number}
     public int errno() {
         return errno;

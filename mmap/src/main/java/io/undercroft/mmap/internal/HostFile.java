@@ -17,7 +17,8 @@ import java.util.OptionalLong;
 /// Callers check all ranges against [#size], and call nothing during or after [#close].
 public sealed interface HostFile permits PosixFile, ChannelFile {
     /// Why something else than a regular file is refused.
-    String NOT_REGULAR = "only regular files can be mapped, and this is a pipe, a socket or a device; copy it into a file";
+    String NOT_REGULAR = "only regular files can be mapped, and this is a pipe, a socket or a device; copy it into a "
+            + "file";
 
     /// Opens a regular file, and where libc can be called never waits for anything, whatever has the path by then: for
     /// reading, and for writing where the mode is [MapMode#SHARED] only. (A channel that is open for writing would grow

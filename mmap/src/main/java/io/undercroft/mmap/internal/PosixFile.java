@@ -164,11 +164,18 @@ public final class PosixFile implements HostFile {
                     "too many files are open; close some, or raise the limit (ulimit -n)");
             case ErrnoException.ENODEV, ErrnoException.ENXIO ->
                 new FileSystemException(path, null, HostFile.NOT_REGULAR);
-            default -> new FileSystemException(path, null, e.isBusy()
-                    ? "another program has leased it and does not release it; see which (fuser), then try again"
-                    : e.getMessage());
+            default -> new FileSystemException(path, null, reason(e));
         };
         described.initCause(e);
         return described;
+    }
+
+    private static String reason(ErrnoException e) {
+        if (e.isTooLongName()) {
+            return "the name is longer than file systems allow; check the path";
+        }
+        return e.isBusy()
+                ? "another program has leased it and does not release it; see which (fuser), then try again"
+                : String.valueOf(e.getMessage());
     }
 }

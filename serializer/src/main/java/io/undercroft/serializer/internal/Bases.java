@@ -34,7 +34,8 @@ import org.jspecify.annotations.Nullable;
 /// all this and are others nevertheless fail the checksums of the file that names them. Safe for any thread.
 public final class Bases implements BaseFiles, AutoCloseable {
     private static final int PIECE = 1 << 17;
-    private static final String SAY_WHERE = "Bring it there, or say where it is when opening: OpenOptions.root or OpenOptions.base";
+    private static final String SAY_WHERE = "Bring it there, or say where it is when opening: OpenOptions.root or "
+            + "OpenOptions.base";
 
     private final Path file;
     private final MapMode mode;
@@ -122,12 +123,10 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// or it is below the root.
     private @Nullable MappedFile named(BaseRecord base) {
         for (Path path : options.bases()) {
-            try {
-                MappedFile opened = open(base, path);
+            try (MappedFile opened = open(base, path)) {
                 if (base.kind() == BaseKind.CROFT || hasNameOf(base, path) || digest(opened).equals(base.digest())) {
-                    return opened;
+                    return opened.retain();
                 }
-                opened.close();
             } catch (FormatException | IOException _) {
                 // Another base, or none.
             }

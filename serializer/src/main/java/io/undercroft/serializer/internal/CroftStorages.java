@@ -36,6 +36,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -150,6 +151,10 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private DamagedStorage damaged(List<DamagedChunk> chunks) {
+        return damaged(snapshot, check, chunks);
+    }
+
+    private static DamagedStorage damaged(Snapshot snapshot, StorageCheck check, List<DamagedChunk> chunks) {
         return new DamagedStorage(snapshot, chunks, check.spans(chunks.getFirst().storage()));
     }
 
@@ -253,24 +258,32 @@ final class CroftStorages implements AutoCloseable {
             return mapped;
         }
         try {
-            MappedFile held = file.retain();
             Map<Integer, MappedFile> files = new HashMap<>();
             extents(record).filter(extent -> extent.kind() != ExtentKind.ZERO)
                     .forEach(extent -> files.computeIfAbsent(extent.base(), this::fileOf));
+            MappedFile held = file.retain();
             return new Allocation(mapped.segment(), mapped.sharing(), mapped.filename(), () -> {
                 mapped.free();
                 held.close();
-            }).withBacking(new CheckedBytes(number, check, held, files, mapped, this::refusal));
+            }).withBacking(new CheckedBytes(number, check, held, files, mapped, refusals()));
         } catch (Throwable e) {
             mapped.free();
             throw e;
         }
     }
 
-    private FormatException refusal(StorageChunk chunk) {
-        DamagedStorage damage = damaged(List.of(chunk.place()));
-        damage.damages().forEach(metInParts::add);
-        return damage.refusal().withFile(file.path().toString());
+    /// Refuses damaged chunks. The allocation of a storage has it, so it must not lead to the storages: they would never
+    /// be collected.
+    private Function<StorageChunk, FormatException> refusals() {
+        Snapshot from = snapshot;
+        StorageCheck spans = check;
+        Set<Damage> met = metInParts;
+        String name = file.path().toString();
+        return chunk -> {
+            DamagedStorage damage = damaged(from, spans, List.of(chunk.place()));
+            damage.damages().forEach(met::add);
+            return damage.refusal().withFile(name);
+        };
     }
 
     /// Checks the bytes of a part of a storage.

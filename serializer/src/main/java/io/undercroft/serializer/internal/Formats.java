@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
 /// The formats that this process knows.
 public final class Formats {
     private static final CheckpointFormat CROFT = new CroftFormat();
-    private static final String ADD_OTHERS = "no other format is on the class path; undercroft-interop has most of them";
+    private static final String ADD_OTHERS = "no other format is on the class path; undercroft-interop has most of "
+            + "them";
 
     /// What names of files end in that the module interop opens, whether or not it is there.
     private static final Map<String, String> FOREIGN = Map.ofEntries(Map.entry(".pt", "torch-zip"),
@@ -197,7 +198,8 @@ public final class Formats {
                 if (endsIn(name, suffix)) {
                     throw new IllegalArgumentException(path + ": its name is that of a file of " + format
                             + ", and a .croft file would be saved. To write files of " + format
-                            + " put undercroft-interop on the class path; else take another name, for instance one that "
+                            + " put undercroft-interop on the class path; else take another name, for instance one "
+                            + "that "
                             + "ends in .croft");
                 }
             });

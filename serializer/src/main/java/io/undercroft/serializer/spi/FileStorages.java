@@ -143,7 +143,7 @@ public final class FileStorages {
     private Allocation checked(Allocation read, @Nullable Checksum checksum) {
         if (checksum != null) {
             try {
-                checking(() -> checksum.check(read.segment()));
+                checking(file, () -> checksum.check(read.segment()));
             } catch (Throwable e) {
                 read.free();
                 throw e;
@@ -156,7 +156,7 @@ public final class FileStorages {
         if (checksum == null || options.mapping() == MapMode.SHARED) {
             return mapped;
         }
-        RecordBytes record = new RecordBytes(mapped.backing(), checksum);
+        RecordBytes record = new RecordBytes(file, mapped.backing(), checksum);
         Allocation made = mapped.withBacking(record);
         if (options.verification() != ChecksumPolicy.WHEN_READ_WHOLE) {
             try {
@@ -175,13 +175,16 @@ public final class FileStorages {
     }
 
     /// The checksum of a mapped record, which is compared once, with the bytes in the file: a program may write to
-    /// those in memory.
-    private final class RecordBytes implements Backing {
+    /// those in memory. The allocation of a storage has it, so it must not lead to the storages: they would never be
+    /// collected.
+    private static final class RecordBytes implements Backing {
+        private final MappedFile file;
         private final Optional<Backing> mapping;
         private final Checksum checksum;
         private boolean isChecked;
 
-        RecordBytes(Optional<Backing> mapping, Checksum checksum) {
+        RecordBytes(MappedFile file, Optional<Backing> mapping, Checksum checksum) {
+            this.file = file;
             this.mapping = mapping;
             this.checksum = checksum;
         }
@@ -200,14 +203,14 @@ public final class FileStorages {
         public synchronized void check(long start, long end) {
             if (!isChecked) {
                 checkNotCut();
-                checking(checksum::check);
+                checking(file, checksum::check);
                 isChecked = true;
             }
         }
     }
 
     /// Long after the file was opened, so nobody else says which one it was.
-    private void checking(Checking check) {
+    private static void checking(MappedFile file, Checking check) {
         try {
             check.run();
         } catch (FormatException e) {

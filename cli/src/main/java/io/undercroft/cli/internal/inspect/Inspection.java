@@ -1,7 +1,9 @@
 package io.undercroft.cli.internal.inspect;
 
 import io.undercroft.cli.internal.Sha256;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -9,13 +11,14 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
 /// What both reports show of an open file: names, and numbers for the storages.
-final class Inspection {
+public final class Inspection {
     private final Checkpoint checkpoint;
     private final @Nullable Sha256 digests;
     private final Collection<String> absentDevices;
@@ -24,8 +27,12 @@ final class Inspection {
     private final IdentityHashMap<Storage, List<String>> users;
     private @Nullable Map<String, Integer> rawNames;
 
-    /// Walks the state. No digests are computed without something that computes them.
-    Inspection(Checkpoint checkpoint, @Nullable Sha256 digests, Collection<String> absentDevices) {
+    /// Walks the state.
+    ///
+    /// @param checkpoint the open file
+    /// @param digests computes digests, or null to leave them out
+    /// @param absentDevices other devices that storages were saved from; the same set may grow while the state is read
+    public Inspection(Checkpoint checkpoint, @Nullable Sha256 digests, Collection<String> absentDevices) {
         this.checkpoint = checkpoint;
         this.digests = digests;
         this.absentDevices = absentDevices;
@@ -62,6 +69,14 @@ final class Inspection {
     /// Devices that storages were saved from, and that are not here.
     Collection<String> absentDevices() {
         return absentDevices;
+    }
+
+    /// {@return why tensors cannot be read, by their names; empty if all can}
+    public SequencedMap<String, FormatException> unreadable() {
+        SequencedMap<String, FormatException> unreadable = new LinkedHashMap<>();
+        index.tensors().forEach(
+                (name, tensor) -> Unreadable.why(tensor).ifPresent(why -> unreadable.put(name, why)));
+        return unreadable;
     }
 
     StateIndex index() {

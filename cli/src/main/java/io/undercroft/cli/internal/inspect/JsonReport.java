@@ -22,7 +22,6 @@ import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -73,15 +72,10 @@ public final class JsonReport {
 
     /// Writes the report.
     ///
-    /// @param checkpoint the open file
-    /// @param digests computes digests, or null to leave them out
-    /// @param absentDevices other devices that storages were saved from; the same set may grow while the state is read
+    /// @param inspection the open file
     /// @param out where to
     /// @throws IOException if the file cannot be read
-    public static void print(Checkpoint checkpoint, @Nullable Sha256 digests, Collection<String> absentDevices,
-            Output out)
-            throws IOException {
-        Inspection inspection = new Inspection(checkpoint, digests, absentDevices);
+    public static void print(Inspection inspection, Output out) throws IOException {
         checkLength(inspection);
         JsonGenerator json = generator(out);
         // Not closed on failure: that would complete half an object.

@@ -40,7 +40,7 @@ public final class SegmentList {
     public static void printRemoved(List<SharedSegment> segments, Output out) {
         Table table = new Table(left("removed"), right("bytes"), left("its name was to go"), left("was held by"));
         for (SharedSegment segment : segments) {
-            table.row(Text.printable(segment.name()), Text.bytes(segment.nbytes()), words(segment.lifespan()),
+            table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifespan()),
                     holders(segment));
         }
         table.print(out);

@@ -17,12 +17,10 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /// A file's contents for people: what it is, one line a tensor, and who shares a storage with whom.
 public final class TextReport {
@@ -43,15 +41,11 @@ public final class TextReport {
 
     /// Writes the report.
     ///
-    /// @param checkpoint the open file
-    /// @param digests computes digests, or null to leave them out
-    /// @param absentDevices other devices that storages were saved from; the same set may grow while the state is read
+    /// @param inspection the open file
     /// @param out where to
     /// @throws IOException if the file cannot be read
-    public static void print(Checkpoint checkpoint, @Nullable Sha256 digests, Collection<String> absentDevices,
-            Output out)
-            throws IOException {
-        new TextReport(new Inspection(checkpoint, digests, absentDevices), out).print();
+    public static void print(Inspection inspection, Output out) throws IOException {
+        new TextReport(inspection, out).print();
     }
 
     private void print() throws IOException {
@@ -76,8 +70,7 @@ public final class TextReport {
         if (!inspection.absentDevices().isEmpty()) {
             out.line("devices   saved from " + String.join(", ", inspection.absentDevices()));
         }
-        checkpoint.unread().forEach(
-                part -> out.line("besides   " + Text.printable(UnreadParts.describe(part))));
+        checkpoint.unread().forEach(part -> out.line("besides   " + UnreadParts.describe(part)));
         checkpoint.bases().forEach(base -> out.line("needs     " + describe(base)));
         checkpoint.metadata().forEach(
                 (key, value) -> out.line("metadata  %s = %s".formatted(key, StateOutline.of(value))));
@@ -88,7 +81,7 @@ public final class TextReport {
         String what = base.uuid().map("the .croft file %s"::formatted).orElse("an adopted file");
         String where = base.file().map("found: %s"::formatted)
                 .orElse("not found: " + base.problem().orElse("it is not there"));
-        return Text.printable("%s, %s, %s".formatted(base.path(), what, where));
+        return "%s, %s, %s".formatted(base.path(), what, where);
     }
 
     private void printState() {

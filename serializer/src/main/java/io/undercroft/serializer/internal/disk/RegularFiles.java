@@ -53,7 +53,8 @@ final class RegularFiles {
         try {
             if (!Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS).isRegularFile()) {
                 throw new FileSystemException(path.toString(), null,
-                        "it is no regular file, but a directory, a link, a pipe or a device; remove it, or take another name");
+                        "it is no regular file, but a directory, a link, a pipe or a device; remove it, or take "
+                                + "another name");
             }
         } catch (NoSuchFileException _) {
             // Opening creates it, or says so.

@@ -129,7 +129,8 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
         if (value != null && back != null && !variable.isAssignableFrom(back)) {
             throw new IllegalArgumentException("a " + value.getClass().getTypeName() + " would come back as a "
                     + back.getTypeName() + ", which a variable of type " + variable.getTypeName()
-                    + " does not take; declare it as what comes back, or register an upgrader that makes the one of the "
+                    + " does not take; declare it as what comes back, or register an upgrader that makes the one of "
+                    + "the "
                     + "other");
         }
     }

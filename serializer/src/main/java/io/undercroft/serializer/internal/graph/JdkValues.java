@@ -254,7 +254,8 @@ final class JdkValues {
         String text = path.toString();
         if (!Path.of(text).equals(path)) {
             throw new IllegalArgumentException("the path " + text
-                    + " is not of the default file system, or has bytes that are no text; save it as a URI or as bytes");
+                    + " is not of the default file system, or has bytes that are no text; save it as a URI or as "
+                    + "bytes");
         }
         return text;
     }

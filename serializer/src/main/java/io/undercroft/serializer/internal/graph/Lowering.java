@@ -405,7 +405,8 @@ public final class Lowering {
     private void checkWork(CollectionType type, List<@Nullable Object> keys, List<Integer> parts) {
         if (type.isTooMuch(work, keys, parts)) {
             throw new IllegalArgumentException("a " + type.type().getSimpleName() + " of " + keys.size()
-                    + " compares too many of them with each other; use another collection, or keys of which fewer have equal "
+                    + " compares too many of them with each other; use another collection, or keys of which fewer "
+                    + "have equal "
                     + "hashes");
         }
     }

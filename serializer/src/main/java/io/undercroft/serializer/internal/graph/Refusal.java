@@ -19,7 +19,8 @@ final class Refusal {
     /// @param type a class that is not registered
     static IllegalArgumentException unregistered(Class<?> type) {
         return new IllegalArgumentException("a " + type.getTypeName() + " is not part of a state unless its class is "
-                + "registered: Checkpoint.registering(…), as classes of the options; or use maps, lists, plain values and tensors");
+                + "registered: Checkpoint.registering(…), as classes of the options; or use maps, lists, plain values "
+                + "and tensors");
     }
 
     /// {@return what is said of a node whose class nobody registered}

@@ -59,7 +59,8 @@ public final class PieceReader {
         } catch (OutOfMemoryError e) {
             OutOfMemoryError told = new OutOfMemoryError(file.path() + ": a storage of " + nbytes
                     + " bytes cannot be read into memory (" + e.getMessage()
-                    + "); open the file without OpenOptions.inMemory to map it, or choose fewer tensors with OpenOptions.only");
+                    + "); open the file without OpenOptions.inMemory to map it, or choose fewer tensors with "
+                    + "OpenOptions.only");
             told.initCause(e);
             throw told;
         }

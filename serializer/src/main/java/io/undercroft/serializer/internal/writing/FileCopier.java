@@ -28,7 +28,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.Predicate;
@@ -73,14 +75,15 @@ public final class FileCopier {
     }
 
     /// Compacting is meant to free space, and needs some first: says how much, and what to do where there is none.
-    private static FileSystemException withRemedy(FileSystemException e, Path path, long staying) throws IOException {
-        long free = Files.getFileStore(path).getUsableSpace();
-        if (free > staying + INDEX_BYTES) {
+    private FileSystemException withRemedy(FileSystemException e, Path path, long staying) throws IOException {
+        OptionalLong free = disk.usableSpace(Objects.requireNonNull(AtomicFile.target(path).getParent()));
+        if (e.getReason() == null || free.isEmpty() || free.getAsLong() > staying + INDEX_BYTES) {
             return e;
         }
         var full = new FileSystemException(path.toString(), null, e.getReason() + ". To compact it, the " + staying
-                + " bytes that stay are written to a new file first, and its disk has " + free
-                + " free: delete other files there, or write the snapshot to keep to another disk with CroftFile.export,"
+                + " bytes that stay are written to a new file first, and its disk has " + free.getAsLong()
+                + " free: delete other files there, or write the snapshot to keep to another disk with "
+                + "CroftFile.export,"
                 + " delete this file, and copy that one back");
         full.initCause(e);
         return full;

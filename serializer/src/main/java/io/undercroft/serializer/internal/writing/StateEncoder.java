@@ -201,7 +201,8 @@ final class StateEncoder {
         keys.forEach(key -> identities.add(StateKeys.identity(key)));
         if (work.isTooMuch(keys, parts) || work.isTooMuch(identities, parts)) {
             throw new IllegalArgumentException("of the " + keys.size()
-                    + " keys of a map or elements of a set too many are compared with each other; use keys of which fewer "
+                    + " keys of a map or elements of a set too many are compared with each other; use keys of which "
+                    + "fewer "
                     + "have equal hashes, such as strings");
         }
         Set<@Nullable Object> saved = new HashSet<>();
