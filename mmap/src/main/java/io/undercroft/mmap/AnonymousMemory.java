@@ -81,7 +81,7 @@ public final class AnonymousMemory {
     /// What is to be said if there is no memory.
     static OutOfMemoryError none(long nbytes, @Nullable String why, @Nullable Throwable cause) {
         OutOfMemoryError error = new OutOfMemoryError("there are no " + nbytes + " bytes of memory to be had (" + why
-                + "); free others, or raise the limits (ulimit -v, sysctl vm.overcommit_memory)");
+                + "); free others, or raise the limits (ulimit -v, sysctl vm.overcommit_memory, vm.max_map_count)");
         error.initCause(cause);
         return error;
     }

@@ -3,9 +3,11 @@ package io.undercroft.mmap;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.mmap.internal.Libc;
+import io.undercroft.mmap.internal.MappingLimitPeer;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.io.IOException;
@@ -14,6 +16,7 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -226,6 +229,17 @@ class PosixMappedFileTest extends MappedFileContract {
             MemorySegment segment = file
                     .map(List.of(file.piece(64 * 77, 64 * 3), new ZeroPiece(64), file.piece(64 * 1111, 100_032)));
             assertThat(segment.address() % 64).isZero();
+        }
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void whatCannotBeUnmappedForLackOfMappingsIsUnmappedLater() throws Exception {
+        assumeThat(Long.parseLong(Files.readString(Path.of("/proc/sys/vm/max_map_count")).strip()))
+                .isLessThan(300_000);
+        try (PeerJvm peer = new PeerJvm(MappingLimitPeer.class, List.of("--enable-native-access=ALL-UNNAMED"))) {
+            assertThat(peer.answer()).isEqualTo("it stayed, and was unmapped then");
+            peer.endsWell();
         }
     }
 

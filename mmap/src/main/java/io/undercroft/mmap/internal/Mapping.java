@@ -11,6 +11,8 @@ import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /// A range of addresses that `mmap` gave, and that `munmap` takes back once: when the arena of its segment is closed,
 /// or, should nobody close that, when neither the arena nor any segment of it can be reached any more.
@@ -24,6 +26,12 @@ public final class Mapping {
     static final Cleaner CLEANER = Cleaner.create();
 
     private static final System.Logger LOG = System.getLogger(Mapping.class.getName());
+
+    /// What could not be unmapped when nobody needed it any more, since the process had as many mappings as it may have.
+    private static final Queue<Range> LEFT = new ConcurrentLinkedQueue<>();
+
+    /// Mapped addresses.
+    private record Range(long address, long length) {}
 
     /// Known to nobody but the arena, so that it becomes unreachable together with it.
     private final Cleaner.Cleanable unmap;
@@ -185,16 +193,36 @@ public final class Mapping {
         libc.msync(start, segment.address() + segment.byteSize() - start, Constant.MS_SYNC.value());
     }
 
+    /// Unmaps addresses; if the system refuses that, as soon as others are unmapped.
+    ///
+    /// @param libc the library
+    /// @param address where they start
+    /// @param length how many bytes; 0 does nothing
     static void unmap(Libc libc, long address, long length) {
         if (length == 0) {
             return;
         }
+        if (!isUnmapped(libc, new Range(address, length))) {
+            return;
+        }
+        for (Range left = LEFT.poll(); left != null; left = LEFT.poll()) {
+            if (!isUnmapped(libc, left)) {
+                return;
+            }
+        }
+    }
+
+    private static boolean isUnmapped(Libc libc, Range range) {
         try {
-            libc.munmap(address, length);
+            libc.munmap(range.address, range.length);
+            return true;
         } catch (ErrnoException e) {
-            // Possible: taking a piece out of a mapping that the kernel merged with its neighbours needs one mapping
-            // more.
-            LOG.log(Level.WARNING, () -> length + " bytes stay mapped: " + e.getMessage());
+            // Taking a piece out of a mapping that the kernel merged with its neighbours needs one mapping more.
+            if (e.errno() == ErrnoException.ENOMEM) {
+                LEFT.add(range);
+            }
+            LOG.log(Level.WARNING, () -> range.length + " bytes stay mapped: " + e.getMessage());
+            return false;
         }
     }
 
