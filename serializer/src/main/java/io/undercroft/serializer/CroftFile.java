@@ -79,44 +79,92 @@ public final class CroftFile {
 
     /// Replaces a file by one that has only some of its snapshots, which keep their numbers, and no bytes that none of
     /// these needs. The new file has another id, so files that had this one as a base do not find it any more. Durable
-    /// and atomic; who has the old file open goes on seeing it.
+    /// and atomic; processes that have the old file open continue to see it.
     ///
     /// @param path the file
     /// @param keep says of a snapshot whether it stays
     /// @return how many bytes shorter the file is
+    /// @throws ReferencedFileException if bytes of another known file are stored in this one
     /// @throws LockedException if somebody else is writing to the file
     /// @throws IOException if reading or writing fails; the file is as it was
     /// @throws io.undercroft.format.FormatException if what is kept is damaged
     /// @throws IllegalArgumentException if no snapshot is kept
     public static long compact(Path path, Predicate<SnapshotInfo> keep) throws IOException {
-        Objects.requireNonNull(keep, "keep");
-        return new FileCopier(Disk.system()).compact(path, keep, References.rule(false));
+        return compact(path, keep, SaveOptions.defaults());
     }
 
-    /// Writes one snapshot as a new file: the newest, or the one that the options name. Bytes that stand in bases stay
-    /// there; the new file looks for them in the same places below its root.
+    /// Replaces a file by one that has only some of its snapshots, as [#compact(Path, Predicate)].
+    ///
+    /// @param path the file
+    /// @param keep says of a snapshot whether it stays
+    /// @param saving of these only [SaveOptions#replacingReferenced] counts
+    /// @return how many bytes shorter the file is
+    /// @throws ReferencedFileException if bytes of another known file are stored in this one, unless that is allowed
+    /// @throws LockedException if somebody else is writing to the file
+    /// @throws IOException if reading or writing fails; the file is as it was
+    /// @throws io.undercroft.format.FormatException if what is kept is damaged
+    /// @throws IllegalArgumentException if no snapshot is kept
+    public static long compact(Path path, Predicate<SnapshotInfo> keep, SaveOptions saving) throws IOException {
+        Objects.requireNonNull(keep, "keep");
+        return new FileCopier(Disk.system()).compact(path, keep, References.rule(saving.isReplacingReferenced()));
+    }
+
+    /// Writes one snapshot as a new file: the newest, or the one that the options name. Bytes that are stored in bases
+    /// stay there; the new file looks for them in the same places below its root.
     ///
     /// @param path the file
     /// @param target the file to make or replace
     /// @param options which snapshot
+    /// @throws ReferencedFileException if bytes of another known file are stored in the target
     /// @throws IOException if reading or writing fails; no file is made or changed
     /// @throws java.util.NoSuchElementException if there is no such snapshot
     /// @throws io.undercroft.format.FormatException if it is damaged
     public static void export(Path path, Path target, OpenOptions options) throws IOException {
-        Objects.requireNonNull(options, "options");
-        new FileCopier(Disk.system()).export(path, target, options);
+        export(path, target, options, SaveOptions.defaults());
     }
 
-    /// Writes one snapshot as a new file that needs no other: bytes that stand in bases are copied, each once.
+    /// Writes one snapshot as a new file, as [#export(Path, Path, OpenOptions)].
+    ///
+    /// @param path the file
+    /// @param target the file to make or replace
+    /// @param options which snapshot
+    /// @param saving of these only [SaveOptions#replacingReferenced] counts
+    /// @throws ReferencedFileException if bytes of the file itself are stored in the target, or those of another known
+    ///     file, unless that is allowed
+    /// @throws IOException if reading or writing fails; no file is made or changed
+    /// @throws java.util.NoSuchElementException if there is no such snapshot
+    /// @throws io.undercroft.format.FormatException if it is damaged
+    public static void export(Path path, Path target, OpenOptions options, SaveOptions saving) throws IOException {
+        Objects.requireNonNull(options, "options");
+        new FileCopier(Disk.system()).export(path, target, options, saving.isReplacingReferenced());
+    }
+
+    /// Writes one snapshot as a new file that needs no other: bytes that are stored in bases are copied, each once.
     ///
     /// @param path the file
     /// @param target the file to make or replace
     /// @param options which snapshot, and where its bases are; adopted files need a root
+    /// @throws ReferencedFileException if bytes of another known file are stored in the target
     /// @throws IOException if reading or writing fails; no file is made or changed
     /// @throws java.util.NoSuchElementException if there is no such snapshot
     /// @throws io.undercroft.format.FormatException if it, or what it needs of a base, is damaged, or a base is not
     ///     there
     public static void flatten(Path path, Path target, OpenOptions options) throws IOException {
-        new FileCopier(Disk.system()).flatten(path, target, options);
+        flatten(path, target, options, SaveOptions.defaults());
+    }
+
+    /// Writes one snapshot as a new file that needs no other, as [#flatten(Path, Path, OpenOptions)].
+    ///
+    /// @param path the file
+    /// @param target the file to make or replace
+    /// @param options which snapshot, and where its bases are; adopted files need a root
+    /// @param saving of these only [SaveOptions#replacingReferenced] counts
+    /// @throws ReferencedFileException if bytes of another known file are stored in the target, unless that is allowed
+    /// @throws IOException if reading or writing fails; no file is made or changed
+    /// @throws java.util.NoSuchElementException if there is no such snapshot
+    /// @throws io.undercroft.format.FormatException if it, or what it needs of a base, is damaged, or a base is not
+    ///     there
+    public static void flatten(Path path, Path target, OpenOptions options, SaveOptions saving) throws IOException {
+        new FileCopier(Disk.system()).flatten(path, target, options, References.rule(saving.isReplacingReferenced()));
     }
 }

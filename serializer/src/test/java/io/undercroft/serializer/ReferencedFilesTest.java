@@ -120,6 +120,43 @@ class ReferencedFilesTest {
     }
 
     @Test
+    void aCompactionOrACopyReplacesABaseWhenThatIsAllowed() throws IOException {
+        SaveOptions allowed = SaveOptions.defaults().replacingReferenced();
+        OpenOptions newest = OpenOptions.defaults();
+        Path single = folder.resolve("single.croft");
+        Checkpoint.save(single, OTHER);
+        saveThin();
+        CroftFile.append(base, OTHER, SaveOptions.defaults());
+        assertThat(CroftFile.compact(base, snapshot -> snapshot.sequence() == 2, allowed)).isPositive();
+        saveThin();
+        CroftFile.export(single, base, newest, allowed);
+        assertThat(base).hasSameBinaryContentAs(single);
+        saveThin();
+        CroftFile.flatten(single, base, newest, allowed);
+        assertThat(base).hasSameBinaryContentAs(single);
+        saveThin();
+        CroftFile.flatten(thin, base, newest, allowed);
+        try (Checkpoint c = Checkpoint.open(base)) {
+            assertThat(c.bases()).isEmpty();
+            assertThat(c.tensor("weight").equal(state().get("weight"))).isTrue();
+        }
+    }
+
+    /// The copy needs it.
+    @Test
+    void anExportDoesNotReplaceABaseOfTheFileItselfWhateverIsAllowed() throws IOException {
+        saveThin();
+        SaveOptions allowed = SaveOptions.defaults().replacingReferenced();
+
+        assertRefused(base, thin, () -> CroftFile.export(thin, base, OpenOptions.defaults(), allowed));
+
+        CroftFile.export(thin, thin, OpenOptions.defaults(), allowed);
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            assertThat(c.verify().damages()).isEmpty();
+        }
+    }
+
+    @Test
     void aBaseIsReplacedOnceNothingReferencesIt() throws IOException {
         saveThin();
         Files.delete(thin);

@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -179,6 +180,19 @@ public final class References {
         return any ? Replacing.ANY : References::check;
     }
 
+    /// {@return the rule for a copy of a file that keeps its bases: the copy may replace any file but one of these}
+    ///
+    /// @param path the file that is copied
+    /// @param options where its bases are
+    public static Replacing ruleForCopyOf(Path path, OpenOptions options) {
+        Referrer source = new Referrer(path, options, List.of(), null, false);
+        return target -> {
+            if (Files.isRegularFile(target) && new Search(target).finds(source)) {
+                throw new ReferencedFileException(target, path);
+            }
+        };
+    }
+
     /// Refuses a file in which others have bytes.
     ///
     /// @param target the file; it need not be there
@@ -200,9 +214,10 @@ public final class References {
         if (!Files.isRegularFile(target)) {
             return Optional.empty();
         }
+        Search search = new Search(target);
         for (Referrer each : all()) {
             boolean asked = except == null || !isSame(each.path, except);
-            if (asked && references(each, target)) {
+            if (asked && search.finds(each)) {
                 return Optional.of(each.path);
             }
         }
@@ -218,30 +233,67 @@ public final class References {
         return all;
     }
 
-    private static boolean references(Referrer referrer, Path target) throws IOException {
-        for (Path companion : referrer.companions) {
-            if (isSame(companion, target)) {
+    /// What is found out about the files that may have bytes in one, for all referrers together: any number of them may
+    /// name the same bases, which are read once.
+    private static final class Search {
+        private final Path target;
+        private final Map<Candidate, Boolean> matches = new HashMap<>();
+        private final Map<Path, Set<BaseRecord>> bases = new HashMap<>();
+
+        /// A file that may be the one that a record means.
+        private record Candidate(BaseRecord base, Path path) {}
+
+        Search(Path target) {
+            this.target = target;
+        }
+
+        boolean finds(Referrer referrer) throws IOException {
+            for (Path companion : referrer.companions) {
+                if (isSame(companion, target)) {
+                    return true;
+                }
+            }
+            return referrer.companions.isEmpty() && new Walk(this, referrer.options, new HashSet<>())
+                    .finds(referrer.bases(), parent(referrer.path), 0);
+        }
+
+        boolean isOf(BaseRecord base, Path path) {
+            return matches.computeIfAbsent(new Candidate(base, path), Search::isMatch);
+        }
+
+        private static boolean isMatch(Candidate candidate) {
+            try (MappedFile file = MappedFile.open(candidate.path, MapMode.READ_ONLY)) {
+                candidate.base.check(new FileSource(file));
                 return true;
+            } catch (IOException | FormatException _) {
+                return false;
             }
         }
-        return referrer.companions.isEmpty()
-                && new Search(target, referrer.options).finds(referrer.bases(), parent(referrer.path), 0);
+
+        Set<BaseRecord> basesOf(Path path) {
+            return bases.computeIfAbsent(path, Search::readBases);
+        }
+
+        private static Set<BaseRecord> readBases(Path path) {
+            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+                return new BaseRecords().of(new FileSource(file));
+            } catch (IOException _) {
+                return Set.of();
+            }
+        }
     }
 
     /// A walk through the bases of a file, and theirs.
-    private record Search(Path target, OpenOptions options, Set<Path> seen) {
-        Search(Path target, OpenOptions options) {
-            this(target, options, new HashSet<>());
-        }
-
+    private record Walk(Search search, OpenOptions options, Set<Path> seen) {
         boolean finds(Set<BaseRecord> bases, @Nullable Path directory, int depth) throws IOException {
             for (BaseRecord base : bases) {
                 Optional<Path> found = find(base, directory);
-                if (found.isPresent() ? isSame(found.get(), target) : means(base)) {
+                if (found.isPresent() ? isSame(found.get(), search.target) : means(base)) {
                     return true;
                 }
                 if (found.isPresent() && base.kind() == BaseKind.CROFT && depth < Limits.DEFAULT.maxBaseDepth()
-                        && seen.add(found.get()) && finds(basesOf(found.get()), parent(found.get()), depth + 1)) {
+                        && seen.add(found.get())
+                        && finds(search.basesOf(found.get()), parent(found.get()), depth + 1)) {
                     return true;
                 }
             }
@@ -256,7 +308,7 @@ public final class References {
                 Optional<Path> found = given.isPresent() || root == null
                         ? given
                         : Below.resolve(root.toRealPath(), base.path());
-                return found.isPresent() && Files.isRegularFile(found.get()) && isOf(base, found.get())
+                return found.isPresent() && Files.isRegularFile(found.get()) && search.isOf(base, found.get())
                         ? found
                         : Optional.empty();
             } catch (IOException | InvalidPathException _) {
@@ -264,29 +316,12 @@ public final class References {
             }
         }
 
-        private static boolean isOf(BaseRecord base, Path path) {
-            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-                base.check(new FileSource(file));
-                return true;
-            } catch (IOException | FormatException _) {
-                return false;
-            }
-        }
-
         /// Where it cannot be found, a file is known by what it is. Of one that was adopted the record has the length
         /// and a digest of all bytes, which would take long to compute; here the name has to do instead.
         private boolean means(BaseRecord base) throws IOException {
             String name = base.path().substring(base.path().lastIndexOf('/') + 1);
-            return isOf(base, target)
-                    && (base.kind() == BaseKind.CROFT || target.toRealPath().endsWith(name));
-        }
-
-        private static Set<BaseRecord> basesOf(Path path) {
-            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-                return new BaseRecords().of(new FileSource(file));
-            } catch (IOException _) {
-                return Set.of();
-            }
+            return search.isOf(base, search.target)
+                    && (base.kind() == BaseKind.CROFT || search.target.toRealPath().endsWith(name));
         }
     }
 

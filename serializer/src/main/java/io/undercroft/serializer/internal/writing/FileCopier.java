@@ -94,9 +94,11 @@ public final class FileCopier {
     /// @param path the file
     /// @param target the new file
     /// @param options which snapshot
+    /// @param replacing whether a file in which others have bytes may be replaced
     /// @throws IOException if reading or writing fails; no file is made or changed
-    public void export(Path path, Path target, OpenOptions options) throws IOException {
-        copy(path, target, options, BaseFiles.none());
+    public void export(Path path, Path target, OpenOptions options, boolean replacing) throws IOException {
+        copy(path, target, options, BaseFiles.none(),
+                replacing ? References.ruleForCopyOf(path, options) : References.rule(false));
     }
 
     /// Writes one snapshot as a new file without bases; see [io.undercroft.serializer.CroftFile#flatten].
@@ -104,21 +106,23 @@ public final class FileCopier {
     /// @param path the file
     /// @param target the new file
     /// @param options which snapshot, and where its bases are
+    /// @param rule whether the target may be replaced
     /// @throws IOException if reading or writing fails; no file is made or changed
-    public void flatten(Path path, Path target, OpenOptions options) throws IOException {
+    public void flatten(Path path, Path target, OpenOptions options, Replacing rule) throws IOException {
         try (Bases bases = new Bases(path, options)) {
-            copy(path, target, options, base -> Optional.of(new FileSource(bases.file(base))));
+            copy(path, target, options, base -> Optional.of(new FileSource(bases.file(base))), rule);
         }
     }
 
-    private void copy(Path path, Path target, OpenOptions options, BaseFiles bases) throws IOException {
+    private void copy(Path path, Path target, OpenOptions options, BaseFiles bases, Replacing rule)
+            throws IOException {
         Formats.requireOwnName(target);
         CroftWriter.guarded(target, () -> CroftWriter.replacing(target, () -> {
             reading(path, options, (file, newest) -> {
                 Snapshot wanted = options.snapshot().isPresent()
                         ? CommitNumbers.find(newest, options.snapshot().getAsLong())
                         : newest;
-                copy(file, List.of(wanted), bases, null, target, References.rule(false));
+                copy(file, List.of(wanted), bases, null, target, rule);
             });
             return target;
         }));
