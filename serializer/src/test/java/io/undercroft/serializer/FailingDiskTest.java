@@ -16,12 +16,14 @@ import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -188,6 +190,41 @@ class FailingDiskTest {
             assertThat(checkpoint.state()).isInstanceOfSatisfying(Map.class,
                     state -> assertThat(state.get("step")).isEqualTo(4L));
         }
+    }
+
+    /// A disk on which nothing fits, and nothing may be written.
+    private static final class FullDisk extends ForwardingDisk {
+        @Override
+        void before(Operation operation) {
+            assertThat(operation).isNotIn(Operation.WRITE, Operation.RENAME);
+        }
+
+        @Override
+        public OptionalLong usableSpace(Path directory) {
+            return OptionalLong.of(4000);
+        }
+    }
+
+    /// Equal bytes and zeros take none of the disk, so that only of a file that has all of them it is known.
+    @Test
+    void aFileWithAllItsBytesThatDoesNotFitIsRefusedBeforeTheFirstOne() throws IOException {
+        CroftWriter writer = new CroftWriter(new FullDisk());
+        SaveOptions all = OPTIONS.writableInPlace();
+        for (Work work : List.<Work>of(_ -> writer.save(path, state(4), all), _ -> writer.append(path, state(4), all),
+                _ -> writer.commit(path, state(4), all),
+                _ -> writer.commit(folder.resolve("new.croft"), state(4), all))) {
+            assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> work.on(Disk.system()))
+                    .withMessageContainingAll("at least", "4000 free", "No file was made or changed");
+            assertThat(path).hasBinaryContent(before);
+            assertOnlyTheFile();
+        }
+        try (BackgroundSaver saver = new BackgroundSaver(new FullDisk())) {
+            assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> saver.save(path, state(4), all));
+            assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> saver.append(path, state(4), all));
+            assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> saver.commit(path, state(4), all));
+        }
+        assertThat(path).hasBinaryContent(before);
+        assertOnlyTheFile();
     }
 
     @Test

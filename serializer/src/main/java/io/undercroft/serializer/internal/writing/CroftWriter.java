@@ -19,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -63,6 +64,7 @@ public final class CroftWriter {
             // Before its directory is asked for a lock: it says best what is wrong with that.
             AtomicFile file = held.add(AtomicFile.create(path, disk, rule(options)));
             held.add(WriterLock.of(AtomicFile.target(path)));
+            requireSpace(path, snapshotting.plan, options);
             return snapshotting.saving(file, path, held, control);
         }));
     }
@@ -82,6 +84,7 @@ public final class CroftWriter {
         return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
             Path target = existing(path);
             held.add(WriterLock.of(target));
+            requireSpace(target, snapshotting.plan, options);
             return snapshotting.appending(Appender.open(target, disk), held, control);
         }));
     }
@@ -103,6 +106,7 @@ public final class CroftWriter {
             Path target = AtomicFile.target(path);
             AtomicFile.checkDirectory(path, target);
             held.add(WriterLock.of(target));
+            requireSpace(target, plan, options);
             var snapshotting = new Snapshotting(plan, options, staging);
             return Files.exists(target)
                     ? snapshotting.appending(Appender.open(target, disk), held, control)
@@ -166,7 +170,16 @@ public final class CroftWriter {
 
     private DedupReport saveUnlocked(Path path, StatePlan plan, SaveOptions options) throws IOException {
         try (AtomicFile file = AtomicFile.create(path, disk, rule(options))) {
+            requireSpace(path, plan, options);
             return saveTo(file, path, plan, options, () -> {});
+        }
+    }
+
+    /// Refuses what does not fit on the disk, as far as that is known: bytes that may be shared, or may be zeros, may
+    /// take none of it.
+    private void requireSpace(Path path, StatePlan plan, SaveOptions options) throws IOException {
+        if (options.savesZeros()) {
+            FreeSpace.require(plan.nbytes(), path, Objects.requireNonNull(AtomicFile.target(path).getParent()), disk);
         }
     }
 
@@ -277,6 +290,7 @@ public final class CroftWriter {
 
     private DedupReport appendLocked(Path target, StatePlan plan, SaveOptions options) throws IOException {
         try (Appender appender = Appender.open(target, disk)) {
+            requireSpace(target, plan, options);
             return appender.append(plan, options);
         }
     }

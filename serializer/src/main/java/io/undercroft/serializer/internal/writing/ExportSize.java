@@ -1,18 +1,13 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Tensor;
-import java.io.IOException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /// Compares the planned size of files with the storages of a state and with the free space, before the first byte is
@@ -93,23 +88,5 @@ final class ExportSize {
                 + ", of " + tensor.storage().nbytes()
                 + " bytes of its storage, as it repeats elements and the format writes "
                 + "each of them; write a .croft, .pt or .t7 file, which keeps strides, or a smaller tensor");
-    }
-
-    /// Refuses files that do not fit on the disk.
-    ///
-    /// @param files what is going to be written
-    /// @param path the file, for messages
-    /// @param directory where it goes
-    /// @param disk where that is
-    /// @throws FileSystemException if there are not so many free
-    /// @throws IOException if the file system cannot be queried
-    static void requireSpace(List<Draft> files, Path path, Path directory, Disk disk) throws IOException {
-        OptionalLong free = disk.usableSpace(directory);
-        long nbytes = files.stream().mapToLong(Draft::leastBytes).reduce(0, Math::addExact);
-        if (free.isPresent() && nbytes > free.getAsLong()) {
-            throw new FileSystemException(path.toString(), null,
-                    "it would have at least " + nbytes + " bytes, and its file system has " + free.getAsLong()
-                            + " free; free some space, or write to another file system. No file was made or changed");
-        }
     }
 }

@@ -112,7 +112,8 @@ public final class Exporter {
             StateIndex index, ExportOptions options) throws IOException {
         Path target = AtomicFile.target(path);
         AtomicFile.checkDirectory(path, target);
-        ExportSize.requireSpace(files(draft, companions), path, Objects.requireNonNull(target.getParent()), disk);
+        FreeSpace.require(files(draft, companions).stream().mapToLong(Draft::leastBytes).reduce(0, Math::addExact),
+                path, Objects.requireNonNull(target.getParent()), disk);
         ExportProgress progress = new ExportProgress(options.progress(), nbytes);
         List<Path> former = former(AtomicFile.target(path));
         try (ExportedFiles files = new ExportedFiles(disk, progress,

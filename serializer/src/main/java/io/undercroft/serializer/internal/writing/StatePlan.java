@@ -112,6 +112,12 @@ final class StatePlan {
         return storages;
     }
 
+    /// {@return the size of all storages but those on the meta device, in bytes; at most [Long#MAX_VALUE]}
+    long nbytes() {
+        return storages.stream().filter(storage -> !storage.device().isMeta()).mapToLong(PlannedStorage::nbytes)
+                .reduce(0, (sum, nbytes) -> Long.MAX_VALUE - sum < nbytes ? Long.MAX_VALUE : sum + nbytes);
+    }
+
     /// {@return how many bytes there would be more if each tensor had bytes of its own; see [Reach#identity]}
     long identity() {
         return identity;
