@@ -17,6 +17,7 @@ import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
@@ -155,6 +156,8 @@ public final class ShardSet implements AutoCloseable {
             throw missing(shard, "has a name that no file here can have");
         } catch (NoSuchFileException _) {
             throw missing(shard, "is not in " + FormatException.quote(directory.toString()));
+        } catch (FileSystemException e) {
+            throw missing(shard, "cannot be looked at" + (e.getReason() == null ? "" : ": " + e.getReason()));
         }
     }
 

@@ -23,6 +23,13 @@ final class PeerJvm implements AutoCloseable {
         return new PeerJvm(java(main, arguments));
     }
 
+    /// One with further options of the JVM.
+    static PeerJvm startWith(List<String> options, Class<?> main, String... arguments) throws IOException {
+        List<String> command = java(main, arguments);
+        command.addAll(1, options);
+        return new PeerJvm(command);
+    }
+
     /// One that has `/dev/shm` for itself.
     ///
     /// @param size how large that is, as `mount` takes it

@@ -5,22 +5,28 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.undercroft.format.CommitRecord;
 import io.undercroft.format.FormatException;
+import io.undercroft.format.SetManifest;
+import io.undercroft.format.Shard;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -118,6 +124,56 @@ class ShardSetTest {
         assertRefused().contains("'a.croft'", "is not below");
         assertThatIllegalArgumentException().isThrownBy(() -> ShardSet.save(moved, List.of(a)))
                 .withMessageContaining("not below the directory");
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void aLinkThatLeadsToItselfIsNoShard() throws IOException {
+        Files.delete(b);
+        Files.createSymbolicLink(b, b.getFileName());
+        assertRefused().contains("'more/b.croft'", "cannot be looked at");
+    }
+
+    @Test
+    void aManifestThatNamesItselfOrAnotherOneIsRefused() throws IOException {
+        CommitRecord commit = CroftImage.snapshot(Files.readAllBytes(a)).commit();
+        Path other = folder.resolve("other.croftset");
+        for (Map.Entry<Path, Path> names : Map.of(manifest, manifest, other, manifest).entrySet()) {
+            Shard named = Shard.of(String.valueOf(names.getValue().getFileName()), commit);
+            Files.write(names.getKey(), SetManifest.canonical(List.of(named)).encode());
+        }
+        for (Path each : List.of(manifest, other)) {
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> ShardSet.open(each))
+                    .extracting(FormatException::file).isEqualTo(manifest.toRealPath().toString());
+        }
+    }
+
+    /// As many as there are, or as many as the process may have open.
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    @Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void ofThousandsOfShardsNothingStaysOpen() throws IOException {
+        List<Path> shards = new ArrayList<>();
+        for (int number = 0; number < 10_000; number++) {
+            shards.add(Files.createLink(folder.resolve(number + ".croft"), a));
+        }
+        ShardSet.save(manifest, shards);
+        long before = descriptors();
+        try (ShardSet set = ShardSet.open(manifest)) {
+            assertThat(set.shards()).hasSize(shards.size());
+        } catch (FileSystemException e) {
+            assertThat(e).hasMessageContaining("ulimit -n");
+        }
+        assertThat(descriptors()).isLessThan(before + 10);
+        Files.delete(shards.getLast());
+        assertRefused().contains("'9999.croft'", "is not in");
+        assertThat(descriptors()).isLessThan(before + 10);
+    }
+
+    private static long descriptors() throws IOException {
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            return open.count();
+        }
     }
 
     @Test

@@ -15,6 +15,7 @@ import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
@@ -115,7 +116,10 @@ public final class Bases implements BaseFiles, AutoCloseable {
             throw unusable(base, "it is not there", SAY_WHERE
                     + (base.kind() == BaseKind.CROFT ? " with the id " + base.uuid() : ""), e);
         } catch (IOException | InvalidPathException e) {
-            throw unusable(base, "it cannot be opened", "Check that it may be read", e);
+            String reason = e instanceof FileSystemException system && system.getReason() != null
+                    ? ": " + system.getReason()
+                    : "";
+            throw unusable(base, "it cannot be opened" + reason, "Check that it may be read", e);
         }
     }
 
