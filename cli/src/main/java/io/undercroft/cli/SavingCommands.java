@@ -51,7 +51,7 @@ final class SavingCommands {
                 "Makes a .croft file that refers to the bytes of another file instead of copying them.",
                 () -> List.of(knownFile("SOURCE"), Arguments.file("TARGET", "The .croft file to write."),
                         Arguments.format(), Arguments.setting(), Arguments.root(), Arguments.location(),
-                        Arguments.chunk(),
+                        Arguments.base(), Arguments.chunk(),
                         flag(Saver.REPORT, "Tell what became of the bytes.")),
                 this::adopt));
         commands.put("publish", new Subcommand(
@@ -101,13 +101,11 @@ final class SavingCommands {
                 options.base(source, arguments.opening()).wholeStorages());
         run.say("%s (%s, %s) -> %s (%s): %s".formatted(source, checkpoint.format(), Sizes.of(checkpoint),
                 target, Text.bytes(Files.size(target)), Saver.contents(checkpoint)));
-        String stays = checkpoint.files().size() == 1
-                ? source + ", which has to stay"
-                : "the files that " + source + " names, each of which has to stay";
         long adopted = adopted(checkpoint, report, target);
         if (adopted > 0) {
-            run.say("%s are read from %s as it is. Open %s with --root DIR, a directory above both."
-                    .formatted(Text.bytes(adopted), stays, target));
+            run.say("%s are read from %s as it is. Open %s with --root DIR, a directory above %s."
+                    .formatted(Text.bytes(adopted), staying(checkpoint, arguments), target,
+                            arguments.bases().isEmpty() ? "both" : "all of them"));
         }
         if (report.written() > 0) {
             run.say("%s were written, as they do not stand in %s as they are in memory."
@@ -115,6 +113,17 @@ final class SavingCommands {
         }
         saver.report(report, arguments);
         return Run.OK;
+    }
+
+    /// The files that have to stay, for a sentence about one.
+    private static String staying(Checkpoint checkpoint, Arguments arguments) {
+        Path source = checkpoint.path();
+        if (!arguments.bases().isEmpty()) {
+            return source + " and the files that --base names, each of which has to stay";
+        }
+        return checkpoint.files().size() == 1
+                ? source + ", which has to stay"
+                : "the files that " + source + " names, each of which has to stay";
     }
 
     /// How many bytes stand in the source. What is shared may also be shared within the target, so it is asked itself:

@@ -163,6 +163,43 @@ class OtherFilesTest {
         }
     }
 
+    /// What is adopted is read from where it is now.
+    @Test
+    void aFileWhoseBaseWasRenamedIsAdoptedTogetherWithIt() throws IOException {
+        Path moved = Files.createDirectory(folder.resolve("else")).resolve("renamed");
+        Path adopting = folder.resolve("adopting.croft");
+        JsonNode expected = hashes(torch);
+        for (Path source : List.of(torch, base)) {
+            Invocation.of("adopt", source, file);
+            Files.move(source, moved);
+            assertThat(Invocation.of("adopt", file, adopting).code()).isEqualTo(2);
+            assertThat(adopting).doesNotExist();
+
+            Invocation adopted = Invocation.of("adopt", file, adopting, "--base", moved);
+
+            assertThat(adopted.err()).isEmpty();
+            assertThat(adopted.out()).contains("1.6 MiB are read from " + file + " and the files that --base names")
+                    .doesNotContain("were written");
+            assertThat(Invocation.of("inspect", "--json", "--hash", adopting, "--root", folder).json().get("tensors"))
+                    .isEqualTo(expected);
+            Files.delete(adopting);
+            Files.move(moved, source);
+        }
+    }
+
+    /// The other files of a file are never looked at for its snapshots.
+    @Test
+    void theListOfSnapshotsNeedsNoOtherFile() throws IOException {
+        Invocation.of("adopt", torch, file);
+        Files.delete(torch);
+
+        Invocation listed = Invocation.of("snapshots", file);
+
+        assertThat(listed.code()).isZero();
+        assertThat(listed.err()).isEmpty();
+        assertOneLine(Invocation.of("snapshots", file, "--base", torch), "--base", "croft snapshots --help");
+    }
+
     @Test
     void inspectSaysWhichOtherFilesAFileNeedsAndWhichAreThere() throws IOException {
         Invocation.of("adopt", torch, file);
