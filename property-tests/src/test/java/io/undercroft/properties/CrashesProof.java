@@ -102,6 +102,8 @@ final class CrashesProof {
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
         cutFailures("save over a file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
         cutFailures("append", path, (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
+        cutFailures("compaction", path,
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
         cutSet("set.safetensors.index.json", "export of a set", 900, "2KB");
         cutSet("set.safetensors.index.json", "export over another set", 900, "1KB");
         cutLarge();
@@ -258,6 +260,11 @@ final class CrashesProof {
         change((Tensor) state.get("large"));
         cut("save over a large file", path, triesPerFault,
                 (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        cutFailures("save over a large file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        cut("append to a large file once more", path, triesPerFault,
+                (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
+        cut("compaction of a large file", path, triesPerFault,
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() == 2, Replacing.ANY));
         cutSet("large.safetensors.index.json", "export of a large set", LARGE, "2MB");
     }
 
