@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.TextReport;
 import io.undercroft.format.FormatException;
@@ -67,8 +68,9 @@ final class ForeignReading {
 
     /// As `croft inspect` does.
     private static void report(Checkpoint checkpoint) throws IOException {
-        TextReport.print(checkpoint, null, List.of(), new Output(OutputStream.nullOutputStream()));
-        JsonReport.print(checkpoint, null, List.of(), new Output(OutputStream.nullOutputStream()));
+        Inspection inspection = new Inspection(checkpoint, null, List.of());
+        TextReport.print(inspection, new Output(OutputStream.nullOutputStream()));
+        JsonReport.print(inspection, new Output(OutputStream.nullOutputStream()));
     }
 
     private static OpenOptions options(int way) {

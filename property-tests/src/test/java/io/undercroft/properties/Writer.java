@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.TextReport;
 import io.undercroft.serializer.Checkpoint;
@@ -84,8 +85,9 @@ record Writer(String name, String fileName, Action action, UnaryOperator<OpenOpt
             assertThat(opened.names()).containsExactlyInAnyOrderElementsOf(names);
             names.forEach(opened::tensor);
             assertThat(opened.verify().damages()).isEmpty();
-            JsonReport.print(opened, null, List.of(), new Output(new ByteArrayOutputStream()));
-            TextReport.print(opened, null, List.of(), new Output(new ByteArrayOutputStream()));
+            Inspection inspection = new Inspection(opened, null, List.of());
+            JsonReport.print(inspection, new Output(new ByteArrayOutputStream()));
+            TextReport.print(inspection, new Output(new ByteArrayOutputStream()));
             if (name.equals("croft")) {
                 StateIndex.of(state).tensors().forEach((tensor, saved) -> sameGeometry(saved, opened.tensor(tensor)));
             }
