@@ -206,9 +206,6 @@ types:
       texts:
         pos: 32
         type: section("STRB")
-      checksums:
-        pos: 32
-        type: section("CHKS")
       tree:
         pos: 32
         type: section("TREE")
@@ -304,7 +301,6 @@ types:
             '"NAMS"': name
             '"STRS"': numbered_string
             '"DTYP"': dtype
-            '"CHKS"': checksum
             '"BASE"': base_file
             '"FREE"': free_range
             '"ISUM"': checksum
@@ -323,32 +319,23 @@ types:
     doc-ref: SPEC.md, section 7.3
     seq:
       - id: extent_kind
-        type: u2
+        type: u1
         enum: extent_kind
       - id: extent_flags
-        type: u2
+        type: u1
       - id: base
+        type: u2
+      - id: extent_crc32c
         type: u4
       - id: file_offset
         type: u8
-      - id: stored_length
-        type: u8
-      - id: logical_length
-        type: u8
-      - id: first_checksum
+      - id: extent_length
         type: u8
       - id: digest
         type: digest
     instances:
       is_shared:
         value: (extent_flags & 1) != 0
-      checksums:
-        io: _parent._io
-        pos: _parent.index.checksums.start + 4 * first_checksum
-        type: checksum
-        repeat: expr
-        repeat-expr: (stored_length + (1 << _root.header.chunk_size_log2) - 1) >> _root.header.chunk_size_log2
-        doc: One for each chunk.
       other_file:
         value: _parent.index.bases.records[base - 1].as<base_file>
         if: base != 0
@@ -356,8 +343,8 @@ types:
       stored_bytes:
         io: _root._io
         pos: file_offset
-        size: stored_length
-        if: base == 0
+        size: extent_length
+        if: base == 0 and extent_kind != extent_kind::zero
 
   storage:
     doc-ref: SPEC.md, section 7.4
@@ -365,8 +352,6 @@ types:
       - id: storage_nbytes
         type: u8
       - id: first_extent
-        type: u8
-      - id: extent_count
         type: u4
       - id: device_string
         type: u4
@@ -378,23 +363,19 @@ types:
     doc-ref: SPEC.md, section 7.5
     seq:
       - id: tensor_dtype
-        type: u4
+        type: u2
       - id: rank
-        type: u2
+        type: u1
       - id: flags
-        type: u2
+        type: u1
       - id: storage
-        type: u4
-      - id: bit_offset
         type: u4
       - id: byte_offset
         type: u8
       - id: first_dim
-        type: u8
+        type: u4
       - id: name
         type: u4
-      - id: reserved
-        size: 4
     instances:
       requires_grad:
         value: (flags & 1) != 0
@@ -404,6 +385,8 @@ types:
         value: (flags & 4) != 0
       is_reversed:
         value: (flags & 8) != 0
+      bit_offset:
+        value: (flags >> 4) & 7
       dtype:
         value: _parent.index.dtypes.records[tensor_dtype].as<dtype>
       shape:
@@ -440,7 +423,8 @@ types:
     instances:
       text:
         io: _parent._io
-        pos: _parent.index.texts.start + name_text_offset
+        pos: 'name_text_offset < _parent.index.texts.entry.length ? _parent.index.texts.start + name_text_offset
+          : _parent.index.tree.start + name_text_offset - _parent.index.texts.entry.length'
         size: text_length
         type: str
 

@@ -148,30 +148,29 @@ class File:
     def storage(self, number):
         """The bytes of a storage as an array of uint8, the same one at every call."""
         if number not in self.made:
-            nbytes, first, count = (int(self.index.tables["STOR"][number][f]) for f in ("nbytes", "first", "count"))
-            extents = self.index.tables["EXTN"][first:first + count]
-            one = count and all(extents["kind"] == extents["kind"][0]) and len(set(extents["base"].tolist())) == 1 and not extents["flags"].any()
+            nbytes, extents = int(self.index.tables["STOR"][number]["nbytes"]), self.index.extents_of(number)
+            one = len(extents) and all(extents["kind"] == extents["kind"][0]) and len(set(extents["base"].tolist())) == 1 and not extents["flags"].any()
             if one and extents["kind"][0] != 1 and (np.diff(extents["offset"].astype(np.int64)) == extents["length"][:-1].astype(np.int64)).all():
                 data, at = self._base(int(extents["base"][0])), int(extents["offset"][0])
                 self.made[number] = data[at:at + nbytes]
             else:
                 made, at = np.zeros(nbytes, np.uint8), 0  # zeros take no memory until they are written to
-                for kind, _, base, offset, _, length, _, _ in extents.tolist():
+                for kind, _, base, _, offset, length, _ in extents.tolist():
                     if kind != 1:
                         made[at:at + length] = self._base(base)[offset:offset + length]
                     at += length
                 self.made[number] = made
             if (extents["kind"] == 2).any():
-                self._verify_runs([(b, o, n) for k, _, b, o, _, n, _, _ in extents.tolist() if k == 2])
+                self._verify_runs([(b, o, n) for k, _, b, _, o, n, _ in extents.tolist() if k == 2])
         return self.made[number]
 
     def tensor(self, name):
         """A view of the tensor of that name, or number."""
         number = self.index.names[name] if isinstance(name, str) else name
-        dtype, rank, _, storage, bit, offset, dim, _ = self.index.tables["TENS"][number].tolist()
+        dtype, rank, flags, storage, offset, dim, _ = self.index.tables["TENS"][number].tolist()
         sizes, strides = self.index.tables["DIMS"]["dim"][dim:dim + 2 * rank].reshape(2, rank).tolist()
         data, bits = self.storage(storage), int(self.index.tables["DTYP"]["bits"][dtype])
-        if bits % 8 or bit:  # packed elements come as the bytes that hold them
+        if bits % 8 or flags >> 4:  # packed elements come as the bytes that hold them
             low, high = self.index.span(number)
             return data[low // 8:-(-high // 8)]
         form = np.dtype(NUMPY.get(self.index.dtypes[dtype]) or {8: "u1", 16: "<u2", 32: "<u4", 64: "<u8"}.get(bits, f"V{bits // 8}"))
@@ -246,17 +245,15 @@ class File:
 
     def _verify_runs(self, runs):
         for base, offset, length in runs:
-            data, (digest, crcs) = self._base(base)[offset:offset + length], self.index.runs[base, offset, length]
-            for k, crc in enumerate(crcs):
-                need(crc32c(data[k * self.chunk:(k + 1) * self.chunk]) == crc, 14,
-                     f"the chunk at {offset + k * self.chunk} does not match: {', '.join(self._touched(base, offset + k * self.chunk))}")
+            data, (digest, crc) = self._base(base)[offset:offset + length], self.index.runs[base, offset, length]
+            need(crc32c(data) == crc, 14, f"the chunk at {offset} does not match: {', '.join(self._touched(base, offset))}")
             need(xxh3(data) == digest, 14, f"the digest of the extent at {offset} does not match")
 
     def _touched(self, base, place):
         """The names of the tensors on a storage with that chunk."""
-        e, s = self.index.tables["EXTN"], self.index.tables["STOR"]
+        e = self.index.tables["EXTN"]
         hit = np.flatnonzero((e["kind"] != 1) & (e["base"] == base) & (e["offset"] <= place) & (place < e["offset"] + e["length"]))
-        storages = set(np.searchsorted(s["first"] + s["count"], hit, side="right").tolist())
+        storages = set(np.searchsorted(self.index.firsts[1:], hit, side="right").tolist())
         return [name for name, i in self.index.names.items() if int(self.index.tables["TENS"]["storage"][i]) in storages]
 
     def _verify_bases(self):

@@ -8,19 +8,19 @@ PAGE, DATA, BIG, NONE = 4096, 1024, 1 << 16, 0xFFFFFFFF
 RAW, ZERO, ADOPTED = 0, 1, 2  # kinds of extents
 CROFT, FOREIGN = 0, 1  # kinds of bases
 MAX_INDEX, MAX_SUMMED, MAX_COUNT, MAX_TEXT, MAX_ZEROS = 1 << 28, 1 << 33, 1 << 24, 4096, 1 << 46
-U16, U32, U64, I64, ID = "<u2", "<u4", "<u8", "<i8", "V16"
+U8, U16, U32, U64, I64, ID = "u1", "<u2", "<u4", "<u8", "<i8", "V16"
 # code: (record size, wider allowed, required, fields as name, type, offset, reserved bytes)
 TABLES = {
-    "EXTN": (56, 1, 1, [("kind", U16, 0), ("flags", U16, 2), ("base", U32, 4), ("offset", U64, 8), ("stored", U64, 16),
-                        ("length", U64, 24), ("check", U64, 32), ("digest", ID, 40)], (56, 56)),
-    "STOR": (24, 1, 1, [("nbytes", U64, 0), ("first", U64, 8), ("count", U32, 16), ("device", U32, 20)], (24, 24)),
-    "TENS": (40, 1, 1, [("dtype", U32, 0), ("rank", U16, 4), ("flags", U16, 6), ("storage", U32, 8), ("bit", U32, 12),
-                        ("offset", U64, 16), ("dim", U64, 24), ("name", U32, 32)], (36, 40)),
+    "EXTN": (40, 1, 1, [("kind", U8, 0), ("flags", U8, 1), ("base", U16, 2), ("crc", U32, 4), ("offset", U64, 8), ("length", U64, 16),
+                        ("digest", ID, 24)], (40, 40)),
+    "STOR": (16, 1, 1, [("nbytes", U64, 0), ("first", U32, 8), ("device", U32, 12)], (16, 16)),
+    "TENS": (24, 1, 1, [("dtype", U16, 0), ("rank", U8, 2), ("flags", U8, 3), ("storage", U32, 4), ("offset", U64, 8),
+                        ("dim", U32, 16), ("name", U32, 20)], (24, 24)),
     "DIMS": (8, 0, 1, [("dim", I64, 0)], (8, 8)),
     "NAMS": (16, 1, 1, [("text", U64, 0), ("size", U32, 8), ("tensor", U32, 12)], (16, 16)),
     "STRS": (16, 1, 1, [("text", U64, 0), ("size", U32, 8)], (12, 16)),
     "DTYP": (32, 1, 1, [("text", U64, 0), ("size", U32, 8), ("bits", U32, 12), ("block", U32, 16)], (20, 32)),
-    "STRB": (1, 0, 1, [("byte", "u1", 0)], (1, 1)), "CHKS": (4, 0, 1, [("crc", U32, 0)], (4, 4)),
+    "STRB": (1, 0, 1, [("byte", "u1", 0)], (1, 1)),
     "TREE": (1, 0, 1, [("byte", "u1", 0)], (1, 1)), "META": (1, 0, 1, [("byte", "u1", 0)], (1, 1)),
     "BASE": (96, 1, 0, [("text", U64, 0), ("size", U32, 8), ("kind", U16, 12), ("depth", U16, 14), ("uuid", ID, 16),
                         ("digest", ID, 32), ("length", U64, 48), ("sequence", U64, 56)], (64, 96)),
@@ -29,7 +29,7 @@ TABLES = {
 
 class Index:
     """The index of a commit, all of it checked: its tables by section code, `names`, `dtypes`, `tree`, `metadata`, and `runs`, which
-    has the digest and the checksums of every run of bytes (base, offset, length) that it names."""
+    has the digest and the checksum of every run of bytes (base, offset, length) that it names."""
 
     def __init__(self, data, header, commit):
         self.header, self.commit, self.chunk = header, commit, 1 << header["log2"]
@@ -92,15 +92,20 @@ class Index:
         raw = np.frombuffer(self.bytes, np.uint8, count * size, start).reshape(count, size)
         need(not raw[:, spare:end].any(), 9, f"reserved bytes of {code} are not zero")
     def _check_texts(self):
-        t, pool = self.tables, self.tables["STRB"].tobytes()
+        t, pool, tree = self.tables, self.tables["STRB"].tobytes(), self.tables["TREE"].tobytes()
+
+        def text(at, size):  # in STRB or, counted from its end, in TREE
+            need(at <= len(pool) + len(tree), 10, "a text is not there")
+            where, at = (pool, at) if at < len(pool) else (tree, at - len(pool))
+            need(size <= len(where) - at, 10, "a text is not there")
+            return where[at:at + size].decode()
 
         def texts(code):
             if code not in t:
                 return []
             need((t[code]["size"] <= MAX_TEXT).all(), 8, f"a text of {code} is too long")
-            need((t[code]["text"] <= len(pool)).all() and (t[code]["text"] + t[code]["size"] <= len(pool)).all(), 10, f"a text of {code} is not there")
             try:
-                return [pool[at:at + size].decode() for at, size in zip(t[code]["text"].tolist(), t[code]["size"].tolist())]
+                return [text(at, size) for at, size in zip(t[code]["text"].tolist(), t[code]["size"].tolist())]
             except UnicodeDecodeError:
                 raise CroftError(6, f"a text of {code} is not UTF-8") from None
         need((t["BASE"]["size"] > 0).all() if "BASE" in t else True, 8, "a base has an empty path")
@@ -126,28 +131,25 @@ class Index:
         need((e["flags"] <= 1).all(), 9, "an extent has unknown flags")
         need((e["length"] > 0).all(), 4, "an extent is empty")
         zero = e[e["kind"] == 1]
-        need(not any(zero[f].any() for f in ("flags", "base", "offset", "stored", "check"))
+        need(not any(zero[f].any() for f in ("flags", "base", "crc", "offset"))
              and not any(zero["digest"].tobytes()), 9, "a ZERO extent says where it is")
         spans, need_base = {}, set()
-        for i, (kind, flags, base, offset, stored, length, check, digest) in enumerate(e.tolist()):
+        for i, (kind, flags, base, crc, offset, length, digest) in enumerate(e.tolist()):
             if kind == 1:
                 continue
-            need(stored == length, 4, f"extent {i} stores another length than it has")
+            need(length <= self.chunk, 4, f"extent {i} is longer than a chunk")
             need(base <= len(bases) and (kind == 0 or base > 0), 10, f"extent {i} has a base that is not there")
             need(base == 0 or bases[base - 1]["kind"] == (CROFT if kind == 0 else FOREIGN), 10, f"extent {i} has a base of the wrong kind")
             low, high = (self.header["start"], self.commit.committed) if base == 0 else (DATA * (kind == 0), int(bases[base - 1]["length"]))
             need(low <= offset and offset + length <= high, 2, f"extent {i} is outside the data")
             need(base != 0 or not in_slots(self.header, offset, offset + length), 2, f"extent {i} is in the commit slots")
-            chunks = -(-length // self.chunk)
-            need(check + chunks <= len(self.tables["CHKS"]), 10, f"extent {i} has checksums that are not there")
-            crcs = tuple(self.tables["CHKS"]["crc"][check:check + chunks].tolist())
-            spans.setdefault((base, offset, length), []).append((flags, digest, crcs))
+            spans.setdefault((base, offset, length), []).append((flags, digest, crc))
             need_base.add(base)
         need(len(need_base - {0}) == len(bases), 10, "a base is not used")
         for (base, offset, length), same in spans.items():
-            need(len(same) == 1 or length <= self.chunk and len(set(same)) == 1, 2, "extents share bytes and differ")
+            need(len(set(same)) == 1, 2, "extents share bytes and differ")
             need(same[0][0] == (len(same) > 1), 2, "an extent is flagged wrongly as shared")
-        self.runs = {(base, offset, length): (digest, crcs) for (base, offset, length), ((_, digest, crcs), *_) in spans.items()}
+        self.runs = {(base, offset, length): (digest, crc) for (base, offset, length), ((_, digest, crc), *_) in spans.items()}
         own = [(0, o, n) for o, n in zip(free["offset"].tolist(), free["length"].tolist())] if len(free) else []
         need(all(n > 0 and self.header["start"] <= o and o + n <= self.commit.committed and not in_slots(self.header, o, o + n) for _, o, n in own)
              and all(a[1] + a[2] < b[1] for a, b in zip(own, own[1:])), 2, "the free ranges are not in order")
@@ -157,39 +159,42 @@ class Index:
     def _check_storages(self):
         e, s = self.tables["EXTN"], self.tables["STOR"]
         need((s["device"] < len(self.strings)).all(), 10, "a storage has a device that is not there")
-        following = 0
-        for i, (nbytes, first, count) in enumerate(zip(*(s[f].tolist() for f in ("nbytes", "first", "count")))):
+        firsts = self.firsts = [*s["first"].tolist(), len(e)]
+        need(firsts[0] == 0, 10, "an extent belongs to no storage")
+        for i, (nbytes, first, end) in enumerate(zip(s["nbytes"].tolist(), firsts, firsts[1:])):
             need(nbytes < 1 << 60, 1, f"storage {i} is too large")
-            need(first == following and count <= len(e) - first, 10, f"storage {i} has extents that are not the next ones")
-            following, at, alignment, ragged = first + count, 0, BIG if nbytes >= self.chunk else 64, False
-            for kind, _, _, offset, _, length, _, _ in e[first:following].tolist():
+            need(first <= end <= len(e), 10, f"storage {i} has extents that are not the next ones")
+            at, alignment, ragged = 0, BIG if nbytes >= self.chunk else 64, False
+            for kind, _, _, _, offset, length, _ in e[first:end].tolist():
                 need(kind != 0 or at % alignment == 0 == offset % alignment and not ragged, 2, f"an extent of storage {i} is not aligned")
                 at, ragged = at + length, ragged or kind == 0 and length % alignment > 0
             need(at == nbytes, 4, f"the extents of storage {i} do not add up to it")
-        need(following == len(e), 10, "an extent belongs to no storage")
         need(sum(s["nbytes"].tolist()) - self.commit.committed <= MAX_ZEROS, 7, "the storages are too large for the file")
 
     def _check_tensors(self):
         dims, t = self.tables["DIMS"]["dim"], self.tables["TENS"]
         names = list(self.names.values())
-        for i, (dtype, rank, flags, storage, bit, offset, dim, name) in enumerate(t.tolist()):
+        for i, (dtype, rank, flags, storage, offset, dim, name) in enumerate(t.tolist()):
             need(dtype < len(self.dtypes) and storage < len(self.tables["STOR"]), 10, f"tensor {i} has a dtype or storage that is not there")
-            need(flags < 16, 9, f"tensor {i} has unknown flags")
-            need(bit < 8, 15, f"tensor {i} has an impossible bit offset")
+            need(flags < 128, 9, f"tensor {i} has unknown flags")
             need(name == NONE or name < len(names) and names[name] == i, 10, f"tensor {i} claims a name that is not its own")
             need(rank <= MAX_RANK, 8, f"tensor {i} has too many dimensions")
             need(dim + 2 * rank <= len(dims), 10, f"tensor {i} has sizes that are not there")
             sizes, strides = dims[dim:dim + rank].tolist(), dims[dim + rank:dim + 2 * rank].tolist()
-            need(min(sizes, default=0) >= 0 and (min(strides, default=0) < 0) == (flags >> 3), 5, f"tensor {i} has negative sizes or strides")
+            need(min(sizes, default=0) >= 0 and (min(strides, default=0) < 0) == (flags >> 3 & 1), 5, f"tensor {i} has negative sizes or strides")
             need(0 in sizes or np.prod(sizes, dtype=object) < 1 << 63, 1, f"tensor {i} has too many elements")
             low, high = self.span(i)
             need(0 <= low and high <= 8 * int(self.tables["STOR"]["nbytes"][storage]), 5, f"tensor {i} reaches outside its storage")
 
+    def extents_of(self, storage):
+        """The extents of a storage: those up to the first one of the next storage."""
+        return self.tables["EXTN"][self.firsts[storage]:self.firsts[storage + 1]]
+
     def span(self, number):
         """The first bit that a tensor touches in its storage, and where its last one ends."""
-        dtype, rank, _, _, bit, offset, dim, _ = self.tables["TENS"][number].tolist()
+        dtype, rank, flags, _, offset, dim, _ = self.tables["TENS"][number].tolist()
         sizes, strides = self.tables["DIMS"]["dim"][dim:dim + 2 * rank].reshape(2, rank).tolist()
-        bits, start = int(self.tables["DTYP"]["bits"][dtype]), 8 * offset + bit
+        bits, start = int(self.tables["DTYP"]["bits"][dtype]), 8 * offset + (flags >> 4)
         steps = [(n - 1) * s for n, s in zip(sizes, strides)]
         return (0, 0) if 0 in sizes else (start + bits * sum(min(s, 0) for s in steps), start + bits * (1 + sum(max(s, 0) for s in steps)))
 

@@ -46,25 +46,24 @@ class Content:
 
     def index(self, sequence):
         names = sorted((name.encode(), i) for i, (name, *_) in enumerate(self.tensors))
-        pool, extents, storages, sums, at = bytearray(b"uint8cpu"), b"", b"", b"", 0
+        pool, extents, storages, at = bytearray(b"uint8cpu"), b"", b"", 0
         for extent_list in self.storages:
             nbytes = 0
             for extent in extent_list:
                 if extent[0] == 1:
-                    extents += struct.pack("<HHIQQQQ16x", 1, 0, 0, 0, 0, extent[1], 0)
+                    extents += struct.pack("<BBHIQQ16x", 1, 0, 0, 0, 0, extent[1])
                     nbytes += extent[1]
                 else:
                     kind, flags, base, offset, data = extent
-                    extents += struct.pack("<HHIQQQQ16s", kind, flags, base, offset, len(data), len(data), len(sums) // 4, xxh3(data))
-                    sums += b"".join(struct.pack("<I", crc32c(data[k:k + CHUNK])) for k in range(0, len(data), CHUNK))
+                    extents += struct.pack("<BBHIQQ16s", kind, flags, base, crc32c(data), offset, len(data), xxh3(data))
                     nbytes += len(data)
-            storages += struct.pack("<QQII", nbytes, at, len(extent_list), 0)
+            storages += struct.pack("<QII", nbytes, at, 0)
             at += len(extent_list)
         tens, dims, nams = b"", b"", b""
         for i, (name, storage, sizes, strides) in enumerate(self.tensors):
             flags = 8 if min(strides, default=0) < 0 else 0
             offset = sum((n - 1) * -s for n, s in zip(sizes, strides) if s < 0)
-            tens += struct.pack("<IHHIIQQI4x", 0, len(sizes), flags, storage, 0, offset, len(dims) // 8, names.index((name.encode(), i))) + bytes(self.wide)
+            tens += struct.pack("<HBBIQII", 0, len(sizes), flags, storage, offset, len(dims) // 8, names.index((name.encode(), i))) + bytes(self.wide)
             dims += struct.pack(f"<{2 * len(sizes)}q", *sizes, *strides)
         for name, i in names:
             nams += struct.pack("<QII", len(pool), len(name), i)
@@ -74,9 +73,9 @@ class Content:
             base_table += struct.pack("<QIHH16s16sQQ32x", len(pool), len(path), *rest)
             pool += path.encode()
         tree = bytes([0x12, len(self.tensors)]) + b"".join(text(name) + bytes([0x20, i]) for i, (name, *_) in enumerate(self.tensors))
-        sections = [(b"EXTN", 56, extents), (b"STOR", 24, storages), (b"TENS", 40 + self.wide, tens), (b"DIMS", 8, dims), (b"NAMS", 16, nams),
+        sections = [(b"EXTN", 40, extents), (b"STOR", 16, storages), (b"TENS", 24 + self.wide, tens), (b"DIMS", 8, dims), (b"NAMS", 16, nams),
                     (b"STRS", 16, struct.pack("<QI4x", 5, 3)), (b"DTYP", 32, struct.pack("<QIII12x", 0, 5, 8, 1)), (b"STRB", 1, bytes(pool)),
-                    (b"CHKS", 4, sums), (b"TREE", 1, tree), (b"META", 1, b"\x12\0")]
+                    (b"TREE", 1, tree), (b"META", 1, b"\x12\0")]
         sections += [(b"BASE", 96, base_table)] if self.bases else []
         sections += [(b"FREE", 16, b"".join(struct.pack("<QQ", *r) for r in self.free))] if self.free else []
         return self.layout([(*s, 1) for s in sections] + list(self.extra), sequence)
@@ -116,11 +115,11 @@ def contents(file):
         digest = hashlib.sha256(file.storage(number).tobytes()).hexdigest()
         yield "\t".join(map(str, [*start, "storage", number, file.index.strings[storage["device"]], storage["nbytes"], digest]))
     for name, number in file.index.names.items():
-        dtype, rank, _, storage, bit, offset, dim, _ = tensors[number].tolist()
+        dtype, rank, flags, storage, offset, dim, _ = tensors[number].tolist()
         sizes, strides = dims["dim"][dim:dim + 2 * rank].reshape(2, rank).tolist()
         if dtypes["bits"][dtype] % 8 == 0 and 0 not in sizes:
             assert np.shares_memory(file.tensor(name), file.storage(storage))
-        yield "\t".join(map(str, [*start, "tensor", name, file.dtype(name), dtypes["bits"][dtype], sizes, strides, storage, offset, bit]))
+        yield "\t".join(map(str, [*start, "tensor", name, file.dtype(name), dtypes["bits"][dtype], sizes, strides, storage, offset, flags >> 4]))
 
 
 class Writer:

@@ -104,7 +104,7 @@ final class DeltaBenchmark {
     }
 
     private static double timeSumming(Map<String, Object> state) {
-        ExtentDigester digester = new ExtentDigester(20);
+        ExtentDigester digester = new ExtentDigester();
         long start = System.nanoTime();
         for (Object value : state.values()) {
             digester.update(((Tensor) value).storage().segment());

@@ -8,12 +8,10 @@ package io.undercroft.format;
 /// @param base in which file they stand: 0 is this file, any other number *n* the file of [Snapshot#base] *n* - 1; 0
 ///     for a ZERO extent
 /// @param fileOffset the first byte in that file; 0 for a ZERO extent
-/// @param storedLength how many bytes it takes in that file; 0 for a ZERO extent
-/// @param logicalLength how many bytes of the storage it makes, at least 1
-/// @param firstChecksum where its chunk checksums start, see [Snapshot#checksum]; 0 for a ZERO extent
-/// @param digest the digest of the stored bytes; [Digest128#ZERO] for a ZERO extent
-public record ExtentRecord(ExtentKind kind, boolean isShared, int base, long fileOffset, long storedLength,
-        long logicalLength, long firstChecksum, Digest128 digest) {
+/// @param length its size in bytes, at least 1, and at most a chunk unless it is a ZERO extent
+/// @param sums the checksum and the digest of its bytes; [ExtentSums#NONE] for a ZERO extent
+public record ExtentRecord(ExtentKind kind, boolean isShared, int base, long fileOffset, long length,
+        ExtentSums sums) {
     /// What stands for "in this file" where the number of a base is expected.
     public static final int THIS_FILE = 0;
 
@@ -21,6 +19,16 @@ public record ExtentRecord(ExtentKind kind, boolean isShared, int base, long fil
     ///
     /// @param length how many bytes it has
     static ExtentRecord zeros(long length) {
-        return new ExtentRecord(ExtentKind.ZERO, false, THIS_FILE, 0, 0, length, 0, Digest128.ZERO);
+        return new ExtentRecord(ExtentKind.ZERO, false, THIS_FILE, 0, length, ExtentSums.NONE);
+    }
+
+    /// {@return how many bytes it takes in its file, 0 for a ZERO extent}
+    public long storedLength() {
+        return kind == ExtentKind.ZERO ? 0 : length;
+    }
+
+    /// {@return the digest of its bytes, [Digest128#ZERO] for a ZERO extent}
+    public Digest128 digest() {
+        return sums.digest();
     }
 }

@@ -33,15 +33,14 @@ import java.util.TreeMap;
 public final class IndexBuilder {
     private static final int KIND = 0;
     private static final int FILE_OFFSET = 8;
-    private static final int LOGICAL_LENGTH = 24;
+    private static final int LENGTH = 16;
     private static final int NBYTES = 0;
-    private static final int NAME = 32;
+    private static final int NAME = 20;
 
     private final int chunkLog2;
     private final Numbered<DTypeRecord> dtypes = new Numbered<>();
     private final Numbered<String> strings = new Numbered<>();
     private final RecordTable extents = table(SectionType.EXTN);
-    private final RecordTable checksums = table(SectionType.CHKS);
     private final RecordTable storages = table(SectionType.STOR);
     private final RecordTable tensors = table(SectionType.TENS);
     private final DimTable dims = new DimTable();
@@ -69,20 +68,25 @@ public final class IndexBuilder {
     ///
     /// @param dtype the element type
     /// @return its number
+    /// @throws IllegalArgumentException if readers would refuse it, or there are too many
     public int addDType(DTypeRecord dtype) {
         utf8(dtype.name());
         if (dtype.bits() <= 0) {
             throw new IllegalArgumentException(dtype + " has no possible size");
         }
-        return dtypes.numberOf(dtype);
+        int number = dtypes.numberOf(dtype);
+        if (number >= Limits.MAX_DTYPES) {
+            throw tooMuch(number + 1 + " element types", Limits.MAX_DTYPES);
+        }
+        return number;
     }
 
     /// Adds bytes that stand in the file to the storage that comes next.
     ///
     /// @param fileOffset where they stand, see [Layout#placeExtent]
-    /// @param length how many there are, at least 1
+    /// @param length how many there are, from 1 to the size of a chunk
     /// @param sums the sums over all of them
-    /// @throws IllegalArgumentException if they are sums over another number of chunks
+    /// @throws IllegalArgumentException if there are none, or more than a chunk has
     public void addRawExtent(long fileOffset, long length, ExtentSums sums) {
         addStored(ExtentKind.RAW, ExtentRecord.THIS_FILE, fileOffset, length, sums);
     }
@@ -91,9 +95,9 @@ public final class IndexBuilder {
     ///
     /// @param base the number of that file, from [#addBase]
     /// @param fileOffset where they stand there; in a `.croft` file as [Layout#placeExtent] says
-    /// @param length how many there are, at least 1
+    /// @param length how many there are, from 1 to the size of a chunk
     /// @param sums the sums over all of them
-    /// @throws IllegalArgumentException if they are sums over another number of chunks
+    /// @throws IllegalArgumentException if there are none, or more than a chunk has
     public void addBaseExtent(int base, long fileOffset, long length, ExtentSums sums) {
         BaseRecord file = bases.get(checkNumber(base - 1, bases.size(), "base"));
         if (fileOffset < 0 || fileOffset > file.length() - length) {
@@ -104,15 +108,11 @@ public final class IndexBuilder {
     }
 
     private void addStored(ExtentKind kind, int base, long fileOffset, long length, ExtentSums sums) {
-        int[] crcs = sums.checksums();
-        if (length < 1 || crcs.length != ((length - 1) >> chunkLog2) + 1) {
-            throw new IllegalArgumentException(crcs.length + " checksums for an extent of " + length + " bytes");
+        if (length < 1 || length > 1L << chunkLog2) {
+            throw new IllegalArgumentException(
+                    "an extent of " + length + " bytes; one that is no zeros has 1 to " + (1L << chunkLog2));
         }
-        RecordWriter.extent(extents.append(), new ExtentRecord(kind, false, base, fileOffset, length, length,
-                checksums.count(), sums.digest()));
-        for (int crc : crcs) {
-            RecordWriter.checksum(checksums.append(), crc);
-        }
+        RecordWriter.extent(extents.append(), new ExtentRecord(kind, false, base, fileOffset, length, sums));
     }
 
     /// Adds another file, in which bytes of this one may stand. One that no extent names is left out of the index, and
@@ -167,14 +167,13 @@ public final class IndexBuilder {
         utf8(device);
         long nbytes = 0;
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
-            nbytes = Math.addExact(nbytes, extents.i64(extent, LOGICAL_LENGTH));
+            nbytes = Math.addExact(nbytes, extents.i64(extent, LENGTH));
         }
         if (nbytes > Spans.MAX_NBYTES) {
             throw new IllegalArgumentException("a storage of " + nbytes + " bytes is past 2^60-1");
         }
         checkShape(nbytes);
-        RecordWriter.storage(storages.append(), nbytes, ownedExtents, Math.toIntExact(extents.count() - ownedExtents),
-                strings.numberOf(device));
+        RecordWriter.storage(storages.append(), nbytes, Math.toIntExact(ownedExtents), strings.numberOf(device));
         ownedExtents = extents.count();
         return Math.toIntExact(storages.count() - 1);
     }
@@ -184,8 +183,8 @@ public final class IndexBuilder {
         long position = 0;
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
             long offset = extents.i64(extent, FILE_OFFSET);
-            long length = extents.i64(extent, LOGICAL_LENGTH);
-            if (!shape.accepts(ExtentKind.of(extents.u16(extent, KIND)), position, offset, length)) {
+            long length = extents.i64(extent, LENGTH);
+            if (!shape.accepts(ExtentKind.of(extents.u8(extent, KIND)), position, offset, length)) {
                 throw new IllegalArgumentException("an extent of " + length + " bytes at " + offset
                         + ", byte " + position + " of its storage, is not aligned to "
                         + Layout.alignment(nbytes, chunkLog2));
@@ -209,7 +208,7 @@ public final class IndexBuilder {
             throw new IllegalArgumentException(tensor + " does not fit into a storage of " + nbytes + " bytes");
         }
         checkRoom(tensors.count(), "tensors");
-        RecordWriter.tensor(tensors.append(), tensor, dims.add(shape, stride), (int) Index.NONE);
+        RecordWriter.tensor(tensors.append(), tensor, Math.toIntExact(dims.add(shape, stride)), (int) Index.NONE);
         return (int) tensors.count() - 1;
     }
 
@@ -273,8 +272,8 @@ public final class IndexBuilder {
             throw new IllegalStateException("extents were added, but not their storage");
         }
         checkTree();
-        IndexEncoder.Content content = new IndexEncoder.Content(dtypes.inOrder(), strings.inOrder(), extents, checksums,
-                storages, tensors, dims.records(), names, MemorySegment.ofArray(tree),
+        IndexEncoder.Content content = new IndexEncoder.Content(dtypes.inOrder(), strings.inOrder(), extents, storages,
+                tensors, dims.records(), names, MemorySegment.ofArray(tree),
                 MemorySegment.ofArray(metadataTree()),
                 bases, namedBases, freeRanges, List.copyOf(unknownSections.values()));
         return new IndexEncoder(content).encode(sequence);

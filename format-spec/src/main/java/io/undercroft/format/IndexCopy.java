@@ -68,7 +68,7 @@ public final class IndexCopy {
         }
         long position = 0;
         for (int number = first; number <= last; number++) {
-            long length = snapshot.extent(number).logicalLength();
+            long length = snapshot.extent(number).length();
             ragged.set(number, position % alignment != 0 || (number < lastStored && length % alignment != 0));
             position += length;
         }
@@ -94,8 +94,8 @@ public final class IndexCopy {
             throw new IllegalArgumentException(record + " starts or ends where no extent of this file may: its storage "
                     + "is cut at other places than multiples of " + alignment);
         }
-        Fields.putShort(extents, at(extent), ExtentKind.RAW.code());
-        Fields.putInt(extents, at(extent) + 4, ExtentRecord.THIS_FILE);
+        Fields.putByte(extents, at(extent), ExtentKind.RAW.code());
+        Fields.putShort(extents, at(extent) + 2, ExtentRecord.THIS_FILE);
         Fields.putLong(extents, at(extent) + 8, fileOffset);
         placed.set(extent);
     }
@@ -123,7 +123,7 @@ public final class IndexCopy {
     private BitSet namedBases() {
         BitSet named = new BitSet();
         for (int extent = 0; extent < snapshot.extentCount(); extent++) {
-            named.set(Fields.i32(extents, at(extent) + 4));
+            named.set(Fields.u16(extents, at(extent) + 2));
             if (!placed.get(extent) && isInThisFile(snapshot.extent(extent))) {
                 throw new IllegalStateException(
                         "extent " + extent + ", " + snapshot.extent(extent) + ", was not placed in the new file");

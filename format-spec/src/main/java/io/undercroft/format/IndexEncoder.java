@@ -20,9 +20,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /// Writes an index section by section, in canonical order. What can be copied as it was collected is; what is written now
-/// are names, which had to be sorted, and all that names a text, since the texts stand in the order of their tables.
+/// are names, which had to be sorted, and all that names a text, since the texts stand in the order of their tables, but
+/// for names that are in the state tree already.
 final class IndexEncoder {
-    private static final int NAME_OF_TENSOR = 32;
+    private static final int NAME_OF_TENSOR = 20;
 
     private final Content content;
     private final List<byte[]> dtypes;
@@ -32,6 +33,7 @@ final class IndexEncoder {
     private final List<BaseRecord> bases;
     private final int[] names;
     private final int[] nameRanks;
+    private final int[] namesInTree;
 
     /// What an index says.
     ///
@@ -39,9 +41,8 @@ final class IndexEncoder {
     /// @param storages as they will stand in STOR
     /// @param tensors as they will stand in TENS, but for the name, which is numbered as it was added
     /// @param dims as they will stand in DIMS
-    /// @param checksums as they will stand in CHKS
     /// @param namedBases the numbers, from 1 on, of the bases that an extent names; the others are left out
-    record Content(List<DTypeRecord> dtypes, List<String> strings, RecordTable extents, RecordTable checksums,
+    record Content(List<DTypeRecord> dtypes, List<String> strings, RecordTable extents,
             RecordTable storages, RecordTable tensors, RecordTable dims, NameTable names, MemorySegment tree,
             MemorySegment metadata, List<BaseRecord> bases, BitSet namedBases, List<FreeRange> freeRanges,
             List<UnknownSection> unknown) {}
@@ -58,6 +59,8 @@ final class IndexEncoder {
         this.paths = bases.stream().map(base -> Utf8.encode(base.path())).toList();
         this.names = content.names().sorted();
         this.nameRanks = NameTable.ranks(names);
+        this.namesInTree = NamesInTree.places(content.tree(), content.names(),
+                tensor -> content.tensors().i32(tensor, NAME_OF_TENSOR));
     }
 
     MemorySegment encode(long sequence) {
@@ -80,7 +83,6 @@ final class IndexEncoder {
             case STRS -> strings.size();
             case DTYP -> dtypes.size();
             case STRB -> firstPath() + length(paths);
-            case CHKS -> content.checksums().count();
             case TREE -> content.tree().byteSize();
             case META -> content.metadata().byteSize();
             case BASE -> paths.size();
@@ -100,11 +102,10 @@ final class IndexEncoder {
             case STOR -> content.storages().copyTo(section);
             case TENS -> writeTensors(section);
             case DIMS -> content.dims().copyTo(section);
-            case NAMS -> content.names().writeRecords(out, names, firstName());
+            case NAMS -> content.names().writeRecords(out, names, firstName(), count(SectionType.STRB), namesInTree);
             case STRS -> writeStrings(out);
             case DTYP -> writeDTypes(out);
             case STRB -> writeTexts(section);
-            case CHKS -> content.checksums().copyTo(section);
             case TREE -> section.copyFrom(content.tree());
             case META -> section.copyFrom(content.metadata());
             case BASE -> writeBases(out);
@@ -150,7 +151,7 @@ final class IndexEncoder {
     private void writeTexts(MemorySegment section) {
         copyTexts(dtypes, section, 0);
         copyTexts(strings, section, firstString());
-        content.names().copyTexts(names, section, firstName());
+        content.names().copyTexts(names, section, firstName(), namesInTree);
         copyTexts(paths, section, firstPath());
     }
 
@@ -171,7 +172,7 @@ final class IndexEncoder {
     }
 
     private long firstPath() {
-        return firstName() + content.names().textLength();
+        return firstName() + content.names().textLength(namesInTree);
     }
 
     private static long length(List<byte[]> texts) {

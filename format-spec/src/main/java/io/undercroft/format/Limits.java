@@ -19,6 +19,8 @@ package io.undercroft.format;
 public record Limits(long maxIndexBytes, long maxSummedIndexBytes, int maxTensors, int maxRank, int maxSections,
         int maxBases, int maxBaseDepth, int maxDepth, int maxNameBytes, long maxExpansion, int maxSnapshots,
         int maxShards, long maxManifestBytes) {
+    /// The most element types of a snapshot: the record of a tensor has 16 bits for the number of its own.
+    public static final int MAX_DTYPES = 1 << 16;
     /// The limits of section 15 of `SPEC.md`.
     public static final Limits DEFAULT = new Limits(256L << 20, 8L << 30, 1 << 24, 64, 256, 256, 7, 128, 4096, 1L << 46,
             1 << 16, 1 << 16, 512L << 20);

@@ -7,18 +7,15 @@ import java.lang.foreign.MemorySegment;
 /// Reads runs of bytes of any length through one buffer. Belongs to one thread.
 final class Scan {
     private static final int LARGEST_BUFFER = 1 << 20;
-    private static final int LARGEST_CHUNK_LOG2 = 30;
 
     private final MemorySegment buffer;
-    private final ExtentDigester chunks;
+    private final ExtentDigester digester = new ExtentDigester();
 
     /// A scan of a file, and of others beside it.
     ///
-    /// @param chunkLog2 the logarithm of the chunk size
     /// @param length how much of the file there is to read
-    Scan(int chunkLog2, long length) {
+    Scan(long length) {
         this.buffer = MemorySegment.ofArray(new byte[Math.clamp(length, Layout.SLOTS_BYTES, LARGEST_BUFFER)]);
-        this.chunks = new ExtentDigester(chunkLog2);
     }
 
     /// {@return some bytes, at most those of both commit slots, which are good until the next call}
@@ -28,19 +25,15 @@ final class Scan {
 
     /// {@return the sums over a range}
     ExtentSums sums(ByteSource source, long offset, long length) throws IOException {
-        return sums(chunks, source, offset, length);
-    }
-
-    /// {@return the digest of the first bytes of a file}
-    Digest128 digest(ByteSource source, long length) throws IOException {
-        return sums(new ExtentDigester(LARGEST_CHUNK_LOG2), source, 0, length).digest();
-    }
-
-    private ExtentSums sums(ExtentDigester digester, ByteSource source, long offset, long length) throws IOException {
         for (long at = 0; at < length; at += buffer.byteSize()) {
             digester.update(piece(source, offset + at, Math.min(buffer.byteSize(), length - at)));
         }
         return digester.finish();
+    }
+
+    /// {@return the digest of the first bytes of a file}
+    Digest128 digest(ByteSource source, long length) throws IOException {
+        return sums(source, 0, length).digest();
     }
 
     /// {@return the place of the first byte of a range that is not zero, or `to`}

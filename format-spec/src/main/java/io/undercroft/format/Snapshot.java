@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -402,20 +401,6 @@ public final class Snapshot {
         return index.extent(number);
     }
 
-    /// {@return the sums of an extent whose bytes stand in a file, as they were when it was written}
-    ///
-    /// @param extent which extent
-    /// @throws IllegalArgumentException if it has more chunks than one index can hold, or stands in no file
-    public ExtentSums sums(int extent) {
-        ExtentRecord record = extent(extent);
-        if (record.kind() == ExtentKind.ZERO) {
-            throw new IllegalArgumentException("extent " + extent + " is zeros, which have no sums");
-        }
-        int[] checksums = new int[Math.toIntExact(((record.storedLength() - 1) >>> header.chunkLog2()) + 1)];
-        Arrays.setAll(checksums, chunk -> checksum(record.firstChecksum() + chunk));
-        return new ExtentSums(checksums, record.digest());
-    }
-
     /// {@return how many other files there are in which bytes of this one stand}
     public int baseCount() {
         return count(SectionType.BASE);
@@ -531,16 +516,6 @@ public final class Snapshot {
         return -1;
     }
 
-    /// {@return the CRC32C of a chunk; a RAW extent's chunks are numbered from its `firstChecksum`}
-    ///
-    /// @param number which one
-    public int checksum(long number) {
-        if (number < 0 || number >= index.count(SectionType.CHKS)) {
-            throw new IndexOutOfBoundsException("checksum " + number + " of " + index.count(SectionType.CHKS));
-        }
-        return index.checksum(number);
-    }
-
     /// {@return the sections of the index that this version does not know, in their order}
     public List<UnknownSection> unknownSections() {
         return index.unknownSections();
@@ -570,7 +545,7 @@ public final class Snapshot {
 
     /// {@return of each table of the index the first fault}
     List<FormatException> faults() {
-        return WholeRules.faults(index, rules, commit, limits, header.chunkLog2());
+        return WholeRules.faults(index, rules, commit, limits);
     }
 
     private int count(SectionType type) {

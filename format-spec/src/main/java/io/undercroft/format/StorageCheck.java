@@ -50,17 +50,21 @@ public final class StorageCheck {
         Optional<ByteSource> of(int base) throws IOException;
     }
 
-    private record Chunk(ExtentRecord extent, long start, long inExtent, long length, long checksum) {
-        long fileOffset() {
-            return extent.fileOffset() + inExtent;
+    private record Chunk(ExtentRecord extent, long start) {
+        long length() {
+            return extent.length();
+        }
+
+        int checksum() {
+            return extent.sums().checksum();
         }
 
         long end() {
-            return start + length;
+            return start + length();
         }
 
         DamagedChunk damaged(int storage) {
-            return new DamagedChunk(storage, start, length, extent.base(), fileOffset());
+            return new DamagedChunk(storage, start, length(), extent.base(), extent.fileOffset());
         }
     }
 
@@ -108,7 +112,7 @@ public final class StorageCheck {
                 .filter(chunk -> chunk.start >= part.start() && chunk.end() <= part.end());
         return (bytes.byteSize() < PARALLEL_BYTES ? chunks : chunks.parallel())
                 .filter(chunk -> crc32c
-                        .applyAsInt(bytes.asSlice(chunk.start - part.start(), chunk.length)) != checksum(chunk))
+                        .applyAsInt(bytes.asSlice(chunk.start - part.start(), chunk.length())) != chunk.checksum())
                 .map(chunk -> chunk.damaged(storage))
                 .toList();
     }
@@ -145,7 +149,7 @@ public final class StorageCheck {
     /// @param storage its number
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public List<StorageChunk> table(int storage) {
-        return chunks(storage).map(chunk -> new StorageChunk(chunk.damaged(storage), checksum(chunk))).toList();
+        return chunks(storage).map(chunk -> new StorageChunk(chunk.damaged(storage), chunk.checksum())).toList();
     }
 
     /// {@return the CRC32C of a chunk as it is in its file}
@@ -187,32 +191,23 @@ public final class StorageCheck {
 
     private Stream<Chunk> chunks(int number) {
         StorageRecord storage = snapshot.storage(number);
-        long[] starts = new long[storage.extentCount() + 1];
+        List<Chunk> chunks = new ArrayList<>(storage.extentCount());
+        long start = 0;
         for (int i = 0; i < storage.extentCount(); i++) {
-            starts[i + 1] = starts[i] + snapshot.extent(storage.firstExtent() + i).logicalLength();
+            ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
+            if (extent.kind() != ExtentKind.ZERO) {
+                chunks.add(new Chunk(extent, start));
+            }
+            start += extent.length();
         }
-        return IntStream.range(0, storage.extentCount()).boxed()
-                .flatMap(i -> chunks(snapshot.extent(storage.firstExtent() + i), starts[i]).stream());
-    }
-
-    private List<Chunk> chunks(ExtentRecord extent, long start) {
-        long size = 1L << snapshot.header().chunkLog2();
-        List<Chunk> chunks = new ArrayList<>(1);
-        for (long at = 0; at < extent.storedLength(); at += size) {
-            chunks.add(new Chunk(extent, start + at, at, Math.min(size, extent.storedLength() - at),
-                    extent.firstChecksum() + chunks.size()));
-        }
-        return chunks;
-    }
-
-    private int checksum(Chunk chunk) {
-        return snapshot.checksum(chunk.checksum);
+        return chunks.stream();
     }
 
     private boolean isSound(Chunk chunk, Files files) {
         try {
             Optional<ByteSource> source = files.of(chunk.extent.base());
-            return source.isEmpty() || crc32c(source.get(), chunk.fileOffset(), chunk.length) == checksum(chunk);
+            return source.isEmpty()
+                    || crc32c(source.get(), chunk.extent.fileOffset(), chunk.length()) == chunk.checksum();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -13,8 +13,6 @@ final class VerifiedRuns {
     /// What stands in the table for the file itself; bases have numbers from 1 on, the same in all snapshots.
     static final int OWN_FILE = 0;
 
-    private static final int[] UNREAD = {0};
-
     private final ByteSource own;
     private final Scan scan;
     private final CheckedBases bases;
@@ -65,16 +63,16 @@ final class VerifiedRuns {
         }
         int run = read.find(file, extent.fileOffset(), extent.storedLength());
         if (run >= 0) {
-            return Optional.of(new ExtentSums(read.checksums(run), read.digest(run)));
+            return Optional.of(read.sums(run));
         }
         ExtentSums sums = scan.sums(source.get(), extent.fileOffset(), extent.storedLength());
-        read.add(file, extent.fileOffset(), extent.storedLength(), sums.checksums(), sums.digest());
+        read.add(file, extent.fileOffset(), extent.storedLength(), sums);
         return Optional.of(sums);
     }
 
     private void leave(int file, ExtentRecord extent) {
         if (unread.find(file, extent.fileOffset(), extent.storedLength()) < 0) {
-            unread.add(file, extent.fileOffset(), extent.storedLength(), UNREAD, Digest128.ZERO);
+            unread.add(file, extent.fileOffset(), extent.storedLength(), ExtentSums.NONE);
             unreadBytes = Math.addExact(unreadBytes, extent.storedLength());
         }
     }

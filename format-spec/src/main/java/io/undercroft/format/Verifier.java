@@ -32,7 +32,7 @@ public final class Verifier {
     private Verifier(ByteSource source, Snapshot newest, BaseFiles files) {
         this.source = source;
         this.newest = newest;
-        this.scan = new Scan(newest.header().chunkLog2(), newest.commit().committedLength());
+        this.scan = new Scan(newest.commit().committedLength());
         this.bases = new CheckedBases(files, newest.limits(), scan);
         this.runs = new VerifiedRuns(source, scan, bases);
     }
@@ -275,21 +275,10 @@ public final class Verifier {
 
     private void compare(Snapshot snapshot, int storage, ExtentRecord extent, ExtentSums sums) {
         long sequence = snapshot.commit().sequence();
-        int chunkLog2 = snapshot.header().chunkLog2();
-        int[] found = sums.checksums();
-        boolean sound = true;
-        for (int chunk = 0; chunk < found.length; chunk++) {
-            if (found[chunk] != snapshot.checksum(extent.firstChecksum() + chunk)) {
-                long start = (long) chunk << chunkLog2;
-                long length = Math.min(1L << chunkLog2, extent.storedLength() - start);
-                damages.add(new Damage(Rule.V14_CHECKSUM, sequence, storage, extent.base(),
-                        extent.fileOffset() + start, length, "the checksum of a chunk does not match"));
-                sound = false;
-            }
-        }
-        if (sound && !sums.digest().equals(extent.digest())) {
+        if (!sums.equals(extent.sums())) {
+            String what = sums.checksum() == extent.sums().checksum() ? "digest of an extent" : "checksum of a chunk";
             damages.add(new Damage(Rule.V14_CHECKSUM, sequence, storage, extent.base(), extent.fileOffset(),
-                    extent.storedLength(), "the digest of an extent does not match"));
+                    extent.length(), "the " + what + " does not match"));
         }
     }
 

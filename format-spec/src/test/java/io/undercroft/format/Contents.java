@@ -85,7 +85,7 @@ final class Contents {
 
     private byte[] bytes(String file, Snapshot snapshot, ExtentRecord extent) {
         if (extent.kind() == ExtentKind.ZERO) {
-            return new byte[(int) extent.logicalLength()];
+            return new byte[(int) extent.length()];
         }
         String holder = extent.base() == ExtentRecord.THIS_FILE ? file : snapshot.base(extent.base() - 1).path();
         return MemorySegment.ofArray(files.get(holder)).asSlice(extent.fileOffset(), extent.storedLength())

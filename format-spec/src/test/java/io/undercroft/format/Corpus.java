@@ -50,22 +50,26 @@ final class Corpus {
         long extent = golden.at(SectionType.EXTN, 1);
         long tensor = golden.at(SectionType.TENS, 0);
         long dims = golden.at(SectionType.DIMS, 0);
-        add(Rule.V1_ARITHMETIC, "", golden().putLong(golden.at(SectionType.EXTN, 0) + 24, -1).sealed());
+        add(Rule.V1_ARITHMETIC, "", golden().putLong(golden.at(SectionType.EXTN, 0) + 16, -1).sealed());
         add(Rule.V1_ARITHMETIC, "storage", golden().putLong(golden.at(SectionType.STOR, 0), 1L << 60).sealed());
         add(Rule.V2_RANGE, "", golden().putLong(extent + 8, 1L << 40).sealed());
         add(Rule.V2_RANGE, "alignment", golden().putLong(golden.at(SectionType.EXTN, 3) + 8, 0x481).sealed());
         add(Rule.V2_RANGE, "overlap", overlapping());
-        add(Rule.V2_RANGE, "shared", golden().putShort(extent + 2, 1).sealed());
+        add(Rule.V2_RANGE, "shared", golden().putByte(extent + 1, 1).sealed());
         add(Rule.V4_EXTENT_SUM, "", golden().putLong(golden.at(SectionType.STOR, 1), 49).sealed());
-        add(Rule.V5_STRIDE_RANGE, "", golden().putLong(tensor + 16, 4).sealed());
+        add(Rule.V4_EXTENT_SUM, "chunk", golden().putLong(golden.at(SectionType.EXTN, 2) + 16, 65_537)
+                .putLong(golden.at(SectionType.STOR, 1), 65_537).sealed());
+        add(Rule.V5_STRIDE_RANGE, "", golden().putLong(tensor + 8, 4).sealed());
         add(Rule.V5_STRIDE_RANGE, "negative", golden().putLong(dims + 16, -4).sealed());
-        add(Rule.V7_EXPANSION, "", golden().putLong(golden.at(SectionType.EXTN, 0) + 24, 1L << 47)
+        add(Rule.V7_EXPANSION, "", golden().putLong(golden.at(SectionType.EXTN, 0) + 16, 1L << 47)
                 .putLong(golden.at(SectionType.STOR, 0), (1L << 47) + 80).sealed());
-        add(Rule.V8_LIMIT, "", golden().putShort(tensor + 4, 65).sealed());
-        add(Rule.V9_RESERVED, "", golden().putByte(tensor + 36, 0x80).sealed());
-        add(Rule.V9_RESERVED, "flag", golden().putShort(tensor + 6, 16).sealed());
-        add(Rule.V10_INDEX, "", golden().putInt(tensor + 8, 1000).sealed());
-        add(Rule.V13_UNSUPPORTED, "kind", golden().putShort(extent, 3).sealed());
+        add(Rule.V8_LIMIT, "", golden().putByte(tensor + 2, 65).sealed());
+        add(Rule.V9_RESERVED, "", golden().putByte(golden.at(SectionType.STRS, 0) + 12, 0x80).sealed());
+        add(Rule.V9_RESERVED, "flag", golden().putByte(tensor + 3, 0x80).sealed());
+        add(Rule.V10_INDEX, "", golden().putInt(tensor + 4, 1000).sealed());
+        add(Rule.V10_INDEX, "text", golden().putLong(golden.at(SectionType.NAMS, 1),
+                golden.getLong(golden.entry(SectionType.STRB) + 16) - 1).sealed());
+        add(Rule.V13_UNSUPPORTED, "kind", golden().putByte(extent, 3).sealed());
         add(Rule.V15_STRUCTURE, "", golden().putInt(golden.at(SectionType.DTYP, 0) + 12, 0).sealed());
         add(Rule.V15_STRUCTURE, "count", golden().putLong(golden.entry(SectionType.TENS) + 24, 4).sealed());
     }

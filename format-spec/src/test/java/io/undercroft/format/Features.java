@@ -58,7 +58,7 @@ final class Features {
     }
 
     static ExtentSums sums(byte... bytes) {
-        ExtentDigester digester = new ExtentDigester(FileImage.CHUNK_LOG2);
+        ExtentDigester digester = new ExtentDigester();
         digester.update(MemorySegment.ofArray(bytes));
         return digester.finish();
     }

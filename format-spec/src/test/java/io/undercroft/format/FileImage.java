@@ -69,9 +69,12 @@ final class FileImage {
         addRawExtentAt(put(nbytes, bytes), bytes);
     }
 
-    /// Adds a RAW extent whose bytes [#put] has put there.
+    /// Adds RAW extents whose bytes [#put] has put there, one for each chunk.
     void addRawExtentAt(long offset, byte... bytes) {
-        index.addRawExtent(offset, bytes.length, Features.sums(bytes));
+        for (int at = 0; at < bytes.length; at += 1 << CHUNK_LOG2) {
+            byte[] chunk = Arrays.copyOfRange(bytes, at, Math.min(bytes.length, at + (1 << CHUNK_LOG2)));
+            index.addRawExtent(offset + at, chunk.length, Features.sums(chunk));
+        }
     }
 
     /// {@return where in the file bytes of a storage that has `nbytes` bytes in all were put}

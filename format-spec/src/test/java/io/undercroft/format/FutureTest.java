@@ -172,24 +172,22 @@ class FutureTest {
     void aFlagOrAReservedByteIsRefused() throws IOException {
         long extent = forgery.at(SectionType.EXTN, 1);
         long tensor = forgery.at(SectionType.TENS, 0);
-        for (int bit = 1; bit < Short.SIZE; bit++) {
-            refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putShort(extent + 2, 1 << bit).sealed());
-        }
-        for (int bit = 4; bit < Short.SIZE; bit++) {
-            refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putShort(tensor + 6, 1 << bit).sealed());
+        long string = forgery.at(SectionType.STRS, 0);
+        for (int bit = 1; bit < Byte.SIZE; bit++) {
+            refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putByte(extent + 1, 1 << bit).sealed());
         }
         for (int bit = 0; bit < Integer.SIZE; bit++) {
-            refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putInt(tensor + 36, 1 << bit).sealed());
+            refused(Rule.V9_RESERVED, new Forgery(GOLDEN).putInt(string + 12, 1 << bit).sealed());
         }
-        Snapshot snapshot = open(new Forgery(GOLDEN).putShort(tensor + 6, 16).sealed());
+        Snapshot snapshot = open(new Forgery(GOLDEN).putByte(tensor + 3, 0x80).sealed());
         refusedInUse(Rule.V9_RESERVED, () -> snapshot.tensor(0));
         assertThat(snapshot.tensor(1)).isEqualTo(open(GOLDEN).tensor(1));
     }
 
     @Test
     void aKindOfExtentOrBaseIsRefusedWithWhatStandsOnIt() throws IOException {
-        for (int kind : new int[]{3, 4, 0xFFFF}) {
-            Snapshot extents = open(new Forgery(GOLDEN).putShort(forgery.at(SectionType.EXTN, 1), kind).sealed());
+        for (int kind : new int[]{3, 4, 0xFF}) {
+            Snapshot extents = open(new Forgery(GOLDEN).putByte(forgery.at(SectionType.EXTN, 1), kind).sealed());
             refusedInUse(Rule.V13_UNSUPPORTED, () -> extents.storage(0));
             assertThat(extents.storage(1)).isEqualTo(open(GOLDEN).storage(1));
         }

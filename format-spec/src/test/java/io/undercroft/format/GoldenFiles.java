@@ -196,7 +196,7 @@ final class GoldenFiles {
         int storage = image.addStorage(ascending(64));
         int uint8 = index.addDType(UINT8);
         SequencedMap<String, Integer> tensors = new LinkedHashMap<>();
-        for (int i = 0; i < 900; i++) {
+        for (int i = 0; i < 1400; i++) {
             tensors.put("layer " + i, index.addTensor(tensor(uint8, storage, i % 60, 0, Set.of(), 4)));
         }
         name(index, tensors);

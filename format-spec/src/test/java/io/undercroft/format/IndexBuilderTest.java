@@ -71,7 +71,7 @@ class IndexBuilderTest {
         assertThatIllegalArgumentException().isThrownBy(() -> index.addDType(new DTypeRecord("none", 0)));
         assertThatIllegalArgumentException().isThrownBy(() -> index.addZeroExtent(0));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> index.addRawExtent(65536, 65537, new ExtentDigester(16).finish()));
+                .isThrownBy(() -> index.addRawExtent(65536, 65537, new ExtentDigester().finish()));
         assertThatIllegalArgumentException().isThrownBy(() -> index.putMetadata("\uD800", ""));
         assertThatIllegalArgumentException().isThrownBy(() -> new IndexBuilder(10));
     }
@@ -96,6 +96,67 @@ class IndexBuilderTest {
         for (int name = 0; name < snapshot.nameCount(); name++) {
             assertThat(snapshot.name(name)).isEqualTo("x".repeat(16 * name));
         }
+    }
+
+    @Test
+    void aNameThatIsAKeyOfTheTreeIsStoredThereOnly() throws IOException {
+        int storage = image.addStorage(new byte[4]);
+        StateTreeWriter tree = new StateTreeWriter();
+        tree.openMap(4);
+        for (String key : new String[]{"weight", "", "bias", "tied to the bias"}) {
+            boolean isTied = key.startsWith("tied");
+            int tensor = isTied ? 2 : index.addTensor(scalar(storage, 0));
+            index.addName(key, tensor);
+            tree.writeString(key);
+            tree.writeTensor(tensor);
+        }
+        index.setTree(tree.toByteArray());
+        Snapshot snapshot = open();
+
+        assertThat(texts(snapshot)).isEqualTo("float32cputied to the bias");
+        assertThat(snapshot.findTensor("weight")).isZero();
+        assertThat(snapshot.findTensor("")).isEqualTo(1);
+        assertThat(snapshot.findTensor("bias")).isEqualTo(2);
+        assertThat(snapshot.findTensor("tied to the bias")).isEqualTo(2);
+        assertThat(snapshot.findTensor("cpu")).isEqualTo(-1);
+        assertThat(Refusals.verify(image.toByteArray())).isEmpty();
+    }
+
+    @Test
+    void aNameThatIsNoKeyOfTheTreeIsStoredAmongTheTexts() throws IOException {
+        int storage = image.addStorage(new byte[4]);
+        index.addName("layer/weight", index.addTensor(scalar(storage, 0)));
+        index.addName("layer/a~1b", index.addTensor(scalar(storage, 0)));
+        index.addName("0", index.addTensor(scalar(storage, 0)));
+        StateTreeWriter tree = new StateTreeWriter();
+        tree.openList(2);
+        tree.writeTensor(2);
+        tree.openMap(2);
+        tree.writeString("weight");
+        tree.writeTensor(0);
+        tree.writeString("a/b");
+        tree.writeTensor(1);
+        index.setTree(tree.toByteArray());
+        Snapshot snapshot = open();
+
+        assertThat(texts(snapshot)).isEqualTo("float32cpu0layer/a~1blayer/weight");
+        assertThat(snapshot.findTensor("layer/weight")).isZero();
+        assertThat(snapshot.findTensor("0")).isEqualTo(2);
+        assertThat(snapshot.findTensor("weight")).isEqualTo(-1);
+    }
+
+    private static String texts(Snapshot snapshot) {
+        return new String(snapshot.index().section(SectionType.STRB).toArray(ValueLayout.JAVA_BYTE),
+                StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void moreElementTypesThanTensorsCanNameAreRefused() {
+        for (int bits = 1; bits <= Limits.MAX_DTYPES; bits++) {
+            index.addDType(new DTypeRecord("float32", bits));
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> index.addDType(new DTypeRecord("one more", 8)))
+                .withMessageContaining("65536");
     }
 
     @Test
@@ -136,26 +197,18 @@ class IndexBuilderTest {
             assertThat(Fields.i64(bytes, entry + 8)).isEqualTo((end + 7) / 8 * 8);
             end = Fields.i64(bytes, entry + 8) + Fields.i64(bytes, entry + 16);
         }
-        assertThat(codes).hasToString("EXTNSTORTENSDIMSNAMSSTRSDTYPSTRBCHKSTREEMETABASEFREENEXTrowsISUM");
+        assertThat(codes).hasToString("EXTNSTORTENSDIMSNAMSSTRSDTYPSTRBTREEMETABASEFREENEXTrowsISUM");
         assertThat(bytes.byteSize()).isEqualTo((end + 7) / 8 * 8);
     }
 
     @Test
-    void checksumsAndDimsStandInTheOrderOfWhatHasThem() throws IOException {
-        byte[] two = new byte[(1 << FileImage.CHUNK_LOG2) + 1];
-        image.addStorage(two);
-        index.addZeroExtent(10);
-        index.addStorage("cpu");
+    void dimsStandInTheOrderOfWhatHasThem() throws IOException {
         int storage = image.addStorage((byte) 1, (byte) 2, (byte) 3, (byte) 4);
         index.addTensor(scalar(storage, 0));
         index.addTensor(new TensorRecord(float32, storage, 0, Set.of(), new long[]{1, 1}, new long[]{0, 0}));
         index.addTensor(new TensorRecord(float32, storage, 0, Set.of(), new long[]{1}, new long[]{7}));
         Snapshot snapshot = open();
 
-        assertThat(snapshot.extent(0).firstChecksum()).isZero();
-        assertThat(snapshot.extent(1).firstChecksum()).isZero();
-        assertThat(snapshot.extent(2).firstChecksum()).isEqualTo(2);
-        assertThat(snapshot.index().count(SectionType.CHKS)).isEqualTo(3);
         assertThat(snapshot.index().count(SectionType.DIMS)).isEqualTo(6);
         assertThat(snapshot.tensor(2).stride()).containsExactly(7);
     }

@@ -266,7 +266,7 @@ class IndexCopyTest {
     @Test
     void aBrokenSnapshotIsNotCopied() throws IOException {
         Forgery forgery = new Forgery(Golden.resource(Golden.FILE));
-        Snapshot broken = open(forgery.putByte(forgery.at(SectionType.TENS, 0) + 36, 1).sealed());
+        Snapshot broken = open(forgery.putByte(forgery.at(SectionType.TENS, 0) + 3, 0x80).sealed());
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> IndexCopy.of(broken))
                 .extracting(FormatException::code).isEqualTo("V9-RESERVED");
     }

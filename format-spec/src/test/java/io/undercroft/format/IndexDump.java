@@ -81,10 +81,9 @@ final class IndexDump {
             case EXTN -> RecordWriter.extent(fields, index.extent(number));
             case STOR -> {
                 StorageRecord storage = index.storage(number);
-                RecordWriter.storage(fields, storage.nbytes(), storage.firstExtent(), storage.extentCount(),
-                        Fields.i32(bytes, at + 20));
+                RecordWriter.storage(fields, storage.nbytes(), storage.firstExtent(), Fields.i32(bytes, at + 12));
             }
-            case TENS -> RecordWriter.tensor(fields, index.tensor(number), Fields.i64(bytes, at + 24),
+            case TENS -> RecordWriter.tensor(fields, index.tensor(number), Fields.i32(bytes, at + 16),
                     (int) index.nameOfTensor(number));
             case NAMS -> RecordWriter.name(fields, Fields.i64(bytes, at), Fields.i32(bytes, at + 8),
                     index.tensorOfName(number));
@@ -94,7 +93,6 @@ final class IndexDump {
             case BASE -> RecordWriter.base(fields, Fields.i64(bytes, at), Fields.i32(bytes, at + 8),
                     index.base(number));
             case FREE -> RecordWriter.freeRange(fields, index.freeRange(number));
-            case CHKS -> RecordWriter.checksum(fields, index.checksum(number));
             case ISUM -> fields.u32("block CRC32C", Fields.i32(bytes, at));
             case DIMS, STRB, TREE, META -> throw new AssertionError(type + " has no records of its own");
         }
@@ -106,7 +104,7 @@ final class IndexDump {
         for (int number = 0; number < index.count(SectionType.TENS); number++) {
             TensorRecord tensor = index.tensor(number);
             long at = index.fileOffset(SectionType.TENS, number) - index.fileOffset();
-            if (Fields.i64(bytes, at + 24) < end) {
+            if (Fields.u32(bytes, at + 16) < end) {
                 continue;
             }
             end += 2L * tensor.rank();
@@ -125,7 +123,9 @@ final class IndexDump {
         for (SectionType type : new SectionType[]{SectionType.DTYP, SectionType.STRS, SectionType.NAMS,
                 SectionType.BASE}) {
             for (long number = 0; number < index.count(type); number++) {
-                long length = Fields.u32(bytes, index.fileOffset(type, number) - index.fileOffset() + 8);
+                long record = index.fileOffset(type, number) - index.fileOffset();
+                // Those that are not here are in the tree.
+                long length = Fields.i64(bytes, record) == at - start ? Fields.u32(bytes, record + 8) : 0;
                 run("text", at, length);
                 at += length;
             }
@@ -150,6 +150,11 @@ final class IndexDump {
 
     /// Writes fields with Chronicle Bytes, which write in the byte order of the host.
     private record DumpWriter(Bytes<?> out) implements FieldWriter {
+        @Override
+        public void u8(String name, int value) {
+            out.writeHexDumpDescription(name).writeUnsignedByte(value);
+        }
+
         @Override
         public void u16(String name, int value) {
             out.writeHexDumpDescription(name).writeUnsignedShort(value);

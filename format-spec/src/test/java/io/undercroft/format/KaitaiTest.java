@@ -112,7 +112,7 @@ class KaitaiTest {
                 assertThat(Digests.xxh3(MemorySegment.ofArray(extent.bytes("stored_bytes"))))
                         .isEqualTo(extent.digest("digest"));
             } else {
-                assertThat(extent.bytes("stored_bytes")).isEmpty();
+                assertThat(extent.get("stored_bytes").value()).isNull();
             }
         });
     }

@@ -36,7 +36,7 @@ class OpeningTest {
 
     @Test
     void anIndexThatTheSourceHasInMemoryIsNotRead() throws IOException {
-        byte[] file = manyTensors(1000);
+        byte[] file = manyTensors(2000);
         CountingSource read = new CountingSource(file);
         Snapshot.open(read, Limits.DEFAULT);
         ViewedSource viewed = new ViewedSource(file);
@@ -69,7 +69,7 @@ class OpeningTest {
 
     @Test
     void aViewedIndexThatIsGoneIsTruncated() {
-        ByteSource shrunk = new CountingSource(manyTensors(1000)) {
+        ByteSource shrunk = new CountingSource(manyTensors(2000)) {
             @Override
             public Optional<MemorySegment> segment(long offset, long length) throws IOException {
                 throw new EOFException();

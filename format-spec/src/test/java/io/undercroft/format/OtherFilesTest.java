@@ -33,10 +33,10 @@ class OtherFilesTest {
         assertThat(snapshot.base(1)).isEqualTo(Features.foreign("model.safetensors"));
         assertThat(snapshot.extent(0).base()).isEqualTo(ExtentRecord.THIS_FILE);
         assertThat(snapshot.extent(1))
-                .isEqualTo(new ExtentRecord(ExtentKind.RAW, false, 1, Layout.DATA_START + 64, 8, 8,
-                        1, Features.sums(new byte[8]).digest()));
-        assertThat(snapshot.extent(2)).isEqualTo(new ExtentRecord(ExtentKind.FOREIGN, false, 2, 11, 5, 5, 2,
-                Features.sums(new byte[5]).digest()));
+                .isEqualTo(new ExtentRecord(ExtentKind.RAW, false, 1, Layout.DATA_START + 64, 8,
+                        Features.sums(new byte[8])));
+        assertThat(snapshot.extent(2)).isEqualTo(new ExtentRecord(ExtentKind.FOREIGN, false, 2, 11, 5,
+                Features.sums(new byte[5])));
     }
 
     @Test
@@ -95,12 +95,12 @@ class OtherFilesTest {
     @Test
     void v10RefusesBasesThatAreNotThereAreNotNamedOrAreOfTheWrongKind() {
         long extent = forgery.at(SectionType.EXTN, 1);
-        refused(Rule.V10_INDEX, new Forgery(FILE).putInt(extent + 4, 3).sealed());
-        refused(Rule.V10_INDEX, new Forgery(FILE).putInt(extent + 4, -1).sealed());
-        refused(Rule.V10_INDEX, new Forgery(FILE).putInt(extent + 4, 2).sealed());
-        refused(Rule.V10_INDEX, new Forgery(FILE).putShort(extent, 2).sealed());
-        refused(Rule.V10_INDEX, new Forgery(FILE).putShort(forgery.at(SectionType.EXTN, 0), 2).sealed());
-        refused(Rule.V10_INDEX, new Forgery(FILE).putInt(extent + 4, 0).putLong(extent + 8, 0x440).sealed());
+        refused(Rule.V10_INDEX, new Forgery(FILE).putShort(extent + 2, 3).sealed());
+        refused(Rule.V10_INDEX, new Forgery(FILE).putShort(extent + 2, -1).sealed());
+        refused(Rule.V10_INDEX, new Forgery(FILE).putShort(extent + 2, 2).sealed());
+        refused(Rule.V10_INDEX, new Forgery(FILE).putByte(extent, 2).sealed());
+        refused(Rule.V10_INDEX, new Forgery(FILE).putByte(forgery.at(SectionType.EXTN, 0), 2).sealed());
+        refused(Rule.V10_INDEX, new Forgery(FILE).putShort(extent + 2, 0).putLong(extent + 8, 0x440).sealed());
     }
 
     @Test

@@ -23,7 +23,6 @@ import java.util.stream.IntStream;
 /// @param entries of the directory: code, flags, offset, length, count, record size, checksum
 /// @param ends how long the commit record is, and the checksums of header and commit record
 /// @param extents the extents
-/// @param checksums those of each extent
 /// @param storages the storages
 /// @param tensors the tensors
 /// @param shownAs the name that each tensor is shown by
@@ -36,8 +35,8 @@ import java.util.stream.IntStream;
 /// @param metadata the tokens of the metadata
 /// @param unknown the sections that this version does not know, with their bytes
 record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Object>> entries, List<Integer> ends,
-        List<ExtentRecord> extents, List<List<Integer>> checksums, List<StorageRecord> storages,
-        List<TensorRecord> tensors, List<String> shownAs, List<String> names, List<DTypeRecord> dtypes,
+        List<ExtentRecord> extents, List<StorageRecord> storages, List<TensorRecord> tensors, List<String> shownAs,
+        List<String> names, List<DTypeRecord> dtypes,
         List<BaseRecord> bases, List<FreeRange> freeRanges, List<Integer> blockSums, List<String> tree,
         List<String> metadata, List<String> unknown) {
     /// {@return what our reader finds in a snapshot}
@@ -50,7 +49,7 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
                 entries(bytes),
                 List.of(snapshot.commit().recordLength(), crc(snapshot.header().encode()),
                         crc(snapshot.commit().encode())),
-                list(extents, snapshot::extent), list(extents, extent -> checksums(snapshot, extent)),
+                list(extents, snapshot::extent),
                 list(snapshot.storageCount(), snapshot::storage), list(tensors, snapshot::tensor),
                 list(tensors, tensor -> shownAs(snapshot, tensor)),
                 list(snapshot.nameCount(), name -> snapshot.name(name) + " " + snapshot.tensorOfName(name)),
@@ -82,12 +81,6 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
         return Fields.i32(MemorySegment.ofArray(record), record.length - Integer.BYTES);
     }
 
-    private static List<Integer> checksums(Snapshot snapshot, int extent) {
-        return snapshot.extent(extent).kind() == ExtentKind.ZERO
-                ? List.of()
-                : IntStream.of(snapshot.sums(extent).checksums()).boxed().toList();
-    }
-
     private static String shownAs(Snapshot snapshot, int tensor) {
         int name = snapshot.nameOfTensor(tensor);
         return name < 0 ? "nothing" : snapshot.name(name);
@@ -110,8 +103,8 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
                 index.all("entries").map(Reading::entry).toList(),
                 List.of(commit.integer("record_length"), header.bits("crc32c_of_the_bytes_before"),
                         commit.bits("crc32c_of_the_bytes_before")),
-                records(index, "extents", Reading::extent), records(index, "extents", Reading::checksums),
-                records(index, "storages", Reading::storage), records(index, "tensors", Reading::tensor),
+                records(index, "extents", Reading::extent),
+                storages(index), records(index, "tensors", Reading::tensor),
                 records(index, "tensors",
                         tensor -> tensor.get("shown_as").value() == null ? "nothing" : tensor.text("shown_as")),
                 records(index, "names", name -> name.text("text") + " " + name.number("tensor")),
@@ -154,17 +147,21 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
 
     private static ExtentRecord extent(Parsed extent) {
         return new ExtentRecord(ExtentKind.of(extent.integer("extent_kind.id")), extent.is("is_shared"),
-                extent.integer("base"), extent.number("file_offset"), extent.number("stored_length"),
-                extent.number("logical_length"), extent.number("first_checksum"), extent.digest("digest"));
+                extent.integer("base"), extent.number("file_offset"), extent.number("extent_length"),
+                new ExtentSums(extent.bits("extent_crc32c"), extent.digest("digest")));
     }
 
-    private static List<Integer> checksums(Parsed extent) {
-        return extent.all("checksums").map(sum -> sum.bits("crc32c")).toList();
-    }
-
-    private static StorageRecord storage(Parsed storage) {
-        return new StorageRecord(storage.number("storage_nbytes"), storage.integer("first_extent"),
-                storage.integer("extent_count"), storage.text("device"));
+    /// The extents of a storage end where those of the next one start.
+    private static List<StorageRecord> storages(Parsed index) {
+        List<StorageRecord> storages = new ArrayList<>();
+        int end = (int) index.all("extents.records").count();
+        for (Parsed storage : index.all("storages.records").toList().reversed()) {
+            int first = storage.integer("first_extent");
+            storages.addFirst(
+                    new StorageRecord(storage.number("storage_nbytes"), first, end - first, storage.text("device")));
+            end = first;
+        }
+        return storages;
     }
 
     private static TensorRecord tensor(Parsed tensor) {

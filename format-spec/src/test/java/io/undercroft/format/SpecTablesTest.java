@@ -112,7 +112,8 @@ class SpecTablesTest {
         named.put("index without ISUM", limits.maxIndexBytes());
         named.put("index with ISUM, of which a reader need hold no more than it uses", limits.maxSummedIndexBytes());
         named.put("tensors, and names", (long) limits.maxTensors());
-        named.put("extents, storages, strings, element types", (long) Integer.MAX_VALUE);
+        named.put("extents, storages, strings", (long) Integer.MAX_VALUE);
+        named.put("element types, which have numbers of 16 bits in TENS", (long) Limits.MAX_DTYPES);
         named.put("rank", (long) limits.maxRank());
         named.put("sections", (long) limits.maxSections());
         named.put("bases", (long) limits.maxBases());

@@ -18,7 +18,7 @@ class UseTest {
 
     @Test
     void aTensorThatReachesOutsideItsStorageIsRefusedWhenItIsUsed() throws IOException {
-        Snapshot snapshot = open(forgery.putLong(forgery.at(SectionType.TENS, 0) + 16, 4).sealed());
+        Snapshot snapshot = open(forgery.putLong(forgery.at(SectionType.TENS, 0) + 8, 4).sealed());
 
         refused(Rule.V5_STRIDE_RANGE, () -> snapshot.tensor(0));
         refused(Rule.V5_STRIDE_RANGE, () -> snapshot.nameOfTensor(0));
@@ -35,7 +35,7 @@ class UseTest {
 
     @Test
     void aStorageWithTheExtentsOfAnotherIsRefusedWhenItIsUsed() throws IOException {
-        Snapshot snapshot = open(forgery.putLong(forgery.at(SectionType.STOR, 1) + 8, 1).sealed());
+        Snapshot snapshot = open(forgery.putInt(forgery.at(SectionType.STOR, 1) + 8, 4).sealed());
 
         refused(Rule.V10_INDEX, () -> snapshot.storage(1));
     }

@@ -75,12 +75,15 @@ final class CroftImage {
         return Snapshot.open(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT);
     }
 
-    /// Adds an extent with bytes of its own, and tells where they stand.
+    /// Adds extents, one for each chunk, with bytes of their own, and tells where they stand.
     long write(byte[] bytes) {
         long offset = (file.length + Layout.MAPPING_ALIGNMENT - 1) & -Layout.MAPPING_ALIGNMENT;
         file = Arrays.copyOf(file, (int) offset + bytes.length);
         System.arraycopy(bytes, 0, file, (int) offset, bytes.length);
-        index.addRawExtent(offset, bytes.length, sums(bytes));
+        for (int at = 0; at < bytes.length; at += CHUNK) {
+            byte[] chunk = Arrays.copyOfRange(bytes, at, Math.min(bytes.length, at + CHUNK));
+            index.addRawExtent(offset + at, chunk.length, sums(chunk));
+        }
         return offset;
     }
 
@@ -189,7 +192,7 @@ final class CroftImage {
     }
 
     private static ExtentSums sums(byte[] bytes) {
-        ExtentDigester digester = new ExtentDigester(CHUNK_LOG2);
+        ExtentDigester digester = new ExtentDigester();
         digester.update(MemorySegment.ofArray(bytes));
         return digester.finish();
     }

@@ -134,7 +134,7 @@ class OtherWritersTest {
     }
 
     private static ExtentSums sums() {
-        ExtentDigester digester = new ExtentDigester(CHUNK_LOG2);
+        ExtentDigester digester = new ExtentDigester();
         digester.update(MemorySegment.ofArray(BYTES));
         return digester.finish();
     }

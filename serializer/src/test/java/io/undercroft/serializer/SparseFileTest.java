@@ -86,7 +86,7 @@ class SparseFileTest {
     }
 
     private static ExtentSums sums(MemorySegment bytes) {
-        ExtentDigester digester = new ExtentDigester(CHUNK_LOG2);
+        ExtentDigester digester = new ExtentDigester();
         digester.update(bytes);
         return digester.finish();
     }

@@ -38,7 +38,7 @@ public final class BaseNumbers {
             numbers[base + 1] = ++count;
         }
         for (long at = 0; at < extents.byteSize(); at += recordSize) {
-            Fields.putInt(extents, at + 4, numbers[Fields.i32(extents, at + 4)]);
+            Fields.putShort(extents, at + 2, numbers[Fields.u16(extents, at + 2)]);
         }
     }
 }

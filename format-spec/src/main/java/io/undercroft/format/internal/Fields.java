@@ -66,6 +66,11 @@ public final class Fields {
         return new UUID(bytes.get(BIG_ENDIAN, at), bytes.get(BIG_ENDIAN, at + 8));
     }
 
+    /// Puts the low 8 bits of a number.
+    public static void putByte(MemorySegment bytes, long at, int value) {
+        bytes.set(ValueLayout.JAVA_BYTE, at, (byte) value);
+    }
+
     /// Puts the low 16 bits of a number.
     public static void putShort(MemorySegment bytes, long at, int value) {
         bytes.set(SHORT, at, (short) value);

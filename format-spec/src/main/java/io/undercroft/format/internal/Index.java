@@ -7,6 +7,7 @@ import io.undercroft.format.DTypeRecord;
 import io.undercroft.format.Digests;
 import io.undercroft.format.ExtentKind;
 import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.ExtentSums;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.FreeRange;
 import io.undercroft.format.Layout;
@@ -48,7 +49,9 @@ public final class Index {
     /// Stands for "no name".
     public static final long NONE = 0xFFFF_FFFFL;
 
-    static final int ALL_TENSOR_FLAGS = 15;
+    /// The bits of the field of tensor flags that are no flags but the offset of the first element in its byte start here.
+    static final int BIT_OFFSET = 4;
+    static final int ALL_TENSOR_FLAGS = 0x7F;
     /// The extent flag of bytes that another extent of the snapshot is too.
     public static final int SHARED = 1;
 
@@ -264,8 +267,9 @@ public final class Index {
         long most = switch (type) {
             case TENS, NAMS -> limits.maxTensors();
             case BASE -> limits.maxBases();
-            case EXTN, STOR, STRS, DTYP, FREE -> Integer.MAX_VALUE;
-            case DIMS, STRB, CHKS, TREE, META, ISUM -> Long.MAX_VALUE;
+            case DTYP -> Limits.MAX_DTYPES;
+            case EXTN, STOR, STRS, FREE -> Integer.MAX_VALUE;
+            case DIMS, STRB, TREE, META, ISUM -> Long.MAX_VALUE;
         };
         if (count > most) {
             throw Rule.V8_LIMIT.broken("section " + type + " has " + count + " records, the limit is " + most, where);
@@ -297,11 +301,27 @@ public final class Index {
         return sound(type, number, type.recordSize());
     }
 
+    /// {@return whether there is a text}
+    ///
+    /// @param from where it starts in STRB or, from the length of STRB on, in TREE
+    /// @param length how many bytes it has
+    boolean hasText(long from, long length) {
+        long strings = count(SectionType.STRB);
+        long tree = count(SectionType.TREE);
+        return from < strings
+                ? length <= strings - from
+                : from - strings <= tree && length <= tree - (from - strings);
+    }
+
     /// {@return where in the index a text starts, the bytes of which are those that were written}
     ///
+    /// @param from where it starts in STRB or, from the length of STRB on, in TREE
     /// @throws FormatException by rule V14 if they are not
     long text(long from, long length) {
-        return sound(SectionType.STRB, from, length);
+        long strings = count(SectionType.STRB);
+        return from < strings
+                ? sound(SectionType.STRB, from, length)
+                : sound(SectionType.TREE, from - strings, length);
     }
 
     private long sound(SectionType type, long number, long length) {
@@ -369,19 +389,19 @@ public final class Index {
     /// {@return the extent with this number}
     public ExtentRecord extent(int number) {
         long at = at(SectionType.EXTN, number);
-        return new ExtentRecord(ExtentKind.of(Fields.u16(bytes, at)), isShared(number), Fields.i32(bytes, at + 4),
-                Fields.i64(bytes, at + 8), Fields.i64(bytes, at + 16), Fields.i64(bytes, at + 24),
-                Fields.i64(bytes, at + 32), Fields.digest(bytes, at + 40));
+        return new ExtentRecord(ExtentKind.of(Fields.u8(bytes, at)), isShared(number), Fields.u16(bytes, at + 2),
+                Fields.i64(bytes, at + 8), Fields.i64(bytes, at + 16),
+                new ExtentSums(Fields.i32(bytes, at + 4), Fields.digest(bytes, at + 24)));
     }
 
     /// {@return whether an extent is flagged as the same bytes as another}
     boolean isShared(int extent) {
-        return (Fields.u16(bytes, at(SectionType.EXTN, extent) + 2) & SHARED) != 0;
+        return (Fields.u8(bytes, at(SectionType.EXTN, extent) + 1) & SHARED) != 0;
     }
 
     /// {@return the number of the file that an extent stands in, 0 for this one}
     int baseOfExtent(int extent) {
-        return Fields.i32(bytes, at(SectionType.EXTN, extent) + 4);
+        return Fields.u16(bytes, at(SectionType.EXTN, extent) + 2);
     }
 
     /// {@return where an extent stands in its file}
@@ -391,15 +411,13 @@ public final class Index {
 
     /// {@return how many bytes of its file an extent takes, 0 if it is one of zeros}
     long storedLength(int extent) {
-        return Fields.i64(bytes, at(SectionType.EXTN, extent) + 16);
+        long at = at(SectionType.EXTN, extent);
+        return Fields.u8(bytes, at) == ExtentKind.ZERO.code() ? 0 : Fields.i64(bytes, at + 16);
     }
 
-    /// {@return whether two extents of at most a chunk have the same checksum and the same digest}
+    /// {@return whether two extents have the same checksum and the same digest}
     boolean sameSums(int left, int right) {
-        long one = at(SectionType.EXTN, left);
-        long other = at(SectionType.EXTN, right);
-        return Fields.digest(bytes, one + 40).equals(Fields.digest(bytes, other + 40))
-                && checksum(Fields.i64(bytes, one + 32)) == checksum(Fields.i64(bytes, other + 32));
+        return extent(left).sums().equals(extent(right).sums());
     }
 
     /// {@return the base with this number, counted from 0}
@@ -429,17 +447,26 @@ public final class Index {
     /// {@return the storage with this number}
     public StorageRecord storage(int number) {
         long at = at(SectionType.STOR, number);
-        return new StorageRecord(Fields.i64(bytes, at), (int) Fields.i64(bytes, at + 8), Fields.i32(bytes, at + 16),
-                string(at(SectionType.STRS, Fields.u32(bytes, at + 20))));
+        return new StorageRecord(Fields.i64(bytes, at), Fields.i32(bytes, at + 8),
+                (int) (firstExtent(number + 1L) - firstExtent(number)),
+                string(at(SectionType.STRS, Fields.u32(bytes, at + 12))));
+    }
+
+    /// {@return the number of the first extent of a storage; of all extents where the storage would be after the last}
+    long firstExtent(long storage) {
+        return storage == count(SectionType.STOR)
+                ? count(SectionType.EXTN)
+                : Fields.u32(bytes, at(SectionType.STOR, storage) + 8);
     }
 
     /// {@return the tensor with this number}
     public TensorRecord tensor(int number) {
         long at = at(SectionType.TENS, number);
-        int rank = Fields.u16(bytes, at + 4);
-        return new TensorRecord(Fields.i32(bytes, at), Fields.i32(bytes, at + 8), Fields.i64(bytes, at + 16),
-                Fields.i32(bytes, at + 12), flags(Fields.u16(bytes, at + 6)), dims(Fields.i64(bytes, at + 24), rank),
-                dims(Fields.i64(bytes, at + 24) + rank, rank));
+        int rank = Fields.u8(bytes, at + 2);
+        int flags = Fields.u8(bytes, at + 3);
+        long firstDim = Fields.u32(bytes, at + 16);
+        return new TensorRecord(Fields.u16(bytes, at), Fields.i32(bytes, at + 4), Fields.i64(bytes, at + 8),
+                flags >> BIT_OFFSET, flags(flags), dims(firstDim, rank), dims(firstDim + rank, rank));
     }
 
     private static Set<TensorFlag> flags(int bits) {
@@ -463,7 +490,7 @@ public final class Index {
 
     /// {@return the number of the name that a tensor is known by, or [#NONE]}
     public long nameOfTensor(int number) {
-        return Fields.u32(bytes, at(SectionType.TENS, number) + 32);
+        return Fields.u32(bytes, at(SectionType.TENS, number) + 20);
     }
 
     /// {@return the element type with this number}
@@ -502,11 +529,6 @@ public final class Index {
     /// {@return the number of the tensor that the name with this number belongs to}
     public int tensorOfName(int number) {
         return Fields.i32(bytes, at(SectionType.NAMS, number) + 12);
-    }
-
-    /// {@return the chunk checksum with this number}
-    public int checksum(long number) {
-        return Fields.i32(bytes, at(SectionType.CHKS, number));
     }
 
     /// {@return the text that the record at `at` begins with a reference to}

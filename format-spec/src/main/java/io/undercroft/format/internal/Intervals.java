@@ -29,13 +29,11 @@ public final class Intervals {
     }
 
     /// Checks that ranges either have no byte in common or are the same bytes, flagged so.
-    ///
-    /// @param chunkLog2 the logarithm of the chunk size: longer extents share no bytes
-    public void check(int chunkLog2) {
+    public void check() {
         int first = 0;
         for (int rank = 1; rank <= count; rank++) {
             if (rank == count || compare(sorted[first], sorted[rank]) != 0) {
-                checkSame(first, rank, chunkLog2);
+                checkSame(first, rank);
                 first = rank;
             }
         }
@@ -49,7 +47,7 @@ public final class Intervals {
     }
 
     /// Checks the ranges from one rank to before another, all of the same place.
-    private void checkSame(int from, int to, int chunkLog2) {
+    private void checkSame(int from, int to) {
         if (length(sorted[from]) == 0) {
             return;
         }
@@ -57,7 +55,7 @@ public final class Intervals {
         for (int rank = from; rank < to; rank++) {
             int item = sorted[rank];
             boolean isExtent = item < extents;
-            if (shared && (!isExtent || length(item) > 1L << chunkLog2 || !index.sameSums(sorted[from], item))) {
+            if (shared && (!isExtent || !index.sameSums(sorted[from], item))) {
                 throw Rule.V2_RANGE.broken("two extents, or an extent and the index or a free range, are the same "
                         + "bytes and may not be", offset(item));
             }
@@ -66,7 +64,7 @@ public final class Intervals {
                         shared
                                 ? "an extent is not flagged as shared, and is"
                                 : "an extent is flagged as shared, and is not",
-                        index.fileOffset(SectionType.EXTN, item) + 2);
+                        index.fileOffset(SectionType.EXTN, item) + 1);
             }
         }
     }

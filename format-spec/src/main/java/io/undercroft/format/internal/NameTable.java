@@ -8,6 +8,9 @@ import java.util.List;
 
 /// Names of tensors in the order in which they are added, kept off the heap until they are sorted. Belongs to one thread.
 public final class NameTable {
+    /// Says of a name that its text is not in the state tree.
+    public static final int IN_STRB = -1;
+
     private static final int BLOCK = 1 << 16;
     private static final int TEXT = 0;
     private static final int LENGTH = 8;
@@ -17,7 +20,6 @@ public final class NameTable {
     private final List<MemorySegment> texts = new ArrayList<>();
     private final RecordTable records = new RecordTable(16);
     private long end;
-    private long textLength;
 
     /// Adds a name.
     ///
@@ -31,7 +33,6 @@ public final class NameTable {
         out.u64("text", text);
         out.u32("length", utf8.length);
         out.u32("tensor", tensor);
-        textLength += utf8.length;
         return (int) records.count() - 1;
     }
 
@@ -51,9 +52,15 @@ public final class NameTable {
         return records.count();
     }
 
-    /// {@return how many bytes all names have together}
-    public long textLength() {
-        return textLength;
+    /// {@return how many bytes the names have together that are not in the state tree}
+    ///
+    /// @param inTree of each name, where its text is in the state tree, or [#IN_STRB]
+    public long textLength(int[] inTree) {
+        long length = 0;
+        for (int name = 0; name < inTree.length; name++) {
+            length += inTree[name] == IN_STRB ? records.i32(name, LENGTH) : 0;
+        }
+        return length;
     }
 
     /// {@return the numbers of the names in the order of the names}
@@ -84,28 +91,45 @@ public final class NameTable {
     ///
     /// @param sorted the numbers of the names in the order of the names
     /// @param firstText where their texts start in STRB, one after the other
-    public void writeRecords(FieldWriter out, int[] sorted, long firstText) {
+    /// @param strings the length of STRB, behind which the state tree counts
+    /// @param inTree of each name, where its text is in the state tree, or [#IN_STRB]
+    public void writeRecords(FieldWriter out, int[] sorted, long firstText, long strings, int[] inTree) {
         long text = firstText;
         for (int name : sorted) {
             int length = records.i32(name, LENGTH);
-            RecordWriter.name(out, text, length, records.i32(name, TENSOR));
-            text += length;
+            int place = inTree[name];
+            RecordWriter.name(out, place == IN_STRB ? text : strings + place, length, records.i32(name, TENSOR));
+            text += place == IN_STRB ? length : 0;
         }
     }
 
-    /// Copies the texts, one after the other.
+    /// Copies the texts that are not in the state tree, one after the other.
     ///
     /// @param sorted the numbers of the names in the order of the names
     /// @param section where they go
     /// @param firstText where the first of them starts there
-    public void copyTexts(int[] sorted, MemorySegment section, long firstText) {
+    /// @param inTree of each name, where its text is in the state tree, or [#IN_STRB]
+    public void copyTexts(int[] sorted, MemorySegment section, long firstText, int[] inTree) {
         long at = firstText;
         for (int name : sorted) {
+            if (inTree[name] != IN_STRB) {
+                continue;
+            }
             long text = records.i64(name, TEXT);
             int length = records.i32(name, LENGTH);
             MemorySegment.copy(block(text), text % BLOCK, section, at, length);
             at += length;
         }
+    }
+
+    /// {@return whether a name has this text}
+    ///
+    /// @param name its number
+    /// @param utf8 the text
+    public boolean isText(int name, MemorySegment utf8) {
+        long text = records.i64(name, TEXT);
+        return utf8.byteSize() == records.i32(name, LENGTH) && MemorySegment.mismatch(utf8, 0, utf8.byteSize(),
+                block(text), text % BLOCK, text % BLOCK + utf8.byteSize()) < 0;
     }
 
     private int compare(int left, int right) {

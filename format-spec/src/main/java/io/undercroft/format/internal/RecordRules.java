@@ -91,9 +91,8 @@ public final class RecordRules {
             throw broken(Rule.V8_LIMIT, type, number,
                     "has a text of " + length + " bytes, the limit is " + limits.maxNameBytes());
         }
-        long pool = count(SectionType.STRB);
-        if (from > pool || length > pool - from) {
-            throw broken(Rule.V10_INDEX, type, number, "has a text outside the string bytes");
+        if (!index.hasText(from, length)) {
+            throw broken(Rule.V10_INDEX, type, number, "has a text outside the string bytes and the state tree");
         }
         if (!Utf8.isValid(bytes, index.text(from, length), length)) {
             throw broken(Rule.V6_NAME, type, number, "has a text that is not UTF-8");
@@ -166,26 +165,26 @@ public final class RecordRules {
     /// Checks an extent, and the bases if it stands in one.
     public void checkExtent(long number) {
         long at = index.at(SectionType.EXTN, number);
-        int kind = Fields.u16(bytes, at);
+        int kind = Fields.u8(bytes, at);
         if (kind > ExtentKind.FOREIGN.code()) {
             throw broken(Rule.V13_UNSUPPORTED, SectionType.EXTN, number, "has kind " + kind);
         }
-        if (Fields.u16(bytes, at + 2) > Index.SHARED) {
+        if (Fields.u8(bytes, at + 1) > Index.SHARED) {
             throw broken(Rule.V9_RESERVED, SectionType.EXTN, number, "has unknown flags");
         }
-        if (u64(at + 24) == 0) {
+        if (u64(at + 16) == 0) {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number, "is empty");
         }
         if (kind == ExtentKind.ZERO.code()) {
-            reserved(SectionType.EXTN, number, 2, 24);
-            reserved(SectionType.EXTN, number, 32, 56);
+            reserved(SectionType.EXTN, number, 1, 16);
+            reserved(SectionType.EXTN, number, 24, 40);
         } else {
             checkStored(number, at, ExtentKind.of(kind));
         }
     }
 
     private void checkStored(long number, long at, ExtentKind kind) {
-        long base = Fields.u32(bytes, at + 4);
+        int base = Fields.u16(bytes, at + 2);
         checkBaseOfExtent(number, base, kind);
         long low = header.dataStart();
         long high = commit.committedLength();
@@ -200,15 +199,9 @@ public final class RecordRules {
             throw broken(Rule.V2_RANGE, SectionType.EXTN, number,
                     "has " + length + " bytes from " + from + " on, outside the data");
         }
-        if (length != Fields.i64(bytes, at + 24)) {
+        if (length > 1L << header.chunkLog2()) {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number,
-                    "stores " + length + " bytes for " + Fields.i64(bytes, at + 24));
-        }
-        long chunks = ((length - 1) >> header.chunkLog2()) + 1;
-        long first = u64(at + 32);
-        long all = count(SectionType.CHKS);
-        if (first > all || chunks > all - first) {
-            throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has checksums that are not there");
+                    "has " + length + " bytes, more than a chunk");
         }
     }
 
@@ -228,19 +221,13 @@ public final class RecordRules {
     /// Checks a storage, all its extents, and that they follow those of the storage before it.
     public void checkStorage(long number) {
         long at = index.at(SectionType.STOR, number);
-        long next = number == 0 ? 0 : endOfStorage(number - 1);
-        long extents = Fields.u32(bytes, at + 16);
-        if (u64(at + 8) != next || next > count(SectionType.EXTN) || extents > count(SectionType.EXTN) - next) {
+        long first = index.firstExtent(number);
+        long end = index.firstExtent(number + 1);
+        if (first > end || end > count(SectionType.EXTN) || (number == 0 && first > 0)) {
             throw broken(Rule.V10_INDEX, SectionType.STOR, number,
-                    "has extents that are not the next ones: " + extents + " from " + u64(at + 8) + " on");
+                    "has the extents from " + first + " to before " + end + ", which are not the next ones");
         }
-        checkStorage(number, at, next, extents);
-    }
-
-    /// {@return the number of the extent after those of a storage}
-    long endOfStorage(long number) {
-        long at = index.at(SectionType.STOR, number);
-        return sum(u64(at + 8), Fields.u32(bytes, at + 16), SectionType.STOR, number);
+        checkStorage(number, at, first, end);
     }
 
     /// {@return the size of a storage in bytes, which are few enough to count their bits}
@@ -253,57 +240,53 @@ public final class RecordRules {
         return nbytes;
     }
 
-    private void checkStorage(long number, long at, long firstExtent, long extents) {
+    private void checkStorage(long number, long at, long firstExtent, long end) {
         long nbytes = nbytes(number);
         StorageShape shape = new StorageShape(nbytes, header.chunkLog2());
         long length = 0;
-        for (long i = firstExtent; i < firstExtent + extents; i++) {
+        for (long i = firstExtent; i < end; i++) {
             checkExtent(i);
             long extent = index.at(SectionType.EXTN, i);
-            if (!shape.accepts(ExtentKind.of(Fields.u16(bytes, extent)), length, Fields.i64(bytes, extent + 8),
-                    Fields.i64(bytes, extent + 24))) {
+            if (!shape.accepts(ExtentKind.of(Fields.u8(bytes, extent)), length, Fields.i64(bytes, extent + 8),
+                    Fields.i64(bytes, extent + 16))) {
                 throw broken(Rule.V2_RANGE, SectionType.EXTN, i,
                         "is not aligned to " + Layout.alignment(nbytes, header.chunkLog2())
                                 + " bytes");
             }
-            length = sum(length, Fields.i64(bytes, extent + 24), SectionType.EXTN, i);
+            length = sum(length, Fields.i64(bytes, extent + 16), SectionType.EXTN, i);
         }
         if (length != nbytes) {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.STOR, number,
                     "has " + nbytes + " bytes, but its extents " + length);
         }
-        if (Fields.u32(bytes, at + 20) >= count(SectionType.STRS)) {
+        if (Fields.u32(bytes, at + 12) >= count(SectionType.STRS)) {
             throw broken(Rule.V10_INDEX, SectionType.STOR, number, "has a device string that is not there");
         }
-        checkString(Fields.u32(bytes, at + 20));
+        checkString(Fields.u32(bytes, at + 12));
     }
 
     /// Checks a tensor, and that it lies in its storage; the storage's extents are not looked at.
     public void checkTensor(long number) {
         long at = index.at(SectionType.TENS, number);
-        if (Fields.u32(bytes, at) >= count(SectionType.DTYP) || Fields.u32(bytes, at + 8) >= count(SectionType.STOR)) {
+        if (Fields.u16(bytes, at) >= count(SectionType.DTYP) || Fields.u32(bytes, at + 4) >= count(SectionType.STOR)) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has a dtype or storage that is not there");
         }
-        if (Fields.u16(bytes, at + 6) > Index.ALL_TENSOR_FLAGS) {
+        if (Fields.u8(bytes, at + 3) > Index.ALL_TENSOR_FLAGS) {
             throw broken(Rule.V9_RESERVED, SectionType.TENS, number, "has unknown flags");
         }
-        if (Fields.u32(bytes, at + 12) > 7) {
-            throw broken(Rule.V15_STRUCTURE, SectionType.TENS, number, "has a bit offset over 7");
-        }
-        reserved(SectionType.TENS, number, 36, 40);
-        checkNameOfTensor(number, Fields.u32(bytes, at + 32));
+        checkNameOfTensor(number, Fields.u32(bytes, at + 20));
         int rank = checkRank(number, at);
-        long first = Fields.i64(bytes, at + 24);
+        long first = Fields.u32(bytes, at + 16);
         checkSpan(number, at, index.dims(first, rank), index.dims(first + rank, rank));
     }
 
     private int checkRank(long number, long at) {
-        int rank = Fields.u16(bytes, at + 4);
+        int rank = Fields.u8(bytes, at + 2);
         if (rank > limits.maxRank()) {
             throw broken(Rule.V8_LIMIT, SectionType.TENS, number,
                     "has " + rank + " dimensions, the limit is " + limits.maxRank());
         }
-        long first = u64(at + 24);
+        long first = Fields.u32(bytes, at + 16);
         if (first > count(SectionType.DIMS) || 2L * rank > count(SectionType.DIMS) - first) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has sizes and strides that are not there");
         }
@@ -320,17 +303,18 @@ public final class RecordRules {
             }
             reversed |= stride[dim] < 0;
         }
-        if (reversed != ((Fields.u16(bytes, at + 6) & TensorFlag.REVERSED.bit()) != 0)) {
+        if (reversed != ((Fields.u8(bytes, at + 3) & TensorFlag.REVERSED.bit()) != 0)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "has strides that contradict its flag for negative ones");
         }
         if (!Spans.isCountable(shape, rank)) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.TENS, number, "has more than 2^63-1 elements");
         }
-        long nbytes = nbytes(Fields.u32(bytes, at + 8));
-        checkElement(Fields.u32(bytes, at));
-        int bits = Fields.i32(bytes, index.at(SectionType.DTYP, Fields.u32(bytes, at)) + 12);
-        if (!Spans.fits(shape, stride, rank, bits, u64(at + 16), Fields.i32(bytes, at + 12), nbytes)) {
+        long nbytes = nbytes(Fields.u32(bytes, at + 4));
+        checkElement(Fields.u16(bytes, at));
+        int bits = Fields.i32(bytes, index.at(SectionType.DTYP, Fields.u16(bytes, at)) + 12);
+        if (!Spans.fits(shape, stride, rank, bits, u64(at + 8), Fields.u8(bytes, at + 3) >> Index.BIT_OFFSET,
+                nbytes)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "reaches outside its storage of " + nbytes + " bytes");
         }

@@ -41,11 +41,11 @@ public final class RecordTable {
         return count;
     }
 
-    /// {@return 16 bits of a record}
+    /// {@return 8 bits of a record}
     ///
     /// @param field where they start in it
-    public int u16(long record, int field) {
-        return Fields.u16(block(record), at(record, field));
+    public int u8(long record, int field) {
+        return Fields.u8(block(record), at(record, field));
     }
 
     /// {@return 32 bits of a record}

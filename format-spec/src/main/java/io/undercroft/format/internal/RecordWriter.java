@@ -34,21 +34,19 @@ public final class RecordWriter {
 
     /// Writes a record of EXTN.
     public static void extent(FieldWriter out, ExtentRecord extent) {
-        out.u16("extent kind", extent.kind().code());
-        out.u16("extent flags", extent.isShared() ? Index.SHARED : 0);
-        out.u32("base", extent.base());
+        out.u8("extent kind", extent.kind().code());
+        out.u8("extent flags", extent.isShared() ? Index.SHARED : 0);
+        out.u16("base", extent.base());
+        out.u32("extent CRC32C", extent.sums().checksum());
         out.u64("file offset", extent.fileOffset());
-        out.u64("stored length", extent.storedLength());
-        out.u64("logical length", extent.logicalLength());
-        out.u64("first checksum", extent.firstChecksum());
+        out.u64("extent length", extent.length());
         out.digest("digest", extent.digest());
     }
 
     /// Writes a record of STOR.
-    public static void storage(FieldWriter out, long nbytes, long firstExtent, int extentCount, int device) {
+    public static void storage(FieldWriter out, long nbytes, int firstExtent, int device) {
         out.u64("storage nbytes", nbytes);
-        out.u64("first extent", firstExtent);
-        out.u32("extent count", extentCount);
+        out.u32("first extent", firstExtent);
         out.u32("device string", device);
     }
 
@@ -56,16 +54,14 @@ public final class RecordWriter {
     ///
     /// @param firstDim where its sizes and strides start in DIMS
     /// @param name the number of the name it is shown by, or [Index#NONE]
-    public static void tensor(FieldWriter out, TensorRecord tensor, long firstDim, int name) {
-        out.u32("tensor dtype", tensor.dtype());
-        out.u16("rank", tensor.rank());
-        out.u16("flags", flags(tensor));
+    public static void tensor(FieldWriter out, TensorRecord tensor, int firstDim, int name) {
+        out.u16("tensor dtype", tensor.dtype());
+        out.u8("rank", tensor.rank());
+        out.u8("flags", flags(tensor) | tensor.bitOffset() << Index.BIT_OFFSET);
         out.u32("storage", tensor.storage());
-        out.u32("bit offset", tensor.bitOffset());
         out.u64("byte offset", tensor.byteOffset());
-        out.u64("first dim", firstDim);
+        out.u32("first dim", firstDim);
         out.u32("name", name);
-        out.zeros("reserved", 4);
     }
 
     private static int flags(TensorRecord tensor) {
@@ -84,11 +80,6 @@ public final class RecordWriter {
     /// Writes a record of DIMS that is a stride.
     public static void stride(FieldWriter out, long stride) {
         out.u64("stride", stride);
-    }
-
-    /// Writes a record of CHKS.
-    public static void checksum(FieldWriter out, int crc) {
-        out.u32("chunk CRC32C", crc);
     }
 
     /// Writes a record of NAMS.

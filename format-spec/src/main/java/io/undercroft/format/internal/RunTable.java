@@ -1,9 +1,8 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.Digest128;
+import io.undercroft.format.ExtentSums;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.SplittableRandom;
 
 /// Runs of bytes in files, each there once, with the sums that were found over their bytes. They are numbered from 0 in the
@@ -26,7 +25,6 @@ public final class RunTable {
     /// Places for the numbers of runs plus one; 0 is a free place. A power of two, at most three quarters of it taken.
     private int[] slots = new int[FIRST_SLOTS];
     private int count;
-    private final Map<Integer, int[]> checksums = new HashMap<>();
 
     /// {@return how many runs there are}
     public int count() {
@@ -52,22 +50,18 @@ public final class RunTable {
     /// @param file a number for the file that it stands in
     /// @param offset where it starts there
     /// @param length how many bytes it has
-    /// @param crcs the CRC32C of each of its chunks, at least one
-    /// @param digest the digest of its bytes
+    /// @param sums the sums of its bytes
     /// @return its number
-    public int add(int file, long offset, long length, int[] crcs, Digest128 digest) {
+    public int add(int file, long offset, long length, ExtentSums sums) {
         if (Math.multiplyExact(count + 1, FIELDS) > runs.length) {
             runs = Arrays.copyOf(runs, Math.addExact(runs.length, runs.length / 2));
         }
         int at = count * FIELDS;
         runs[at + OFFSET] = offset;
         runs[at + LENGTH] = length;
-        runs[at + DIGEST_HIGH] = digest.high();
-        runs[at + DIGEST_LOW] = digest.low();
-        runs[at + FILE_AND_CHECKSUM] = (long) file << Integer.SIZE | Integer.toUnsignedLong(crcs[0]);
-        if (crcs.length > 1) {
-            checksums.put(count, crcs);
-        }
+        runs[at + DIGEST_HIGH] = sums.digest().high();
+        runs[at + DIGEST_LOW] = sums.digest().low();
+        runs[at + FILE_AND_CHECKSUM] = (long) file << Integer.SIZE | Integer.toUnsignedLong(sums.checksum());
         count++;
         if (count > slots.length / 4 * 3) {
             spread();
@@ -118,14 +112,9 @@ public final class RunTable {
         return runs[run * FIELDS + LENGTH];
     }
 
-    /// {@return the digest that was found}
-    public Digest128 digest(int run) {
-        return new Digest128(runs[run * FIELDS + DIGEST_HIGH], runs[run * FIELDS + DIGEST_LOW]);
-    }
-
-    /// {@return the CRC32C that was found over each chunk}
-    public int[] checksums(int run) {
-        int[] all = checksums.get(run);
-        return all != null ? all : new int[]{(int) runs[run * FIELDS + FILE_AND_CHECKSUM]};
+    /// {@return the sums that were found}
+    public ExtentSums sums(int run) {
+        return new ExtentSums((int) runs[run * FIELDS + FILE_AND_CHECKSUM],
+                new Digest128(runs[run * FIELDS + DIGEST_HIGH], runs[run * FIELDS + DIGEST_LOW]));
     }
 }

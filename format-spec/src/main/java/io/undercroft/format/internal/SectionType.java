@@ -5,11 +5,11 @@ import org.jspecify.annotations.Nullable;
 /// The sections of an index that this version knows, in their canonical order.
 public enum SectionType {
     /// Extents.
-    EXTN(56),
+    EXTN(40),
     /// Storages.
-    STOR(24),
+    STOR(16),
     /// Tensors.
-    TENS(40),
+    TENS(24),
     /// Sizes and strides of tensors.
     DIMS(8),
     /// Sorted names of tensors.
@@ -20,8 +20,6 @@ public enum SectionType {
     DTYP(32),
     /// The bytes of all names and strings.
     STRB(1),
-    /// Chunk checksums.
-    CHKS(4),
     /// The state tree.
     TREE(1),
     /// Metadata.

@@ -15,6 +15,12 @@ public final class SegmentWriter implements FieldWriter {
     }
 
     @Override
+    public void u8(String name, int value) {
+        Fields.putByte(segment, position, value);
+        position += Byte.BYTES;
+    }
+
+    @Override
     public void u16(String name, int value) {
         Fields.putShort(segment, position, value);
         position += Short.BYTES;

@@ -47,12 +47,12 @@ public final class SharedPlaces {
 
     /// Flags the extents from one rank to before another, all of the same place.
     private void flag(int from, int to) {
-        boolean stored = Fields.u16(table, at(sorted[from])) != ExtentKind.ZERO.code();
+        boolean stored = Fields.u8(table, at(sorted[from])) != ExtentKind.ZERO.code();
         for (int rank = from; rank < to; rank++) {
             long at = at(sorted[rank]);
-            Fields.putShort(table, at + 2, stored && to - from > 1 ? Index.SHARED : 0);
-            boolean counts = stored && rank == from && Fields.i32(table, at + 4) == ExtentRecord.THIS_FILE;
-            long more = counts ? 0 : Fields.i64(table, at + 24);
+            Fields.putByte(table, at + 1, stored && to - from > 1 ? Index.SHARED : 0);
+            boolean counts = stored && rank == from && Fields.u16(table, at + 2) == ExtentRecord.THIS_FILE;
+            long more = counts ? 0 : Fields.i64(table, at + 16);
             // Far beyond the limit it does not matter by how much.
             expansion = more > Long.MAX_VALUE - expansion ? Long.MAX_VALUE : expansion + more;
         }
@@ -61,7 +61,7 @@ public final class SharedPlaces {
     private int compare(int left, int right) {
         long one = at(left);
         long other = at(right);
-        int order = Integer.compare(Fields.i32(table, one + 4), Fields.i32(table, other + 4));
+        int order = Integer.compare(Fields.u16(table, one + 2), Fields.u16(table, other + 2));
         order = order != 0 ? order : Long.compare(Fields.i64(table, one + 8), Fields.i64(table, other + 8));
         return order != 0 ? order : Long.compare(Fields.i64(table, one + 16), Fields.i64(table, other + 16));
     }

@@ -17,15 +17,13 @@ public final class WholeRules {
     private final RecordRules records;
     private final CommitRecord commit;
     private final Limits limits;
-    private final int chunkLog2;
     private final List<FormatException> faults = new ArrayList<>();
 
-    private WholeRules(Index index, RecordRules records, CommitRecord commit, Limits limits, int chunkLog2) {
+    private WholeRules(Index index, RecordRules records, CommitRecord commit, Limits limits) {
         this.index = index;
         this.records = records;
         this.commit = commit;
         this.limits = limits;
-        this.chunkLog2 = chunkLog2;
     }
 
     /// Checks all rules that need no more than the index.
@@ -34,11 +32,9 @@ public final class WholeRules {
     /// @param records the rules for one record of it
     /// @param commit the record that points to it
     /// @param limits how much to believe
-    /// @param chunkLog2 the logarithm of the chunk size
     /// @return of each table the first fault
-    public static List<FormatException> faults(Index index, RecordRules records, CommitRecord commit, Limits limits,
-            int chunkLog2) {
-        WholeRules rules = new WholeRules(index, records, commit, limits, chunkLog2);
+    public static List<FormatException> faults(Index index, RecordRules records, CommitRecord commit, Limits limits) {
+        WholeRules rules = new WholeRules(index, records, commit, limits);
         rules.run();
         return rules.faults;
     }
@@ -54,7 +50,7 @@ public final class WholeRules {
         check(() -> each(SectionType.EXTN, records::checkExtent));
         if (faults.isEmpty()) {
             check(this::checkBasesAreNamed);
-            check(() -> new Intervals(index, commit).check(chunkLog2));
+            check(() -> new Intervals(index, commit).check());
         }
         check(this::checkStorages);
         check(() -> each(SectionType.TENS, records::checkTensor));
@@ -100,15 +96,13 @@ public final class WholeRules {
 
     /// Each storage's extents follow those of the one before it, so that each extent belongs to one storage at most.
     private void checkStorages() {
-        long end = 0;
         long total = 0;
         for (long number = 0; number < index.count(SectionType.STOR); number++) {
             records.checkStorage(number);
-            end = records.endOfStorage(number);
             total = records.sum(total, records.nbytes(number), SectionType.STOR, number);
         }
-        if (end != index.count(SectionType.EXTN)) {
-            throw records.broken(Rule.V10_INDEX, SectionType.EXTN, end, "belongs to no storage");
+        if (index.count(SectionType.STOR) == 0 && index.count(SectionType.EXTN) > 0) {
+            throw records.broken(Rule.V10_INDEX, SectionType.EXTN, 0, "belongs to no storage");
         }
         new Expansion(commit, limits).check(total);
     }

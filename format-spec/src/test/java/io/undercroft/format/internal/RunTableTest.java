@@ -3,6 +3,7 @@ package io.undercroft.format.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.Digest128;
+import io.undercroft.format.ExtentSums;
 import org.junit.jupiter.api.Test;
 
 class RunTableTest {
@@ -13,7 +14,7 @@ class RunTableTest {
     @Test
     void everyRunIsFoundByItsFilePlaceAndLength() {
         for (int i = 0; i < MANY; i++) {
-            assertThat(table.add(i % 3, 65_536L * i, 1 + i % 5, new int[]{i}, new Digest128(-i, i))).isEqualTo(i);
+            assertThat(table.add(i % 3, 65_536L * i, 1 + i % 5, sums(i, -i, i))).isEqualTo(i);
         }
         assertThat(table.count()).isEqualTo(MANY);
         for (int i = 0; i < MANY; i++) {
@@ -26,16 +27,18 @@ class RunTableTest {
 
     @Test
     void aRunKeepsWhatWasFoundOverIt() {
-        int first = table.add(7, 1L << 40, 100, new int[]{-5}, new Digest128(1, -2));
-        int second = table.add(-1, 1L << 41, 1L << 33, new int[]{1, 2, 3}, new Digest128(-3, 4));
+        int first = table.add(7, 1L << 40, 100, sums(-5, 1, -2));
+        int second = table.add(-1, 1L << 41, 1L << 33, sums(1, -3, 4));
 
         assertThat(table.file(first)).isEqualTo(7);
         assertThat(table.offset(first)).isEqualTo(1L << 40);
-        assertThat(table.checksums(first)).containsExactly(-5);
-        assertThat(table.digest(first)).isEqualTo(new Digest128(1, -2));
+        assertThat(table.sums(first)).isEqualTo(sums(-5, 1, -2));
         assertThat(table.file(second)).isEqualTo(-1);
         assertThat(table.length(second)).isEqualTo(1L << 33);
-        assertThat(table.checksums(second)).containsExactly(1, 2, 3);
-        assertThat(table.digest(second)).isEqualTo(new Digest128(-3, 4));
+        assertThat(table.sums(second)).isEqualTo(sums(1, -3, 4));
+    }
+
+    private static ExtentSums sums(int checksum, long high, long low) {
+        return new ExtentSums(checksum, new Digest128(high, low));
     }
 }

@@ -144,7 +144,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     }
 
     private static Digest128 digest(MappedFile file) throws IOException {
-        ExtentDigester digester = new ExtentDigester(Layout.DEFAULT_CHUNK_LOG2);
+        ExtentDigester digester = new ExtentDigester();
         MemorySegment piece = MemorySegment.ofArray(new byte[PIECE]);
         for (long done = 0; done < file.size(); done += PIECE) {
             MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, file.size() - done));

@@ -338,7 +338,7 @@ final class CroftStorages implements AutoCloseable {
         List<Piece> pieces = new ArrayList<>();
         long start = 0;
         for (ExtentRecord extent : extents(record).toList()) {
-            long end = start + extent.logicalLength();
+            long end = start + extent.length();
             long from = Math.max(part.start(), start);
             long to = Math.min(part.end(), end);
             if (from < to) {
@@ -387,7 +387,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private Piece piece(ExtentRecord extent) {
-        return piece(extent, 0, extent.logicalLength());
+        return piece(extent, 0, extent.length());
     }
 
     private Piece piece(ExtentRecord extent, long start, long length) {

@@ -90,7 +90,7 @@ final class DamageNames {
             if (extent.base() == damage.base() && from < to) {
                 ranges.add(new Span(start + from, start + to));
             }
-            start += extent.logicalLength();
+            start += extent.length();
         }
         return ranges;
     }

@@ -30,7 +30,7 @@ record Chunk(PlannedStorage storage, long start, long length, boolean isReached,
     ///
     /// @param sums the sums over what was read
     void check(ExtentSums sums) {
-        storage.check(start, start + length, sums.checksums()[0]);
+        storage.check(start, start + length, sums.checksum());
     }
 
     /// {@return the first offset at or after a position where it may start}

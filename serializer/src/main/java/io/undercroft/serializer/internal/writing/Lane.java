@@ -14,19 +14,17 @@ import java.util.Optional;
 /// summed up while its bytes are in the cache of the processor. Belongs to one thread.
 final class Lane {
     private final MemorySegment block;
-    private final ExtentDigester digester;
+    private final ExtentDigester digester = new ExtentDigester();
     private final Candidates candidates;
     private final SaveOptions options;
 
     /// A lane.
     ///
     /// @param block its memory
-    /// @param chunkLog2 the logarithm of the size of a chunk
     /// @param candidates where bytes stand already
     /// @param options whether zeros are written
-    Lane(MemorySegment block, int chunkLog2, Candidates candidates, SaveOptions options) {
+    Lane(MemorySegment block, Candidates candidates, SaveOptions options) {
         this.block = block;
-        this.digester = new ExtentDigester(chunkLog2);
         this.candidates = candidates;
         this.options = options;
     }

@@ -253,7 +253,7 @@ final class NamedBases implements AutoCloseable {
     }
 
     private Digest128 digest(MappedFile file, long offset, long length) throws IOException {
-        ExtentDigester digester = new ExtentDigester(chunkLog2);
+        ExtentDigester digester = new ExtentDigester();
         for (long done = 0; done < length; done += PIECE) {
             MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, length - done));
             file.read(offset + done, bytes);

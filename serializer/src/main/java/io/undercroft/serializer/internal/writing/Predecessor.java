@@ -36,12 +36,12 @@ final class Predecessor {
             ExtentRecord extent = parent.extent(next);
             if (position == start) {
                 boolean fits = extent.kind() == ExtentKind.RAW && extent.base() == ExtentRecord.THIS_FILE
-                        && extent.logicalLength() == length;
+                        && extent.length() == length;
                 return fits
-                        ? new Extent.Stored(new Place(Place.THIS_FILE, extent.fileOffset(), length), parent.sums(next))
+                        ? new Extent.Stored(new Place(Place.THIS_FILE, extent.fileOffset(), length), extent.sums())
                         : null;
             }
-            position += extent.logicalLength();
+            position += extent.length();
             next++;
         }
         return null;

@@ -6,7 +6,6 @@ import io.undercroft.format.ByteSource;
 import io.undercroft.format.ExtentDigester;
 import io.undercroft.format.ExtentKind;
 import io.undercroft.format.ExtentRecord;
-import io.undercroft.format.ExtentSums;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.IndexCopy;
 import io.undercroft.format.Layout;
@@ -18,7 +17,6 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,7 +36,7 @@ final class SnapshotCopier implements AutoCloseable {
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment piece = arena.allocate(PIECE);
     private final int chunkLog2;
-    private final ExtentDigester digester;
+    private final ExtentDigester digester = new ExtentDigester();
     private long position;
 
     /// Where bytes stood.
@@ -59,7 +57,6 @@ final class SnapshotCopier implements AutoCloseable {
         this.file = file;
         this.bases = bases;
         this.chunkLog2 = chunkLog2;
-        this.digester = new ExtentDigester(chunkLog2);
     }
 
     /// Adds a snapshot to the new file.
@@ -112,22 +109,21 @@ final class SnapshotCopier implements AutoCloseable {
         Optional<Long> serving = found.stream().filter(place -> place % alignment == 0).findFirst();
         if (serving.isEmpty()) {
             long place = Layout.placeExtent(position, nbytes, chunkLog2);
-            copyBytes(from, record, snapshot.sums(extent), place);
+            copyBytes(from, record, place);
             position = place + record.storedLength();
             found.add(place);
         }
         copy.place(extent, serving.orElse(found.getLast()));
     }
 
-    private void copyBytes(ByteSource from, ExtentRecord record, ExtentSums sums, long place) throws IOException {
+    private void copyBytes(ByteSource from, ExtentRecord record, long place) throws IOException {
         for (long done = 0; done < record.storedLength(); done += PIECE) {
             MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, record.storedLength() - done));
             from.read(record.fileOffset() + done, bytes);
             digester.update(bytes);
             sink.write(place + done, bytes);
         }
-        ExtentSums found = digester.finish();
-        if (!found.digest().equals(sums.digest()) || !Arrays.equals(found.checksums(), sums.checksums())) {
+        if (!digester.finish().equals(record.sums())) {
             throw Rule.V14_CHECKSUM.broken("the bytes of an extent are damaged, and are not carried over",
                     record.fileOffset());
         }

@@ -109,7 +109,7 @@ final class StorageWriter {
                 options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
         try (Blocks blocks = Blocks.allocate(lanes, blockBytes)) {
             crew.work(lanes, number -> write(cutter,
-                    new Lane(blocks.get(number), destination.chunkLog2(), candidates, options), progress));
+                    new Lane(blocks.get(number), candidates, options), progress));
         }
         storages.forEach(PlannedStorage::checkNotCut);
     }
