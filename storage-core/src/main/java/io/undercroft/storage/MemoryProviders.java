@@ -6,6 +6,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.function.Function;
 
 /// The memory that other rooms bring, or a message that says which room is missing.
@@ -13,6 +15,8 @@ final class MemoryProviders {
     private static final List<MemoryProvider> ALL = ServiceLoader
             .load(MemoryProvider.class, MemoryProvider.class.getClassLoader()).stream()
             .map(ServiceLoader.Provider::get).toList();
+
+    private static final ConcurrentMap<Device, DeviceMemory> DEVICES = new ConcurrentHashMap<>();
 
     private MemoryProviders() {}
 
@@ -28,6 +32,10 @@ final class MemoryProviders {
     }
 
     static DeviceMemory device(Device device) {
+        return DEVICES.computeIfAbsent(device, MemoryProviders::find);
+    }
+
+    private static DeviceMemory find(Device device) {
         return first(provider -> provider.device(device)).orElseThrow(() -> new IllegalStateException(
                 "there is no device " + device + " here; cuda devices need undercroft-cuda on the class path and "
                         + "NVIDIA's driver"));

@@ -28,7 +28,7 @@ public final class SharingCopy {
     ///
     /// @param allocator where the copies come from
     public static SharingCopy into(Allocator allocator) {
-        return new SharingCopy(storage -> storage.into(Storage.allocate(storage.nbytes(), allocator)));
+        return new SharingCopy(storage -> storage.copyTo(allocator));
     }
 
     /// {@return the copy of a storage: the same one each time} The copy of a slice is a slice of the copy of its base.

@@ -568,7 +568,7 @@ public final class Storage implements Iterable<Integer> {
     /// allocator, or off the heap.
     public Storage copy() {
         checkAlive();
-        return isMeta() ? meta(nbytes) : into(allocateLike(nbytes));
+        return isMeta() ? meta(nbytes) : copyTo(likeAllocator());
     }
 
     /// {@return a new zeroed storage on the same device and from the same allocator, or off the heap (`new` in PyTorch
@@ -579,8 +579,12 @@ public final class Storage implements Iterable<Integer> {
         if (isMeta()) {
             return meta(size);
         }
+        return allocate(size, likeAllocator());
+    }
+
+    private Allocator likeAllocator() {
         Allocator from = root().allocator;
-        return allocate(size, from == null || isShared() ? Allocator.offHeap() : from);
+        return from == null || isShared() ? Allocator.on(device) : from;
     }
 
     /// {@return the bytes, each taken for an unsigned integer, as elements of a type (`float()`, `long()`, … of
@@ -622,10 +626,17 @@ public final class Storage implements Iterable<Integer> {
         return to(Device.CPU);
     }
 
+    /// {@return this storage if it is on the first CUDA device, else a copy there}
+    ///
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
+    public Storage cuda() {
+        return to(Device.cuda(0));
+    }
+
     /// {@return this storage if it is on the device, else a copy there} Of several tensors that share a storage, use
     /// [SharingCopy] to keep them sharing.
     ///
-    /// @param target the device
+    /// @param target the device; without an index, the first one of its type
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
     public Storage to(Device target) {
         checkAlive();
@@ -635,7 +646,8 @@ public final class Storage implements Iterable<Integer> {
             return meta(nbytes);
         }
         checkBytes();
-        return into(allocate(nbytes, Allocator.on(target)));
+        Allocator allocator = Allocator.on(target);
+        return allocator.device().equals(device) ? this : copyTo(allocator);
     }
 
     /// {@return this storage if it is pinned, else a copy in pinned host memory}
@@ -644,7 +656,7 @@ public final class Storage implements Iterable<Integer> {
     public Storage pinMemory() {
         checkAlive();
         checkBytes();
-        return isPinned() ? this : into(allocate(nbytes, MemoryProviders.pinned()));
+        return isPinned() ? this : copyTo(MemoryProviders.pinned());
     }
 
     /// Moves the bytes to memory that other processes can attach by [#filename] (`share_memory_` in PyTorch). The
@@ -770,8 +782,13 @@ public final class Storage implements Iterable<Integer> {
         return there != null && there.filename() != null;
     }
 
-    /// Copies the bytes to a storage that was just made for them, and gives it back at once if that fails.
-    Storage into(Storage made) {
+    /// A storage from an allocator with a copy of the bytes.
+    Storage copyTo(Allocator target) {
+        long size = nbytes;
+        Allocation bytes = target instanceof DeviceMemory memory
+                ? memory.allocateUninitialized(size)
+                : target.allocate(size);
+        Storage made = over(bytes.checkSize(size), target.device(), target);
         try {
             made.copyBytes(this);
             return made;
@@ -829,10 +846,6 @@ public final class Storage implements Iterable<Integer> {
     private void copyBytes(Storage source) {
         DeviceMemory here = deviceMemory();
         DeviceMemory there = source.deviceMemory();
-        if (here != null && there != null && !device.equals(source.device)) {
-            copyBytes(source.cpu());
-            return;
-        }
         source.checkBytes();
         source.deviceSegment();
         Bulk.check(source, source.nbytes);
@@ -851,7 +864,7 @@ public final class Storage implements Iterable<Integer> {
             Bulk.probe(source);
         }
         if (here != null) {
-            copyTo(here, there, from, to);
+            copyToDevice(here, there, from, to);
         } else if (there != null) {
             there.toHost(from, to);
         } else {
@@ -859,12 +872,14 @@ public final class Storage implements Iterable<Integer> {
         }
     }
 
-    private static void copyTo(DeviceMemory memory, @Nullable DeviceMemory source, MemorySegment from,
+    private static void copyToDevice(DeviceMemory memory, @Nullable DeviceMemory source, MemorySegment from,
             MemorySegment to) {
         if (source == null) {
             memory.fromHost(from, to);
-        } else {
+        } else if (source.device().equals(memory.device())) {
             memory.copy(from, to);
+        } else {
+            memory.copyFrom(source, from, to);
         }
     }
 

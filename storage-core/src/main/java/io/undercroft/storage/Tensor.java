@@ -669,6 +669,30 @@ public abstract sealed class Tensor extends ElementAccess {
         return to(Device.CPU);
     }
 
+    /// {@return this tensor if it is on the first CUDA device, else a copy there, as [#to(Device)]}
+    ///
+    /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no such device
+    public Tensor cuda() {
+        return to(Device.cuda(0));
+    }
+
+    /// {@return whether the elements are on a CUDA device}
+    public boolean isCuda() {
+        return device().isCuda();
+    }
+
+    /// {@return this tensor if it is in pinned host memory, else a row-major copy there, which devices copy fast from}
+    ///
+    /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no pinned memory
+    public Tensor pinMemory() {
+        return isPinned() ? this : Tensors.pinned(this);
+    }
+
+    /// {@return whether the elements are in pinned host memory}
+    public boolean isPinned() {
+        return storage.isPinned();
+    }
+
     /// {@return a copy with the order of some dimensions turned round}
     ///
     /// @param dims which dimensions, negative from the end

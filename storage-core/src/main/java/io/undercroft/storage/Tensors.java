@@ -97,7 +97,13 @@ final class Tensors {
         }
         boolean whole = !tensor.device().isCpu() || tensor.nbytes() == tensor.storage.nbytes();
         Tensor moving = whole ? tensor : tensor.copy();
-        return Tensor.on(moving.storage.to(device), moving.type, moving.offset, moving.geometry);
+        Storage there = moving.storage.to(device);
+        return there == tensor.storage ? tensor : Tensor.on(there, moving.type, moving.offset, moving.geometry);
+    }
+
+    static Tensor pinned(Tensor tensor) {
+        Tensor moving = tensor.nbytes() == tensor.storage.nbytes() ? tensor : tensor.cpu().copy();
+        return Tensor.on(moving.storage.pinMemory(), moving.type, moving.offset, moving.geometry);
     }
 
     /// Copies and converts all elements of one tensor into another.

@@ -196,6 +196,46 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return untyped.device();
     }
 
+    /// {@return whether the bytes live on a CUDA device}
+    public boolean isCuda() {
+        return untyped.isCuda();
+    }
+
+    /// {@return this storage if the host can reach its bytes, else a copy that the host can reach}
+    ///
+    /// @throws IllegalStateException if it was freed or has no bytes (meta)
+    public TypedStorage cpu() {
+        return to(Device.CPU);
+    }
+
+    /// {@return this storage if it is on the first CUDA device, else a copy there}
+    ///
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
+    public TypedStorage cuda() {
+        return to(Device.cuda(0));
+    }
+
+    /// {@return this storage if it is on the device, else a copy there}
+    ///
+    /// @param target the device; without an index, the first one of its type
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
+    public TypedStorage to(Device target) {
+        Storage there = untyped.to(target);
+        return there == untyped ? this : new TypedStorage(there, dtype);
+    }
+
+    /// {@return whether the bytes are in pinned host memory}
+    public boolean isPinned() {
+        return untyped.isPinned();
+    }
+
+    /// {@return this storage if it is pinned, else a copy in pinned host memory}
+    ///
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no pinned memory
+    public TypedStorage pinMemory() {
+        return isPinned() ? this : new TypedStorage(untyped.pinMemory(), dtype);
+    }
+
     /// Changes the number of elements: as many as fit stay, new ones are zero.
     ///
     /// @param size the new number

@@ -1,5 +1,6 @@
 package io.undercroft.storage.spi;
 
+import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
 import java.lang.foreign.Arena;
@@ -16,6 +17,14 @@ public interface DeviceMemory extends Allocator {
     /// {@return the device, with its index}
     @Override
     Device device();
+
+    /// Allocates bytes that the caller overwrites completely before anybody reads them. By default they are zeroed.
+    ///
+    /// @param nbytes how many bytes, 0 or more
+    /// @return an allocation of exactly that size
+    default Allocation allocateUninitialized(long nbytes) {
+        return allocate(nbytes);
+    }
 
     /// Copies from the device to the host.
     ///
@@ -34,6 +43,15 @@ public interface DeviceMemory extends Allocator {
     /// @param source on this device
     /// @param target on this device, of the same size
     void copy(MemorySegment source, MemorySegment target);
+
+    /// Copies from another device to this one. By default, the bytes pass through a host buffer of bounded size.
+    ///
+    /// @param other the memory of the other device
+    /// @param source on the other device
+    /// @param target on this device, of the same size
+    default void copyFrom(DeviceMemory other, MemorySegment source, MemorySegment target) {
+        other.download(source, (offset, from) -> fromHost(from, target.asSlice(offset, from.byteSize())));
+    }
 
     /// Sets all bytes to one value.
     ///

@@ -1,0 +1,61 @@
+package io.undercroft.cuda.internal;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/// Bytes that the driver may access: on a device, or pinned. A storage may be released while they are copied; they are
+/// freed when its allocation and all copies are done with them.
+///
+/// A block is found by the scope of its segment, which slices have in common, and which no later allocation at the same
+/// address has.
+final class Block {
+    private static final Map<MemorySegment.Scope, Block> ALL = new ConcurrentHashMap<>();
+
+    private final MemorySegment.Scope scope;
+    private final Runnable free;
+    private final AtomicInteger holders = new AtomicInteger(1);
+
+    private Block(MemorySegment.Scope scope, Runnable free) {
+        this.scope = scope;
+        this.free = free;
+    }
+
+    /// A block with one holder, its allocation.
+    ///
+    /// @param segment the bytes; nothing else has its scope
+    /// @param free run once, when nobody holds the block any more; must not throw
+    static Block of(MemorySegment segment, Runnable free) {
+        Block made = new Block(segment.scope(), free);
+        ALL.put(made.scope, made);
+        return made;
+    }
+
+    /// {@return the block of a segment, which the caller has to [#release]; null if there is none, or it was freed}
+    static @Nullable Block find(MemorySegment segment) {
+        Block found = ALL.get(segment.scope());
+        boolean held = found != null && found.holders.getAndUpdate(count -> count == 0 ? 0 : count + 1) > 0;
+        return held ? found : null;
+    }
+
+    /// {@return the block of a segment, which the caller has to [#release]}
+    ///
+    /// @throws IllegalStateException if it was freed
+    static Block hold(MemorySegment segment) {
+        Block found = find(segment);
+        if (found == null) {
+            throw new IllegalStateException("the storage of these " + segment.byteSize() + " bytes was freed, or they "
+                    + "are not on this device");
+        }
+        return found;
+    }
+
+    void release() {
+        if (holders.decrementAndGet() == 0) {
+            ALL.remove(scope);
+            free.run();
+        }
+    }
+}

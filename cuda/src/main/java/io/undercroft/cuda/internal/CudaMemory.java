@@ -1,0 +1,343 @@
+package io.undercroft.cuda.internal;
+
+import io.undercroft.cuda.CudaException;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Allocator;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.spi.DeviceMemory;
+import io.undercroft.storage.spi.Faults;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/// The memory of one CUDA device.
+public final class CudaMemory implements DeviceMemory {
+    private static final Map<Integer, CudaMemory> ALL = new ConcurrentHashMap<>();
+    /// Owns no memory: what it may touch, every thread may.
+    private static final Thread ANY_THREAD = Thread.ofVirtual().unstarted(() -> {});
+    /// How often an allocation is tried again after the garbage collector ran. The pauses are 1, 2, 4, … ms.
+    private static final int RETRIES = 8;
+    /// Overlapping bytes that move by less than this go through other memory of this size.
+    private static final long SHORT_MOVE = 16 << 20;
+
+    private final Device device;
+    private final Driver.Context context;
+    private final PinnedMemory pinned;
+    private final Ring ring;
+    /// Where memory is freed, so that freeing makes no stream.
+    private final Driver.Stream frees;
+    /// Streams that no thread uses now.
+    private final Queue<Driver.Stream> streams = new ConcurrentLinkedQueue<>();
+
+    private CudaMemory(int index) {
+        device = Device.cuda(index);
+        context = Driver.get().context(index);
+        pinned = new PinnedMemory(context);
+        ring = new Ring(context, pinned);
+        frees = context.newStream();
+    }
+
+    /// {@return the memory of a device: the same object each time}
+    ///
+    /// @param index which device
+    /// @throws CudaException if there is no such device
+    public static CudaMemory of(int index) {
+        Driver.get().checkIndex(index);
+        return ALL.computeIfAbsent(index, CudaMemory::new);
+    }
+
+    /// Does something whose failure changes nothing any more: after an error of the driver, memory cannot be freed, and
+    /// is gone with the process.
+    static void quietly(Runnable action) {
+        try {
+            action.run();
+        } catch (CudaException _) {
+        }
+    }
+
+    /// {@return how many bytes are free on the device}
+    public long freeMemory() {
+        return context.memory().free();
+    }
+
+    Allocator pinned() {
+        return pinned;
+    }
+
+    Ring ring() {
+        return ring;
+    }
+
+    @Override
+    public Device device() {
+        return device;
+    }
+
+    // ---- allocating ----
+
+    @Override
+    public Allocation allocate(long nbytes) {
+        return allocate(nbytes, true);
+    }
+
+    @Override
+    public Allocation allocateUninitialized(long nbytes) {
+        return allocate(nbytes, false);
+    }
+
+    @SuppressWarnings("restricted")
+    private Allocation allocate(long nbytes, boolean zeroed) {
+        if (nbytes == 0) {
+            return Allocation.collected(MemorySegment.NULL);
+        }
+        Driver.Stream stream = takeStream();
+        try {
+            long address = reserve(nbytes, stream);
+            MemorySegment bytes = MemorySegment.ofAddress(address).reinterpret(nbytes, Arena.ofAuto(), null);
+            Block block = Block.of(bytes, () -> quietly(() -> context.free(address, frees)));
+            try {
+                if (zeroed) {
+                    context.fill(bytes, (byte) 0, stream);
+                }
+                context.synchronize(stream);
+            } catch (RuntimeException | Error e) {
+                quietly(() -> context.synchronize(stream));
+                block.release();
+                throw e;
+            }
+            return new Allocation(bytes, Allocation.Sharing.PRIVATE, null, block::release);
+        } finally {
+            streams.add(stream);
+        }
+    }
+
+    /// Storages that nobody can reach hold device memory, of which the garbage collector does not know. So it runs before
+    /// the device is out of memory, as the JDK has it run before it is out of direct memory.
+    private long reserve(long nbytes, Driver.Stream stream) {
+        for (int attempt = 0;; attempt++) {
+            try {
+                return context.allocate(nbytes, stream);
+            } catch (CudaException e) {
+                boolean full = e.code() == CudaException.OUT_OF_MEMORY && nbytes <= e.total().orElse(0);
+                if (!full || attempt == RETRIES || !collect(attempt)) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /// {@return whether the thread was not interrupted}
+    private boolean collect(int attempt) {
+        System.gc();
+        try {
+            Thread.sleep(1L << attempt);
+        } catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+        quietly(() -> context.synchronize(frees));
+        return true;
+    }
+
+    // ---- copying ----
+
+    @Override
+    public void fromHost(MemorySegment source, MemorySegment target) {
+        if (!withPinned(source, target, stream -> context.toDevice(source, target.address(), stream))) {
+            HostReader reader = (offset, into) -> into.copyFrom(source.asSlice(offset, into.byteSize()));
+            upload(List.of(new Upload(target, reader)), threads(source), () -> false);
+        }
+    }
+
+    @Override
+    public void toHost(MemorySegment source, MemorySegment target) {
+        if (!withPinned(target, source, stream -> context.toHost(source, target, stream))) {
+            download(source, target);
+        }
+    }
+
+    /// Copies directly between the device and pinned memory.
+    ///
+    /// @return whether the memory of the host is pinned
+    private boolean withPinned(MemorySegment host, MemorySegment onDevice, Consumer<Driver.Stream> copy) {
+        Block block = host.isNative() ? Block.find(host) : null;
+        if (block == null) {
+            return false;
+        }
+        try {
+            run(copy, onDevice);
+        } finally {
+            block.release();
+        }
+        return true;
+    }
+
+    @Override
+    public void copy(MemorySegment source, MemorySegment target) {
+        long distance = target.address() - source.address();
+        if (Math.abs(distance) >= target.byteSize()) {
+            run(stream -> context.copy(source, target, stream), source, target);
+        } else if (Math.abs(distance) >= SHORT_MOVE) {
+            run(stream -> move(source, target, Math.abs(distance), stream), source, target);
+        } else if (distance != 0) {
+            moveThrough(source, target);
+        }
+    }
+
+    /// Copies overlapping bytes in parts that do not overlap, beginning at the end that is not needed any more.
+    private void move(MemorySegment source, MemorySegment target, long part, Driver.Stream stream) {
+        forEachPart(source, target, part, (from, to) -> context.copy(from, to, stream));
+    }
+
+    /// Copies overlapping bytes through other memory.
+    private void moveThrough(MemorySegment source, MemorySegment target) {
+        Allocation other = allocateUninitialized(Math.min(SHORT_MOVE, target.byteSize()));
+        try {
+            run(stream -> forEachPart(source, target, SHORT_MOVE, (from, to) -> {
+                MemorySegment between = other.segment().asSlice(0, from.byteSize());
+                context.copy(from, between, stream);
+                context.copy(between, to, stream);
+            }), source, target);
+        } finally {
+            other.free();
+        }
+    }
+
+    @FunctionalInterface
+    private interface PartCopy {
+        void run(MemorySegment from, MemorySegment to);
+    }
+
+    private static void forEachPart(MemorySegment source, MemorySegment target, long part, PartCopy copy) {
+        long size = source.byteSize();
+        boolean up = target.address() > source.address();
+        for (long done = 0; done < size; done += part) {
+            long length = Math.min(part, size - done);
+            long start = up ? size - done - length : done;
+            copy.run(source.asSlice(start, length), target.asSlice(start, length));
+        }
+    }
+
+    @Override
+    public void copyFrom(DeviceMemory other, MemorySegment source, MemorySegment target) {
+        if (other instanceof CudaMemory peer) {
+            run(stream -> context.copyFrom(peer.context, source, target, stream), source, target);
+        } else {
+            DeviceMemory.super.copyFrom(other, source, target);
+        }
+    }
+
+    @Override
+    public void fill(MemorySegment target, byte value) {
+        run(stream -> context.fill(target, value, stream), target);
+    }
+
+    /// Does some work on a stream, and waits for it.
+    ///
+    /// @param touched the bytes on devices that it uses
+    private void run(Consumer<Driver.Stream> work, MemorySegment... touched) {
+        if (touched[0].byteSize() == 0) {
+            return;
+        }
+        try (Holds _ = new Holds(touched)) {
+            Driver.Stream stream = takeStream();
+            try {
+                work.accept(stream);
+                context.synchronize(stream);
+            } catch (RuntimeException | Error e) {
+                quietly(() -> context.synchronize(stream));
+                throw e;
+            } finally {
+                streams.add(stream);
+            }
+        }
+    }
+
+    private Driver.Stream takeStream() {
+        Driver.Stream stream = streams.poll();
+        return stream == null ? context.newStream() : stream;
+    }
+
+    /// Keeps blocks from being freed.
+    private static final class Holds implements AutoCloseable {
+        private final @Nullable Block[] blocks;
+
+        Holds(MemorySegment... segments) {
+            blocks = new Block[segments.length];
+            try {
+                for (int i = 0; i < segments.length; i++) {
+                    blocks[i] = segments[i].byteSize() == 0 ? null : Block.hold(segments[i]);
+                }
+            } catch (IllegalStateException e) {
+                close();
+                throw e;
+            }
+        }
+
+        @Override
+        public void close() {
+            for (Block block : blocks) {
+                if (block != null) {
+                    block.release();
+                }
+            }
+        }
+    }
+
+    // ---- through the ring ----
+
+    @Override
+    public void upload(List<Upload> uploads) {
+        upload(uploads, Ring.THREADS, () -> Thread.currentThread().isInterrupted());
+    }
+
+    private void upload(List<Upload> uploads, int threads, BooleanSupplier isCancelled) {
+        List<UploadPlan.Batch> batches = UploadPlan.of(uploads, Ring.BUFFER_BYTES);
+        try (Holds _ = new Holds(uploads.stream().map(Upload::target).toArray(MemorySegment[]::new))) {
+            ring.run(batches.size(), threads, isCancelled, (index, buffer) -> {
+                UploadPlan.Batch batch = batches.get(index);
+                for (UploadPlan.Piece piece : batch.pieces()) {
+                    piece.upload().source().read(piece.offset(), buffer.part(piece.start(), piece.size()));
+                    // A fault of mapped bytes belongs to the thread that read them.
+                    Faults.await();
+                }
+                for (UploadPlan.Copy copy : batch.copies()) {
+                    buffer.toDevice(buffer.part(copy.start(), copy.size()), copy.target());
+                }
+            });
+        }
+    }
+
+    @Override
+    public void download(MemorySegment source, HostWriter target) {
+        try (Holds _ = new Holds(source)) {
+            ring.runInOrder(source, (offset, part) -> target.write(offset, part.asReadOnly()));
+        }
+    }
+
+    private void download(MemorySegment source, MemorySegment target) {
+        long size = source.byteSize();
+        int batches = Math.toIntExact(Math.ceilDiv(size, (long) Ring.BUFFER_BYTES));
+        try (Holds _ = new Holds(source)) {
+            ring.run(batches, threads(target), () -> false, (index, buffer) -> {
+                long start = (long) index * Ring.BUFFER_BYTES;
+                MemorySegment part = buffer.part(0, Math.min(Ring.BUFFER_BYTES, size - start));
+                buffer.toHost(source.asSlice(start, part.byteSize()), part);
+                buffer.await();
+                target.asSlice(start, part.byteSize()).copyFrom(part);
+                Faults.await();
+            });
+        }
+    }
+
+    private static int threads(MemorySegment host) {
+        return host.isAccessibleBy(ANY_THREAD) ? Ring.THREADS : 1;
+    }
+}

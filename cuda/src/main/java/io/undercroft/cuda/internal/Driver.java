@@ -1,0 +1,493 @@
+package io.undercroft.cuda.internal;
+
+import io.undercroft.cuda.CudaException;
+import io.undercroft.cuda.CudaException.Sizes;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.IntSupplier;
+import jcuda.Pointer;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUresult;
+import jcuda.driver.CUstream;
+import jcuda.driver.CUstream_flags;
+import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
+
+/// NVIDIA's driver. The only class that uses jcuda, and the place where its results are checked.
+///
+/// Initializing jcuda's class where the driver is missing throws, and spoils the class for the rest of the process. So the
+/// driver's library is looked up without jcuda first. A context is current to a thread of the system only during a
+/// call, since a virtual thread may continue on another one, and other libraries of the process have contexts too.
+public final class Driver {
+    private static final String LIBRARY = "libcuda.so.1";
+    /// The oldest CUDA version, in the driver's notation. jcuda is linked with functions of 12.0.
+    private static final int OLDEST = 12_000;
+    /// Functions that an older driver may lack.
+    private static final List<String> NEEDED = List.of("cuMemAllocAsync", "cuMemHostRegister_v2", "cuCtxGetId");
+    private static final int NAME_LENGTH = 256;
+
+    /// After these, every call in the process fails.
+    private static final List<Integer> LOST = List.of(CUresult.CUDA_ERROR_ECC_UNCORRECTABLE,
+            CUresult.CUDA_ERROR_NVLINK_UNCORRECTABLE, CUresult.CUDA_ERROR_ILLEGAL_ADDRESS,
+            CUresult.CUDA_ERROR_LAUNCH_TIMEOUT, CUresult.CUDA_ERROR_ASSERT, CUresult.CUDA_ERROR_HARDWARE_STACK_ERROR,
+            CUresult.CUDA_ERROR_ILLEGAL_INSTRUCTION, CUresult.CUDA_ERROR_MISALIGNED_ADDRESS,
+            CUresult.CUDA_ERROR_INVALID_ADDRESS_SPACE, CUresult.CUDA_ERROR_INVALID_PC,
+            CUresult.CUDA_ERROR_LAUNCH_FAILED);
+
+    private final int version;
+    private final List<CUdevice> devices;
+
+    private Driver(int version, List<CUdevice> devices) {
+        this.version = version;
+        this.devices = devices;
+    }
+
+    /// What was found out about the driver, once.
+    private record Probe(@Nullable Driver driver, String reason, String remedy, @Nullable Throwable cause) {
+        static final Probe RESULT = make();
+
+        private static Probe make() {
+            try {
+                return new Probe(open(), "", "", null);
+            } catch (Unavailable e) {
+                return new Probe(null, String.valueOf(e.getMessage()), e.remedy, e.getCause());
+            }
+        }
+    }
+
+    /// Why there is no device.
+    private static final class Unavailable extends Exception {
+        private static final long serialVersionUID = 1L;
+        private final String remedy;
+
+        Unavailable(String reason, String remedy, @Nullable Throwable cause) {
+            super(reason, cause);
+            this.remedy = remedy;
+        }
+
+        Unavailable(int result, String call) {
+            this("the driver cannot be used: " + CUresult.stringFor(result) + " (" + result + ") of " + call,
+                    Driver.remedy(result), null);
+        }
+    }
+
+    /// {@return why there is no device, and what to do about it; nothing if there is one} Never throws.
+    public static Optional<String> unavailability() {
+        Probe probe = Probe.RESULT;
+        return probe.driver == null ? Optional.of(probe.reason + "; " + probe.remedy) : Optional.empty();
+    }
+
+    /// {@return the driver}
+    ///
+    /// @throws CudaException if there is no device
+    public static Driver get() {
+        Probe probe = Probe.RESULT;
+        if (probe.driver == null) {
+            CudaException error = failure(CUresult.CUDA_ERROR_NO_DEVICE, "cuInit", "using CUDA", Sizes.NONE,
+                    probe.reason + "; " + probe.remedy);
+            error.initCause(probe.cause);
+            throw error;
+        }
+        return probe.driver;
+    }
+
+    // ---- finding the driver ----
+
+    private static Driver open() throws Unavailable {
+        checkSystem();
+        checkLibrary();
+        loadJcuda();
+        int[] number = new int[1];
+        int result = JCudaDriver.cuDriverGetVersion(number);
+        if (result == CUresult.CUDA_SUCCESS && number[0] < OLDEST) {
+            throw tooOld("it supports CUDA " + text(number[0]));
+        }
+        int version = number[0];
+        result = result == CUresult.CUDA_SUCCESS ? JCudaDriver.cuInit(0) : result;
+        if (result == CUresult.CUDA_SUCCESS) {
+            result = JCudaDriver.cuDeviceGetCount(number);
+        }
+        if (result == CUresult.CUDA_ERROR_NO_DEVICE || (result == CUresult.CUDA_SUCCESS && number[0] == 0)) {
+            throw new Unavailable("NVIDIA's driver is installed, but there is no CUDA device",
+                    remedy(CUresult.CUDA_ERROR_NO_DEVICE), null);
+        } else if (result != CUresult.CUDA_SUCCESS) {
+            throw new Unavailable(result, "cuInit");
+        }
+        CUdevice[] devices = new CUdevice[number[0]];
+        for (int i = 0; i < devices.length; i++) {
+            devices[i] = new CUdevice();
+            result = JCudaDriver.cuDeviceGet(devices[i], i);
+            if (result != CUresult.CUDA_SUCCESS) {
+                throw new Unavailable(result, "cuDeviceGet");
+            }
+        }
+        return new Driver(version, List.of(devices));
+    }
+
+    private static void checkSystem() throws Unavailable {
+        String system = System.getProperty("os.name");
+        String processor = System.getProperty("os.arch");
+        if (!system.equals("Linux") || !processor.equals("amd64")) {
+            throw new Unavailable("CUDA devices are supported on Linux on x86-64, not on " + system + " on " + processor,
+                    "use the CPU", null);
+        }
+    }
+
+    @SuppressWarnings("restricted")
+    private static void checkLibrary() throws Unavailable {
+        SymbolLookup library;
+        try {
+            library = SymbolLookup.libraryLookup(LIBRARY, Arena.global());
+        } catch (IllegalCallerException e) {
+            throw new Unavailable("this JVM denies native access", "run it with --enable-native-access=ALL-UNNAMED", e);
+        } catch (IllegalArgumentException e) {
+            throw new Unavailable("NVIDIA's driver is not installed: there is no " + LIBRARY,
+                    "install the driver, or in a container run it with --gpus all", e);
+        }
+        for (String function : NEEDED) {
+            if (library.find(function).isEmpty()) {
+                throw tooOld("it has no " + function);
+            }
+        }
+    }
+
+    private static void loadJcuda() throws Unavailable {
+        try {
+            NativeLibrary.load(() -> JCudaDriver.setExceptionsEnabled(false));
+        } catch (IOException | LinkageError e) {
+            String first = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
+            throw new Unavailable("jcuda's native library cannot be loaded (" + first + ")",
+                    "see that jcuda-natives of linux-x86_64 is on the class path, and that programs may be run from "
+                            + System.getProperty("java.io.tmpdir") + ", or set -Djava.io.tmpdir",
+                    e);
+        }
+    }
+
+    private static Unavailable tooOld(String found) {
+        return new Unavailable("NVIDIA's driver is too old: " + found,
+                "install one that supports CUDA " + text(OLDEST) + " or newer (525 or newer)", null);
+    }
+
+    private static String text(int version) {
+        return version / 1000 + "." + version % 1000 / 10;
+    }
+
+    // ---- errors ----
+
+    private static void check(int result, String call, String what, Sizes sizes) {
+        if (result != CUresult.CUDA_SUCCESS) {
+            throw failure(result, call, what, sizes, remedy(result));
+        }
+    }
+
+    private static CudaException failure(int result, String call, String what, Sizes sizes, String remedy) {
+        return new CudaException(result, CUresult.stringFor(result), call, what, sizes, remedy);
+    }
+
+    private static String remedy(int result) {
+        if (LOST.contains(result)) {
+            return "a kernel or the device has failed, and the CUDA context of this process is lost with all bytes on "
+                    + "the device; start the process again, and look into the kernel's log for NVRM: Xid";
+        }
+        return switch (result) {
+            case CudaException.OUT_OF_MEMORY ->
+                "release storages that are not needed, load less at a time, or use another device";
+            case CUresult.CUDA_ERROR_DEINITIALIZED -> "the process is ending";
+            case CUresult.CUDA_ERROR_STUB_LIBRARY ->
+                "the CUDA toolkit's stub of " + LIBRARY + " was found first; take its directory from LD_LIBRARY_PATH";
+            case CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE -> "another process uses the device exclusively; see nvidia-smi";
+            case CudaException.NO_DEVICE ->
+                "see what nvidia-smi lists, CUDA_VISIBLE_DEVICES, and in a container whether it was given the devices";
+            case CUresult.CUDA_ERROR_SYSTEM_NOT_READY -> "start nvidia-fabricmanager";
+            case CUresult.CUDA_ERROR_SYSTEM_DRIVER_MISMATCH -> "the driver was updated; start the machine again";
+            default -> "see the kernel's log for NVRM: Xid, and NVIDIA's documentation of the error";
+        };
+    }
+
+    // ---- devices ----
+
+    /// {@return the CUDA version of the driver}
+    public String version() {
+        return text(version);
+    }
+
+    /// {@return how many devices there are}
+    public int deviceCount() {
+        return devices.size();
+    }
+
+    /// Checks that there is a device of an index.
+    ///
+    /// @param index from 0 to `deviceCount() - 1`
+    /// @throws CudaException if there is none
+    public void checkIndex(int index) {
+        if (index < 0 || index >= devices.size()) {
+            String all = devices.size() == 1 ? "one CUDA device, cuda:0" : devices.size()
+                    + " CUDA devices, cuda:0 to cuda:" + (devices.size() - 1);
+            throw failure(CudaException.INVALID_DEVICE, "cuDeviceGet", "using cuda:" + index, Sizes.NONE,
+                    "there is no cuda:" + index + " here, but " + all);
+        }
+    }
+
+    /// {@return the name of the product}
+    ///
+    /// @param index which device
+    public String name(int index) {
+        byte[] name = new byte[NAME_LENGTH];
+        check(JCudaDriver.cuDeviceGetName(name, name.length, devices.get(index)), "cuDeviceGetName", asking(index),
+                Sizes.NONE);
+        int end = 0;
+        while (end < name.length && name[end] != 0) {
+            end++;
+        }
+        return new String(name, 0, end, StandardCharsets.UTF_8);
+    }
+
+    /// {@return the memory of a device in bytes}
+    ///
+    /// @param index which device
+    public long totalMemory(int index) {
+        long[] bytes = new long[1];
+        check(JCudaDriver.cuDeviceTotalMem(bytes, devices.get(index)), "cuDeviceTotalMem", asking(index), Sizes.NONE);
+        return bytes[0];
+    }
+
+    /// {@return the compute capability}
+    ///
+    /// @param index which device
+    public String computeCapability(int index) {
+        return attribute(index, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) + "."
+                + attribute(index, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    }
+
+    /// {@return the address on the PCI bus}
+    ///
+    /// @param index which device
+    public String pciId(int index) {
+        String[] text = new String[1];
+        check(JCudaDriver.cuDeviceGetPCIBusId(text, NAME_LENGTH, devices.get(index)), "cuDeviceGetPCIBusId",
+                asking(index), Sizes.NONE);
+        return text[0].toLowerCase(Locale.ROOT);
+    }
+
+    private int attribute(int index, int attribute) {
+        int[] value = new int[1];
+        check(JCudaDriver.cuDeviceGetAttribute(value, attribute, devices.get(index)), "cuDeviceGetAttribute",
+                asking(index), Sizes.NONE);
+        return value[0];
+    }
+
+    private static String asking(int index) {
+        return "asking for a property of cuda:" + index;
+    }
+
+    /// {@return the primary context of a device} It is kept until the process ends.
+    ///
+    /// @param index which device
+    Context context(int index) {
+        checkIndex(index);
+        boolean pools = attribute(index, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
+        CUcontext handle = new CUcontext();
+        check(JCudaDriver.cuDevicePrimaryCtxRetain(handle, devices.get(index)), "cuDevicePrimaryCtxRetain",
+                "using cuda:" + index, Sizes.NONE);
+        return new Context(index, handle, pools);
+    }
+
+    /// A queue of work on a device, which is done in order.
+    static final class Stream {
+        private final CUstream handle = new CUstream();
+
+        private Stream() {}
+    }
+
+    /// An address of the host.
+    private static final class HostPointer extends Pointer {
+        private static final long serialVersionUID = 1L;
+
+        HostPointer(long address) {
+            super(address);
+        }
+
+        long address() {
+            return getNativePointer();
+        }
+    }
+
+    /// An address that the driver returns.
+    private static final class Result extends CUdeviceptr {
+        private static final long serialVersionUID = 1L;
+
+        long address() {
+            return getNativePointer() + getByteOffset();
+        }
+    }
+
+    /// The primary context of one device. What is on a stream is done some time after the call, and host memory has to be
+    /// pinned and stay where it is until then.
+    static final class Context {
+        private final int index;
+        private final CUcontext handle;
+        private final boolean pools;
+
+        private Context(int index, CUcontext handle, boolean pools) {
+            this.index = index;
+            this.handle = handle;
+            this.pools = pools;
+        }
+
+        /// {@return how many bytes are free on the device, and how many it has}
+        Sizes memory() {
+            long[] free = new long[1];
+            long[] total = new long[1];
+            call("cuMemGetInfo", "asking for the free memory of %s", -1, () -> JCudaDriver.cuMemGetInfo(free, total));
+            return new Sizes(-1, free[0], total[0]);
+        }
+
+        /// Makes a stream that does not wait for others.
+        Stream newStream() {
+            Stream made = new Stream();
+            call("cuStreamCreate", "making a stream on %s", -1,
+                    () -> JCudaDriver.cuStreamCreate(made.handle, CUstream_flags.CU_STREAM_NON_BLOCKING));
+            return made;
+        }
+
+        void destroy(Stream stream) {
+            call("cuStreamDestroy", "ending a stream on %s", -1, () -> JCudaDriver.cuStreamDestroy(stream.handle));
+        }
+
+        /// Waits until all work of a stream is done.
+        void synchronize(Stream stream) {
+            call("cuStreamSynchronize", "waiting for work on %s", -1,
+                    () -> JCudaDriver.cuStreamSynchronize(stream.handle));
+        }
+
+        /// Allocates device memory, which later work of the stream may use.
+        long allocate(long nbytes, Stream stream) {
+            Result result = new Result();
+            if (pools) {
+                call("cuMemAllocAsync", "an allocation on %s", nbytes,
+                        () -> JCudaDriver.cuMemAllocAsync(result, nbytes, stream.handle));
+            } else {
+                call("cuMemAlloc", "an allocation on %s", nbytes, () -> JCudaDriver.cuMemAlloc(result, nbytes));
+            }
+            return result.address();
+        }
+
+        /// Frees what [#allocate] returned, after the work that is on the stream.
+        void free(long address, Stream stream) {
+            if (pools) {
+                call("cuMemFreeAsync", "freeing memory of %s", -1,
+                        () -> JCudaDriver.cuMemFreeAsync(device(address), stream.handle));
+            } else {
+                call("cuMemFree", "freeing memory of %s", -1, () -> JCudaDriver.cuMemFree(device(address)));
+            }
+        }
+
+        /// Allocates pinned memory of the host, for all contexts. Up to 2 GiB: jcuda makes a buffer of it.
+        long allocateHost(int nbytes) {
+            HostPointer result = new HostPointer(0);
+            call("cuMemHostAlloc", "pinning host memory for %s", nbytes,
+                    () -> JCudaDriver.cuMemHostAlloc(result, nbytes, JCudaDriver.CU_MEMHOSTALLOC_PORTABLE));
+            return result.address();
+        }
+
+        void freeHost(long address) {
+            call("cuMemFreeHost", "freeing host memory pinned for %s", -1,
+                    () -> JCudaDriver.cuMemFreeHost(new HostPointer(address)));
+        }
+
+        /// Pins memory of the host, for all contexts.
+        void register(MemorySegment host) {
+            call("cuMemHostRegister", "pinning host memory for %s", host.byteSize(),
+                    () -> JCudaDriver.cuMemHostRegister(host(host), host.byteSize(),
+                            JCudaDriver.CU_MEMHOSTREGISTER_PORTABLE));
+        }
+
+        void unregister(MemorySegment host) {
+            call("cuMemHostUnregister", "freeing host memory pinned for %s", -1,
+                    () -> JCudaDriver.cuMemHostUnregister(host(host)));
+        }
+
+        void toDevice(MemorySegment host, long target, Stream stream) {
+            call("cuMemcpyHtoDAsync", "a copy to %s", host.byteSize(), () -> JCudaDriver
+                    .cuMemcpyHtoDAsync(device(target), host(host), host.byteSize(), stream.handle));
+        }
+
+        void toHost(MemorySegment source, MemorySegment host, Stream stream) {
+            call("cuMemcpyDtoHAsync", "a copy from %s", source.byteSize(), () -> JCudaDriver.cuMemcpyDtoHAsync(host(host),
+                    device(source.address()), source.byteSize(), stream.handle));
+        }
+
+        void copy(MemorySegment source, MemorySegment target, Stream stream) {
+            call("cuMemcpyDtoDAsync", "a copy within %s", target.byteSize(),
+                    () -> JCudaDriver.cuMemcpyDtoDAsync(device(target.address()), device(source.address()),
+                            target.byteSize(), stream.handle));
+        }
+
+        void copyFrom(Context other, MemorySegment source, MemorySegment target, Stream stream) {
+            call("cuMemcpyPeerAsync", "a copy from cuda:" + other.index + " to %s", target.byteSize(),
+                    () -> JCudaDriver.cuMemcpyPeerAsync(device(target.address()), handle, device(source.address()),
+                            other.handle, target.byteSize(), stream.handle));
+        }
+
+        void fill(MemorySegment target, byte value, Stream stream) {
+            call("cuMemsetD8Async", "filling memory of %s", target.byteSize(), () -> JCudaDriver
+                    .cuMemsetD8Async(device(target.address()), value, target.byteSize(), stream.handle));
+        }
+
+        /// Calls the driver with this context.
+        ///
+        /// @param what what is done; `%s` stands for the device
+        private void call(String call, String what, long nbytes, IntSupplier function) {
+            int result = JCudaDriver.cuCtxPushCurrent(handle);
+            if (result != CUresult.CUDA_SUCCESS) {
+                throw failed(result, "cuCtxPushCurrent", what, new Sizes(nbytes, -1, -1));
+            }
+            Sizes sizes;
+            try {
+                result = function.getAsInt();
+                sizes = isFull(result, call) ? sizes(nbytes) : new Sizes(nbytes, -1, -1);
+            } finally {
+                JCudaDriver.cuCtxPopCurrent(new CUcontext());
+            }
+            if (result != CUresult.CUDA_SUCCESS) {
+                throw failed(result, call, what, sizes);
+            }
+        }
+
+        private CudaException failed(int result, String call, String what, Sizes sizes) {
+            boolean cannotPin = result == CudaException.OUT_OF_MEMORY && !isFull(result, call);
+            return failure(result, call, what.formatted("cuda:" + index), sizes,
+                    cannotPin ? "release pinned storages, or use memory that is not pinned" : remedy(result));
+        }
+
+        /// Whether there is too little memory on the device, and not too little that can be pinned.
+        private static boolean isFull(int result, String call) {
+            return result == CudaException.OUT_OF_MEMORY && !call.startsWith("cuMemHost");
+        }
+
+        private static Sizes sizes(long wanted) {
+            long[] free = {-1};
+            long[] total = {-1};
+            JCudaDriver.cuMemGetInfo(free, total);
+            return new Sizes(wanted, free[0], total[0]);
+        }
+
+        private static Pointer host(MemorySegment segment) {
+            return new HostPointer(segment.address());
+        }
+
+        private static CUdeviceptr device(long address) {
+            return new CUdeviceptr().withByteOffset(address);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package io.undercroft.cuda.internal;
+
+import io.undercroft.cuda.CudaException;
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Allocator;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+
+/// Host memory that stays in place, so that devices copy from it directly. It is pinned for all devices.
+final class PinnedMemory implements Allocator {
+    private static final long RETRY_NANOS = Duration.ofMillis(1).toNanos();
+
+    private final Driver.Context context;
+
+    PinnedMemory(Driver.Context context) {
+        this.context = context;
+    }
+
+    @Override
+    public boolean isPinned() {
+        return true;
+    }
+
+    @Override
+    public Allocation allocate(long nbytes) {
+        if (nbytes == 0) {
+            return Allocator.offHeap().allocate(0);
+        }
+        if (nbytes > Integer.MAX_VALUE) {
+            return registered(nbytes);
+        }
+        Arena arena = Arena.ofShared();
+        MemorySegment bytes = allocate((int) nbytes, arena);
+        bytes.fill((byte) 0);
+        return allocation(bytes, () -> free(arena, bytes));
+    }
+
+    /// Allocates pinned bytes that are not zeroed, and have to be freed with [#free].
+    ///
+    /// @param arena the scope of the segment; of nothing else
+    /// @throws CudaException if no more memory can be pinned
+    @SuppressWarnings("restricted")
+    MemorySegment allocate(int nbytes, Arena arena) {
+        return MemorySegment.ofAddress(context.allocateHost(nbytes)).reinterpret(nbytes, arena, null);
+    }
+
+    /// Frees bytes as soon as no native call of the host has them.
+    void free(Arena arena, MemorySegment bytes) {
+        if (!tryFree(arena, bytes)) {
+            Thread.startVirtualThread(() -> {
+                while (!tryFree(arena, bytes)) {
+                    LockSupport.parkNanos(RETRY_NANOS);
+                }
+            });
+        }
+    }
+
+    private boolean tryFree(Arena arena, MemorySegment bytes) {
+        try {
+            arena.close();
+        } catch (IllegalStateException inUse) {
+            return false;
+        }
+        CudaMemory.quietly(() -> context.freeHost(bytes.address()));
+        return true;
+    }
+
+    /// More than jcuda allocates at once.
+    private Allocation registered(long nbytes) {
+        Allocation memory = AnonymousMemory.populatedAllocator().allocate(nbytes);
+        MemorySegment bytes = memory.segment();
+        try {
+            context.register(bytes);
+        } catch (CudaException e) {
+            memory.free();
+            throw e;
+        }
+        return allocation(bytes, () -> {
+            CudaMemory.quietly(() -> context.unregister(bytes));
+            memory.free();
+        });
+    }
+
+    private static Allocation allocation(MemorySegment bytes, Runnable free) {
+        return new Allocation(bytes, Allocation.Sharing.PRIVATE, null, Block.of(bytes, free)::release);
+    }
+}

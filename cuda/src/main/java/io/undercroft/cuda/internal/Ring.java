@@ -1,0 +1,348 @@
+package io.undercroft.cuda.internal;
+
+import io.undercroft.cuda.CudaException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/// The pinned buffers of one device, through which bytes go that are not in pinned memory.
+///
+/// A transfer is cut into batches of one buffer each. Each of its threads takes the buffer that was put back first,
+/// waits until the copy that it was last used for is done, fills it, starts the copy on the buffer's stream, puts it
+/// back, and goes on with the next batch. So some buffers are filled while others are copied, and transfers that run at the same time
+/// take turns. (Downloads likewise, the other way round.) When a transfer returns or throws, none of its copies is running.
+///
+/// The numbers below are guesses until they are measured on a GPU.
+final class Ring {
+    /// How many buffers there are at most. More than threads, so that some are copied meanwhile.
+    static final int BUFFERS = 16;
+    /// The size of a buffer: copied in some 100 microseconds, which is long against the time to start a copy.
+    static final int BUFFER_BYTES = 4 << 20;
+    /// How many threads fill or empty buffers for one transfer. One thread copies memory slower than a bus of today.
+    static final int THREADS = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 8);
+    /// How many buffers a transfer of one thread copies ahead.
+    private static final int AHEAD = 4;
+    private static final long PAGE = 4096;
+    private static final long IDLE_SECONDS = 30;
+
+    private static final ExecutorService HELPERS = Executors
+            .newCachedThreadPool(Thread.ofPlatform().daemon().name("undercroft-cuda-", 0).factory());
+
+    private final Driver.Context context;
+    private final PinnedMemory pinned;
+    private final Semaphore permits = new Semaphore(BUFFERS, true);
+    /// Those that nobody fills or empties, what was put back first first. Guarded by itself.
+    private final Deque<Buffer> buffers = new ArrayDeque<>();
+    private final AtomicInteger uses = new AtomicInteger();
+    private final AtomicBoolean willBeChecked = new AtomicBoolean();
+
+    Ring(Driver.Context context, PinnedMemory pinned) {
+        this.context = context;
+        this.pinned = pinned;
+    }
+
+    /// A buffer and the stream of its copies.
+    final class Buffer {
+        private final Arena arena = Arena.ofShared();
+        private final Driver.Stream stream;
+        private final boolean isPinned;
+        private final MemorySegment bytes;
+
+        /// Where no more memory can be pinned, other memory does, though slower.
+        Buffer() {
+            MemorySegment made;
+            boolean isMadePinned = true;
+            try {
+                made = pinned.allocate(BUFFER_BYTES, arena);
+            } catch (CudaException _) {
+                made = arena.allocate(BUFFER_BYTES, PAGE);
+                isMadePinned = false;
+            }
+            bytes = made;
+            isPinned = isMadePinned;
+            try {
+                stream = context.newStream();
+            } catch (CudaException e) {
+                freeBytes();
+                throw e;
+            }
+        }
+
+        MemorySegment part(long start, long size) {
+            return bytes.asSlice(start, size);
+        }
+
+        void toDevice(MemorySegment host, long target) {
+            context.toDevice(host, target, stream);
+        }
+
+        void toHost(MemorySegment source, MemorySegment host) {
+            context.toHost(source, host, stream);
+        }
+
+        void await() {
+            context.synchronize(stream);
+        }
+
+        private void free() {
+            CudaMemory.quietly(() -> context.destroy(stream));
+            freeBytes();
+        }
+
+        private void freeBytes() {
+            if (isPinned) {
+                pinned.free(arena, bytes);
+            } else {
+                arena.close();
+            }
+        }
+    }
+
+    /// What is done with one buffer.
+    @FunctionalInterface
+    interface Batch {
+        /// Does the work of a batch. No copy from or to the buffer is running when it is called; one may be when it returns.
+        void run(int index, Buffer buffer);
+    }
+
+    /// Does all batches of a transfer, each once, in no particular order.
+    ///
+    /// @param count how many
+    /// @param threads how many may work at once; with 1, the calling thread does all
+    /// @param isCancelled asked by the calling thread before each batch and while it waits for the others
+    /// @param batch what to do
+    void run(int count, int threads, BooleanSupplier isCancelled, Batch batch) {
+        Transfer transfer = new Transfer(count, isCancelled, batch);
+        List<Future<?>> helpers = new ArrayList<>();
+        try {
+            for (int i = 1; i < Math.min(threads, count); i++) {
+                helpers.add(HELPERS.submit(transfer::help));
+            }
+        } catch (RuntimeException | Error e) {
+            transfer.fail(e);
+        }
+        transfer.workHere();
+        transfer.finish(helpers);
+    }
+
+    /// Copies to the host in ascending order.
+    ///
+    /// @param source on the device
+    /// @param consumer called by this thread with each part and where it begins in the source
+    void runInOrder(MemorySegment source, PartConsumer consumer) {
+        record Part(long offset, MemorySegment bytes, Buffer buffer) {}
+        Deque<Part> ahead = new ArrayDeque<>();
+        long started = 0;
+        try {
+            while (started < source.byteSize() || !ahead.isEmpty()) {
+                while (started < source.byteSize() && ahead.size() < AHEAD) {
+                    Buffer buffer = ahead.isEmpty() ? take() : tryTake();
+                    if (buffer == null) {
+                        break;
+                    }
+                    long size = Math.min(BUFFER_BYTES, source.byteSize() - started);
+                    Part part = new Part(started, buffer.part(0, size), buffer);
+                    ahead.add(part);
+                    buffer.toHost(source.asSlice(started, size), part.bytes);
+                    started += size;
+                }
+                Part part = ahead.getFirst();
+                part.buffer.await();
+                consumer.accept(part.offset, part.bytes);
+                putBack(ahead.removeFirst().buffer);
+            }
+        } finally {
+            for (Part part : ahead) {
+                CudaMemory.quietly(part.buffer::await);
+                putBack(part.buffer);
+            }
+            used();
+        }
+    }
+
+    /// Consumes the parts of a download.
+    @FunctionalInterface
+    interface PartConsumer {
+        void accept(long offset, MemorySegment part);
+    }
+
+    /// One transfer while it runs.
+    private final class Transfer {
+        private final int count;
+        private final BooleanSupplier isCancelled;
+        private final Batch batch;
+        private final AtomicInteger next = new AtomicInteger();
+        private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+        /// Buffers with copies of this transfer.
+        private final Set<Buffer> copied = ConcurrentHashMap.newKeySet();
+
+        Transfer(int count, BooleanSupplier isCancelled, Batch batch) {
+            this.count = count;
+            this.isCancelled = isCancelled;
+            this.batch = batch;
+        }
+
+        void fail(Throwable thrown) {
+            failure.compareAndSet(null, thrown);
+        }
+
+        /// Does batches in a helper.
+        void help() {
+            work(() -> false);
+        }
+
+        /// Does batches in the calling thread.
+        void workHere() {
+            work(isCancelled);
+        }
+
+        /// Does batches until none is left or one has failed.
+        private void work(BooleanSupplier stops) {
+            try {
+                for (int i = next.getAndIncrement(); i < count && failure.get() == null; i = next.getAndIncrement()) {
+                    if (stops.getAsBoolean()) {
+                        throw cancellation();
+                    }
+                    Buffer buffer = take();
+                    copied.add(buffer);
+                    try {
+                        buffer.await();
+                        batch.run(i, buffer);
+                    } finally {
+                        putBack(buffer);
+                    }
+                }
+            } catch (RuntimeException | Error e) {
+                fail(e);
+            }
+        }
+
+        /// Waits for all threads and copies, and throws what was thrown first.
+        void finish(List<Future<?>> helpers) {
+            helpers.forEach(this::join);
+            for (Buffer buffer : copied) {
+                try {
+                    buffer.await();
+                } catch (CudaException e) {
+                    fail(e);
+                }
+            }
+            used();
+            switch (failure.get()) {
+                case RuntimeException e -> throw e;
+                case Error e -> throw e;
+                case null, default -> {
+                }
+            }
+        }
+
+        private void join(Future<?> helper) {
+            boolean interrupted = false;
+            while (!helper.isDone()) {
+                try {
+                    helper.get();
+                } catch (InterruptedException _) {
+                    interrupted = true;
+                    Thread.currentThread().interrupt();
+                    if (isCancelled.getAsBoolean()) {
+                        fail(cancellation());
+                    }
+                    Thread.interrupted();
+                } catch (ExecutionException e) {
+                    throw new AssertionError("a helper keeps what it catches", e);
+                }
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /// Takes a buffer, whose last copy may still run.
+    private Buffer take() {
+        permits.acquireUninterruptibly();
+        return pollOrMake();
+    }
+
+    /// Takes a buffer if there is one that nobody waits for.
+    private @Nullable Buffer tryTake() {
+        return !permits.hasQueuedThreads() && permits.tryAcquire() ? pollOrMake() : null;
+    }
+
+    private Buffer pollOrMake() {
+        synchronized (buffers) {
+            Buffer buffer = buffers.poll();
+            if (buffer != null) {
+                return buffer;
+            }
+        }
+        try {
+            return new Buffer();
+        } catch (RuntimeException | Error e) {
+            permits.release();
+            throw e;
+        }
+    }
+
+    private void putBack(Buffer buffer) {
+        synchronized (buffers) {
+            buffers.add(buffer);
+        }
+        permits.release();
+    }
+
+    private static CancellationException cancellation() {
+        return new CancellationException(
+                "the thread was interrupted while it copied to a CUDA device; some of the bytes are not copied");
+    }
+
+    // ---- freeing ----
+
+    /// Sees to it that the buffers are freed if they are not used for some time.
+    private void used() {
+        int use = uses.incrementAndGet();
+        if (willBeChecked.compareAndSet(false, true)) {
+            CompletableFuture.delayedExecutor(IDLE_SECONDS, TimeUnit.SECONDS).execute(() -> {
+                willBeChecked.set(false);
+                if (uses.get() == use) {
+                    free();
+                } else {
+                    used();
+                }
+            });
+        }
+    }
+
+    /// Frees all buffers, unless one is in use.
+    void free() {
+        if (!permits.tryAcquire(BUFFERS)) {
+            return;
+        }
+        try {
+            synchronized (buffers) {
+                buffers.forEach(Buffer::free);
+                buffers.clear();
+            }
+        } finally {
+            permits.release(BUFFERS);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// Storages on CUDA devices, and pinned host memory.
+///
+/// With this module on the class path, `Storage.to(Device.cuda(0))`, `Tensor.cuda()`, `Allocator.on(Device.cuda(0))` and
+/// [io.undercroft.storage.SharingCopy] use NVIDIA GPUs, and `Storage.pinMemory()` pinned host memory. Programs call no
+/// type of this module for that; [io.undercroft.cuda.CudaDevice] tells which devices there are, or why there is none. Without a
+/// GPU, everything else works as before.
+///
+/// **Memory.** Each device is used through the process's primary context, which other CUDA libraries of the process
+/// share. Memory comes from the driver's pool, is zeroed, and is freed with the last reference to its storage; if a copy
+/// is still running then, when that has ended. Before the device is said to be out of memory, the garbage collector frees storages
+/// that nobody can reach.
+///
+/// **Copies** return when the bytes are in place. Pinned host memory is copied directly. All other host memory, mapped files
+/// included, passes through a ring of pinned buffers: several threads fill or empty buffers while others are
+/// copied. A device has one ring of bounded size, which is made by the first copy and freed some time after the last one; copies of
+/// several threads share it.
+///
+/// **Errors** are [io.undercroft.cuda.CudaException].
+///
+/// **Systems.** Linux on x86-64, with a driver of CUDA 12.0 or newer and `--enable-native-access`.
+///
+/// Nothing here takes or returns null unless it says so. All types are safe for use by several threads.
+@NullMarked
+package io.undercroft.cuda;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,206 @@
+package io.undercroft.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.storage.Allocator;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.SharingCopy;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/// What a user does with CUDA devices, over the stand-in for the driver.
+@NeedsStandIn
+class CudaStorageTest {
+    private static final Device FIRST = Device.cuda(0);
+    private static final Device SECOND = Device.cuda(1);
+
+    private static Storage random(long nbytes) {
+        Storage made = Storage.allocate(nbytes);
+        long state = nbytes;
+        for (long i = 0; i < nbytes; i++) {
+            state = state * 6364136223846793005L + 1442695040888963407L;
+            made.set(i, (byte) (state >>> 33));
+        }
+        return made;
+    }
+
+    @Test
+    void aTensorGoesToTheDeviceAndBack() {
+        Tensor tensor = Tensor.arange(DType.FLOAT32, 12).view(3, 4);
+        Tensor there = tensor.cuda();
+        assertThat(there.device()).isEqualTo(FIRST);
+        assertThat(there.isCuda()).isTrue();
+        assertThat(there.shape()).isEqualTo(tensor.shape());
+        assertThat(there.cpu().contentEquals(tensor)).isTrue();
+        assertThat(there.to(FIRST)).isSameAs(there);
+        assertThat(there.to(Device.parse("cuda"))).isSameAs(there);
+        assertThat(there).hasToString("""
+                tensor([[ 0.,  1.,  2.,  3.],
+                        [ 4.,  5.,  6.,  7.],
+                        [ 8.,  9., 10., 11.]], device='cuda:0')""");
+        there.storage().release();
+    }
+
+    @Test
+    void aDeviceWithoutAnIndexIsTheFirst() {
+        Storage there = Storage.copyOf((byte) 5).to(Device.parse("cuda"));
+        assertThat(there.device()).isEqualTo(FIRST);
+        assertThat(there.cuda()).isSameAs(there);
+        assertThat(Allocator.on(Device.parse("cuda"))).isSameAs(Allocator.on(FIRST));
+        there.release();
+    }
+
+    @Test
+    void typedStoragesMoveToo() {
+        TypedStorage host = TypedStorage.of(DType.FLOAT32, 1.5, 2.5);
+        TypedStorage there = host.cuda();
+        assertThat(there.isCuda()).isTrue();
+        assertThat(there.dtype()).isEqualTo(DType.FLOAT32);
+        assertThat(there.cpu().toList()).isEqualTo(host.toList());
+        assertThat(there.to(FIRST)).isSameAs(there);
+        assertThat(there.fill(7).cpu().getDouble(1)).isEqualTo(7);
+        there.untyped().release();
+    }
+
+    @Test
+    void newStoragesAreZeroedAndFreedWithTheLastReference() {
+        long before = StandIn.get("allocations");
+        Storage there = Storage.allocate(1 << 20, Allocator.on(FIRST));
+        assertThat(StandIn.get("allocations")).isEqualTo(before + 1);
+        assertThat(there.cpu().contentEquals(Storage.allocate(1 << 20))).isTrue();
+        there.retain().release();
+        assertThat(StandIn.get("allocations")).isEqualTo(before + 1);
+        there.release();
+        assertThat(StandIn.get("allocations")).isEqualTo(before);
+        assertThatThrownBy(there::cpu).isInstanceOf(IllegalStateException.class).hasMessageContaining("was freed");
+    }
+
+    @Test
+    void emptyStoragesNeedNoDeviceMemory() {
+        long before = StandIn.get("allocations");
+        Storage there = Storage.allocate(0).to(FIRST);
+        assertThat(there.device()).isEqualTo(FIRST);
+        assertThat(there.copy().fill((byte) 1).to(SECOND).cpu().nbytes()).isZero();
+        assertThat(there.dataPtr()).isZero();
+        assertThat(StandIn.get("allocations")).isEqualTo(before);
+    }
+
+    @Test
+    void whatIsCopiedOverEntirelyIsNotZeroedBefore() {
+        Storage there = random(3 << 20).to(FIRST);
+        Storage copy = there.copy();
+        Storage second = SharingCopy.into(Allocator.on(SECOND)).of(there);
+        assertThat(StandIn.get("cuMemsetD8Async")).isZero();
+        List.of(there, copy, second).forEach(Storage::release);
+    }
+
+    @Test
+    void storagesAreFilledCopiedSlicedAndResized() {
+        Storage host = random(100);
+        Storage there = host.to(FIRST);
+        Storage copy = there.copy();
+        copy.slice(10, 20).fill((byte) 9);
+        assertThat(copy.slice(9, 3).cpu().toList()).containsExactly(host.getUnsigned(9), 9, 9);
+        assertThat(copy.slice(29, 2).cpu().toList()).containsExactly(9, host.getUnsigned(30));
+        assertThat(there.cpu().contentEquals(host)).isTrue();
+        copy.resize(120);
+        assertThat(copy.cpu().slice(98, 4).toList()).containsExactly(host.getUnsigned(98), host.getUnsigned(99), 0, 0);
+        copy.slice(50, 10).copyFrom(host.slice(0, 10));
+        assertThat(copy.cpu().slice(50, 10).contentEquals(host.slice(0, 10))).isTrue();
+        host.slice(0, 5).copyFrom(copy.slice(10, 5));
+        assertThat(host.slice(0, 5).toList()).containsOnly(9);
+        there.release();
+    }
+
+    @Test
+    void overlappingBytesAreCopiedAsThroughAThirdPlace() {
+        for (long size : new long[]{100, 40 << 20}) {
+            for (long distance : new long[]{1, 17 << 20}) {
+                if (distance < size) {
+                    Storage host = random(size + distance);
+                    Storage there = host.to(FIRST);
+                    there.slice(distance, size).copyFrom(there.slice(0, size));
+                    assertThat(there.cpu().slice(distance, size).contentEquals(host.slice(0, size))).isTrue();
+                    there.copyFrom(host);
+                    there.slice(0, size).copyFrom(there.slice(distance, size));
+                    assertThat(there.cpu().slice(0, size).contentEquals(host.slice(distance, size))).isTrue();
+                    there.copyFrom(there);
+                    there.release();
+                }
+            }
+        }
+    }
+
+    @Test
+    void bytesGoFromDeviceToDevice() {
+        Storage host = random(5 << 20);
+        Storage there = host.to(FIRST).to(SECOND);
+        assertThat(there.device()).isEqualTo(SECOND);
+        assertThat(there.cpu().contentEquals(host)).isTrue();
+        assertThat(StandIn.get("cuMemcpyPeerAsync")).isEqualTo(1);
+        there.release();
+    }
+
+    @Test
+    void aThousandTensorsOnTenStoragesMakeTenCopies() {
+        long before = StandIn.get("allocations");
+        List<Tensor> all = new ArrayList<>();
+        for (int storage = 0; storage < 10; storage++) {
+            Tensor base = Tensor.arange(DType.INT32, 1000);
+            IntStream.range(0, 50).mapToObj(i -> base.narrow(0, i, 100)).forEach(all::add);
+            IntStream.range(0, 50).mapToObj(i -> base.view(10, 100).transpose(0, 1).select(0, i)).forEach(all::add);
+        }
+        SharingCopy copy = SharingCopy.to(FIRST);
+        List<Tensor> moved = all.stream().map(copy::of).toList();
+        assertThat(StandIn.get("cuMemcpyHtoDAsync_v2")).isEqualTo(10);
+        assertThat(StandIn.get("allocations") - before).isEqualTo(10);
+        SharingCopy back = SharingCopy.to(Device.CPU);
+        for (int i = 0; i < all.size(); i++) {
+            Tensor there = moved.get(i);
+            assertThat(there.storage()).isSameAs(moved.get(i / 100 * 100).storage());
+            assertThat(there.stride()).isEqualTo(all.get(i).stride());
+            assertThat(back.of(there).contentEquals(all.get(i))).isTrue();
+        }
+        assertThat(StandIn.get("cuMemcpyDtoHAsync_v2")).isEqualTo(10);
+        moved.stream().map(Tensor::storage).distinct().forEach(Storage::release);
+    }
+
+    @Test
+    void ordinaryMemoryIsNeverGivenToTheDriver() {
+        Storage heap = Storage.allocate(9 << 20, Allocator.heap()).fill((byte) 3);
+        Storage there = heap.to(FIRST);
+        assertThat(there.cpu().contentEquals(heap)).isTrue();
+        assertThat(Storage.copyOf((byte) 1).to(FIRST).cpu().get(0)).isEqualTo((byte) 1);
+        assertThat(StandIn.get("pageable")).isZero();
+        there.release();
+    }
+
+    @Test
+    void pinnedStoragesAreZeroedCopiedDirectlyAndFreed() {
+        long before = StandIn.get("pinned");
+        Storage pinned = Storage.allocate(100).pinMemory();
+        assertThat(pinned.isPinned()).isTrue();
+        assertThat(pinned.device()).isEqualTo(Device.CPU);
+        assertThat(pinned.contentEquals(Storage.allocate(100))).isTrue();
+        assertThat(pinned.pinMemory()).isSameAs(pinned);
+        Storage there = pinned.fill((byte) 4).to(SECOND);
+        assertThat(StandIn.get("pinned") - before).isEqualTo(100);
+        Storage back = Storage.allocate(100).pinMemory().copyFrom(there);
+        assertThat(back.toList()).containsOnly(4);
+        assertThat(StandIn.get("pinned") - before).isEqualTo(200);
+        pinned.release();
+        back.release();
+        there.release();
+        assertThat(StandIn.get("pinned")).isEqualTo(before);
+        assertThatThrownBy(() -> pinned.get(0)).isInstanceOf(IllegalStateException.class);
+        assertThat(Tensor.of(1f, 2f).narrow(0, 1, 1).pinMemory().storage().nbytes()).isEqualTo(4);
+        assertThat(Storage.allocate(0).pinMemory().nbytes()).isZero();
+    }
+}
