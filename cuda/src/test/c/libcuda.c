@@ -81,7 +81,7 @@ struct stream {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-static int device_count = 2, version = 12040, init_result, initialized, pools = 1;
+static int device_count = 4, version = 12040, init_result, initialized, pools = 1;
 static size_t device_memory = (size_t) 8 << 30, pinned_limit = (size_t) 8 << 30;
 static size_t used[MAX_DEVICES], pinned_bytes;
 static struct context contexts[MAX_DEVICES];
@@ -384,6 +384,7 @@ __attribute__((constructor)) static void read_environment(void) {
     device_memory = text ? strtoull(text, NULL, 10) : device_memory;
 }
 
+/* How much memory each device has, and how much of the host can be pinned, in bytes. */
 EXPORT void undercroft_standin_limits(size_t device, size_t host) {
     pthread_mutex_lock(&lock);
     device_memory = device;
@@ -454,7 +455,9 @@ EXPORT long undercroft_standin_get(const char *what) {
         }
     } else if (!strcmp(what, "pending")) {
         for (struct stream *s = streams; s; s = s->next) {
-            result += (long) (s->submitted - s->done);
+            for (struct operation *op = s->first; op; op = op->next) {
+                result += op->kind == COPY || op->kind == FILL;
+            }
         }
     } else if (!strcmp(what, "events")) {
         result = live_events;

@@ -117,8 +117,8 @@ final class StandIn {
 
     // ---- what tests ask ----
 
-    /// {@return how many there are: `allocations`, `bytes`, `pinned` (bytes), `registered`, `streams`, `pending` (work),
-    /// `events`, `pageable` (copies of host memory that is not pinned), `largest` (copy), `failed` (calls, since [#fail]), or calls of
+    /// {@return how many there are: `allocations`, `bytes`, `pinned` (bytes), `registered`, `streams`, `pending`
+    /// (copies and fills), `events`, `pageable` (copies of host memory that is not pinned), `largest` (copy), `failed` (calls, since [#fail]), or calls of
     /// the function of that name, `*` of any}
     static long get(String what) {
         try (Arena arena = Arena.ofConfined()) {

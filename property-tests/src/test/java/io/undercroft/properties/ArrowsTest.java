@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 class ArrowsTest {
     private static final String ROOT = "io.undercroft.";
     private static final List<String> ROOMS = List.of("format", "storage", "mmap", "serializer", "interop",
-            "neighbours", "cli", "benchmarks");
+            "neighbours", "cuda", "cli", "benchmarks");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -44,6 +44,7 @@ class ArrowsTest {
                 .layer("serializer").definedBy(ROOT + "serializer..")
                 .layer("interop").definedBy(ROOT + "interop..")
                 .layer("neighbours").definedBy(ROOT + "neighbours..")
+                .layer("cuda").definedBy(ROOT + "cuda..")
                 .layer("cli").definedBy(ROOT + "cli..")
                 .layer("benchmarks").definedBy(ROOT + "benchmarks..")
                 .whereLayer("format-spec").mayNotAccessAnyLayer()
@@ -52,6 +53,7 @@ class ArrowsTest {
                 .whereLayer("serializer").mayOnlyAccessLayers("format-spec", "storage-core", "mmap")
                 .whereLayer("interop").mayOnlyAccessLayers("format-spec", "storage-core", "mmap", "serializer")
                 .whereLayer("neighbours").mayOnlyAccessLayers("storage-core")
+                .whereLayer("cuda").mayOnlyAccessLayers("storage-core", "mmap")
                 .whereLayer("cli").mayNotBeAccessedByAnyLayer()
                 .whereLayer("benchmarks").mayNotBeAccessedByAnyLayer()
                 .check(CLASSES);
@@ -88,6 +90,12 @@ class ArrowsTest {
     void nativeCallsStayInMmap() {
         noClasses().that().resideOutsideOfPackage(ROOT + "mmap..").should().dependOnClassesThat()
                 .haveFullyQualifiedName("java.lang.foreign.Linker").check(CLASSES);
+    }
+
+    @Test
+    void jcudaIsUsedByOneClass() {
+        noClasses().that(describe("are not the driver's", type -> !type.getName().startsWith(ROOT + "cuda.internal.Driver")))
+                .should().dependOnClassesThat().resideInAPackage("jcuda..").check(CLASSES);
     }
 
     @Test

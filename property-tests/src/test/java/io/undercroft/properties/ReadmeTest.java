@@ -2,6 +2,7 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.cuda.CudaDevice;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.OpenOptions;
@@ -66,6 +67,11 @@ class ReadmeTest {
     @EnabledOnOs({OS.LINUX, OS.MAC})
     void theExampleOfATensorThatIsHandedOverDoesSoToo() throws Exception {
         assertThat(lastLineOf(example(4))).isEqualTo("42.0");
+    }
+
+    @Test
+    void theExampleOfADeviceSaysWhyThereIsNone() throws Exception {
+        assertThat(lastLineOf(example(5))).isEqualTo(CudaDevice.unavailability().orElse("5.0"));
     }
 
     private String lastLineOf(String example) throws Exception {

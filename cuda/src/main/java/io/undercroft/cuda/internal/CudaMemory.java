@@ -23,7 +23,7 @@ public final class CudaMemory implements DeviceMemory {
     /// Owns no memory: what it may touch, every thread may.
     private static final Thread ANY_THREAD = Thread.ofVirtual().unstarted(() -> {});
     /// How often an allocation is tried again after the garbage collector ran. The pauses are 1, 2, 4, … ms.
-    private static final int RETRIES = 8;
+    private static final int RETRIES = 10;
     /// Overlapping bytes that move by less than this go through other memory of this size.
     private static final long SHORT_MOVE = 16 << 20;
 

@@ -92,8 +92,8 @@ public final class Driver {
     public static Driver get() {
         Probe probe = Probe.RESULT;
         if (probe.driver == null) {
-            CudaException error = failure(CUresult.CUDA_ERROR_NO_DEVICE, "cuInit", "using CUDA", Sizes.NONE,
-                    probe.reason + "; " + probe.remedy);
+            CudaException error = new CudaException(CudaException.NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "cuInit",
+                    "using CUDA", Sizes.NONE, probe.reason + "; " + probe.remedy);
             error.initCause(probe.cause);
             throw error;
         }
@@ -165,9 +165,10 @@ public final class Driver {
             NativeLibrary.load(() -> JCudaDriver.setExceptionsEnabled(false));
         } catch (IOException | LinkageError e) {
             String first = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
-            throw new Unavailable("jcuda's native library cannot be loaded (" + first + ")",
-                    "see that jcuda-natives of linux-x86_64 is on the class path, and that programs may be run from "
-                            + System.getProperty("java.io.tmpdir") + ", or set -Djava.io.tmpdir",
+            throw new Unavailable("jcuda cannot be loaded (" + first + ")",
+                    "see that jcuda and jcuda-natives of linux-x86_64 are on the class path, and that "
+                            + System.getProperty("java.io.tmpdir")
+                            + " is there, can be written to and is not mounted with noexec; or set -Djava.io.tmpdir",
                     e);
         }
     }
@@ -364,8 +365,18 @@ public final class Driver {
             call("cuStreamDestroy", "ending a stream on %s", -1, () -> JCudaDriver.cuStreamDestroy(stream.handle));
         }
 
-        /// Waits until all work of a stream is done.
+        /// Waits until all work of a stream is done. A wait that fails may have ended before the work, whose memory will be
+        /// used for something else, and so is repeated.
         void synchronize(Stream stream) {
+            try {
+                synchronizeOnce(stream);
+            } catch (CudaException e) {
+                CudaMemory.quietly(() -> synchronizeOnce(stream));
+                throw e;
+            }
+        }
+
+        private void synchronizeOnce(Stream stream) {
             call("cuStreamSynchronize", "waiting for work on %s", -1,
                     () -> JCudaDriver.cuStreamSynchronize(stream.handle));
         }

@@ -70,7 +70,7 @@ final class PinnedMemory implements Allocator {
 
     /// More than jcuda allocates at once.
     private Allocation registered(long nbytes) {
-        Allocation memory = AnonymousMemory.populatedAllocator().allocate(nbytes);
+        Allocation memory = AnonymousMemory.allocator().allocate(nbytes);
         MemorySegment bytes = memory.segment();
         try {
             context.register(bytes);

@@ -1,0 +1,342 @@
+package io.undercroft.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.cuda.internal.Rings;
+import io.undercroft.mmap.ByteRange;
+import io.undercroft.mmap.FileStorage;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.TruncatedMappingException;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Allocator;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.DeviceMemory;
+import io.undercroft.storage.spi.DeviceMemory.Upload;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Copies through the ring of pinned buffers, over the stand-in for the driver.
+@NeedsStandIn
+class TransferTest {
+    private static final int BUFFER = Rings.BUFFER;
+
+    private final DeviceMemory memory = (DeviceMemory) Allocator.on(Device.cuda(0));
+    @TempDir
+    private Path folder;
+
+    /// What is at a place of every upload.
+    private static byte at(long place) {
+        long mixed = place * 0x9E3779B97F4A7C15L;
+        return (byte) (mixed >>> 56);
+    }
+
+    private static void write(long offset, MemorySegment into) {
+        for (long i = 0; i < into.byteSize(); i++) {
+            into.set(ValueLayout.JAVA_BYTE, i, at(offset + i));
+        }
+    }
+
+    private static Upload upload(MemorySegment target, long start) {
+        return new Upload(target, (offset, into) -> write(start + offset, into));
+    }
+
+    private void assertHolds(MemorySegment onDevice, long start) {
+        MemorySegment host = MemorySegment.ofArray(new byte[(int) onDevice.byteSize()]);
+        memory.toHost(onDevice, host);
+        for (long i = 0; i < host.byteSize(); i++) {
+            if (host.get(ValueLayout.JAVA_BYTE, i) != at(start + i)) {
+                throw new AssertionError("byte " + i + " of " + host.byteSize() + " is wrong");
+            }
+        }
+    }
+
+    private static void waitFor(String what, long atLeast) throws InterruptedException {
+        while (StandIn.get(what) < atLeast) {
+            Thread.sleep(1);
+        }
+    }
+
+    @Test
+    void uploadsOfAnySizeArrive() {
+        for (long size : new long[]{0, 1, BUFFER - 1, BUFFER, BUFFER + 1, 3L * BUFFER + 7}) {
+            Allocation there = memory.allocate(size);
+            memory.upload(List.of(upload(there.segment(), 5)));
+            assertHolds(there.segment(), 5);
+            there.free();
+        }
+        memory.upload(List.of());
+    }
+
+    @Test
+    void manyUploadsAreReadOnceEachAndMixedInBuffers() {
+        Random random = new Random(42);
+        List<Allocation> there = random.ints(300, 0, 200_000).mapToObj(memory::allocate).toList();
+        AtomicLong read = new AtomicLong();
+        memory.upload(IntStream.range(0, there.size())
+                .mapToObj(i -> new Upload(there.get(i).segment(), (offset, into) -> {
+                    read.addAndGet(into.byteSize());
+                    write(i + offset, into);
+                })).toList());
+        assertThat(read).hasValue(there.stream().mapToLong(a -> a.segment().byteSize()).sum());
+        for (int i = 0; i < there.size(); i++) {
+            assertHolds(there.get(i).segment(), i);
+        }
+        there.forEach(Allocation::free);
+    }
+
+    @Test
+    void adjacentTargetsOfOneAllocationAreCopiedAtOnce() {
+        Allocation there = memory.allocate(100_000);
+        Allocation other = memory.allocate(10);
+        List<Upload> uploads = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            uploads.add(upload(there.segment().asSlice(i * 1000L, 1000), i * 1000L));
+        }
+        uploads.add(upload(other.segment(), 0));
+        memory.upload(uploads);
+        assertThat(StandIn.get("cuMemcpyHtoDAsync_v2")).isEqualTo(2);
+        assertHolds(there.segment(), 0);
+        assertHolds(other.segment(), 0);
+        there.free();
+        other.free();
+    }
+
+    @Test
+    void copiesThatAreSlowAreWaitedForAndNeedNoMoreMemoryThanTheRing() {
+        Rings.free();
+        long before = StandIn.get("pinned");
+        StandIn.delay(3000);
+        Allocation there = memory.allocate(40L * BUFFER + 3);
+        memory.upload(List.of(upload(there.segment(), 0)));
+        assertThat(StandIn.get("pending")).isZero();
+        assertThat(StandIn.get("pinned") - before).isPositive().isLessThanOrEqualTo((long) Rings.BUFFERS * BUFFER);
+        assertHolds(there.segment(), 0);
+        there.free();
+        Rings.free();
+        assertThat(StandIn.get("pinned")).isLessThanOrEqualTo(before);
+    }
+
+    @Test
+    void aDownloadIsConsumedInOrderWhileTheNextPartsAreCopied() {
+        Allocation there = memory.allocate(9L * BUFFER + 1);
+        memory.upload(List.of(upload(there.segment(), 0)));
+        AtomicLong expected = new AtomicLong();
+        memory.download(there.segment(), (offset, from) -> {
+            assertThat(offset).isEqualTo(expected.getAndAdd(from.byteSize()));
+            assertThat(from.get(ValueLayout.JAVA_BYTE, 0)).isEqualTo(at(offset));
+            assertThat(from.isReadOnly()).isTrue();
+            assertThat(StandIn.get("cuMemcpyDtoHAsync_v2")).isGreaterThan(1);
+        });
+        assertThat(expected).hasValue(9L * BUFFER + 1);
+        there.free();
+    }
+
+    @Test
+    void whatAReaderThrowsFirstIsThrownAndNothingIsCopiedAnyMore() {
+        StandIn.delay(1000);
+        Allocation there = memory.allocate(20L * BUFFER);
+        assertThatThrownBy(() -> memory.upload(List.of(new Upload(there.segment(), (offset, into) -> {
+            if (offset == 5L * BUFFER) {
+                throw new IllegalArgumentException("the sixth part");
+            }
+            write(offset, into);
+        })))).isInstanceOf(IllegalArgumentException.class).hasMessage("the sixth part");
+        assertThat(StandIn.get("pending")).isZero();
+        assertThat(StandIn.get("cuMemcpyHtoDAsync_v2")).isLessThan(20);
+        assertThatThrownBy(() -> memory.download(there.segment(), (_, _) -> {
+            throw new IllegalArgumentException("the consumer");
+        })).isInstanceOf(IllegalArgumentException.class).hasMessage("the consumer");
+        assertThat(StandIn.get("pending")).isZero();
+        memory.upload(List.of(upload(there.segment(), 1)));
+        assertHolds(there.segment(), 1);
+        there.free();
+    }
+
+    @Test
+    void anInterruptedThreadStopsItsUploadButNotItsOtherCopies() {
+        Allocation there = memory.allocate(100L * BUFFER);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> memory.upload(List.of(new Upload(there.segment(), (_, _) -> {
+        })))).isInstanceOf(CancellationException.class).hasMessageContaining("interrupted");
+        assertThat(StandIn.get("pending")).isZero();
+        Storage copy = Storage.copyOf((byte) 8).cuda();
+        assertThat(copy.cpu().get(0)).isEqualTo((byte) 8);
+        assertThat(Thread.interrupted()).isTrue();
+        copy.release();
+        there.free();
+    }
+
+    @Test
+    void anUploadDoesNotWaitForTheReadersOfAnother() throws Exception {
+        CountDownLatch opened = new CountDownLatch(1);
+        Allocation slow = memory.allocate(30L * BUFFER);
+        Allocation quick = memory.allocate(2L * BUFFER);
+        CompletableFuture<Void> first = CompletableFuture
+                .runAsync(() -> memory.upload(List.of(new Upload(slow.segment(), (offset, into) -> {
+                    try {
+                        opened.await();
+                    } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                    write(offset, into);
+                }))));
+        memory.upload(List.of(upload(quick.segment(), 3)));
+        assertThat(first).isNotDone();
+        opened.countDown();
+        first.get();
+        assertHolds(slow.segment(), 0);
+        assertHolds(quick.segment(), 3);
+        slow.free();
+        quick.free();
+    }
+
+    @Test
+    void memoryOfOneThreadIsCopiedByThatThread() {
+        Allocation there = memory.allocate(5L * BUFFER);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment host = arena.allocate(5L * BUFFER);
+            write(0, host);
+            memory.fromHost(host, there.segment());
+            assertHolds(there.segment(), 0);
+            host.fill((byte) 0);
+            memory.toHost(there.segment(), host);
+            assertThat(host.get(ValueLayout.JAVA_BYTE, 5L * BUFFER - 1)).isEqualTo(at(5L * BUFFER - 1));
+        }
+        there.free();
+    }
+
+    @Test
+    void aStorageThatIsReleasedDuringACopyIsFreedAfterIt() throws Exception {
+        Storage there = Storage.copyOf(new byte[100]).fill((byte) 6).cuda();
+        long before = StandIn.get("allocations");
+        StandIn.gate(true);
+        CompletableFuture<Storage> copying = CompletableFuture.supplyAsync(there::cpu);
+        waitFor("pending", 1);
+        there.release();
+        assertThat(StandIn.get("allocations")).isEqualTo(before);
+        assertThatThrownBy(there::cpu).isInstanceOf(IllegalStateException.class).hasMessageContaining("was freed");
+        StandIn.gate(false);
+        assertThat(copying.get().toList()).hasSize(100).containsOnly(6);
+        assertThat(StandIn.get("allocations")).isEqualTo(before - 1);
+    }
+
+    @Test
+    void pinnedMemoryThatIsReleasedDuringACopyIsFreedAfterIt() throws Exception {
+        Storage there = Storage.allocate(100).cuda();
+        Storage pinned = Storage.copyOf(new byte[100]).fill((byte) 6).pinMemory();
+        long before = StandIn.get("pinned");
+        StandIn.gate(true);
+        CompletableFuture<Storage> copying = CompletableFuture.supplyAsync(() -> there.copyFrom(pinned));
+        waitFor("pending", 1);
+        pinned.release();
+        assertThat(StandIn.get("pinned")).isEqualTo(before);
+        StandIn.gate(false);
+        assertThat(copying.get().cpu().toList()).containsOnly(6);
+        assertThat(StandIn.get("pinned")).isEqualTo(before - 100);
+        there.release();
+    }
+
+    @Test
+    void bytesThatWereFreedAreNotCopied() {
+        Allocation there = memory.allocate(10);
+        there.free();
+        assertThatThrownBy(() -> memory.fill(there.segment(), (byte) 1)).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("was freed");
+        assertThatThrownBy(() -> memory.upload(List.of(upload(there.segment(), 0))))
+                .isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> memory.toHost(there.segment(), MemorySegment.ofArray(new byte[10])))
+                .isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void manyThreadsCopyAtOnce() throws Exception {
+        StandIn.delay(50);
+        try (ExecutorService platform = Executors.newFixedThreadPool(8);
+                ExecutorService virtual = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int i = 0; i < 64; i++) {
+                byte value = (byte) i;
+                int size = i % 8 == 0 ? 2 * BUFFER + i : 1000 + i;
+                Device device = Device.cuda(i / 2 % 2);
+                all.add((i % 2 == 0 ? platform : virtual).submit(() -> {
+                    Storage there = Storage.allocate(size).fill(value).to(device);
+                    Storage copy = there.copy();
+                    there.fill((byte) 0);
+                    assertThat(copy.to(Device.cuda(0)).cpu().contentEquals(Storage.allocate(size).fill(value))).isTrue();
+                    there.release();
+                    assertThat(StandIn.depth()).isZero();
+                }));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+    }
+
+    @Test
+    void moreThanTwoGibibytesAreCopied() {
+        long size = (1L << 31) + 5;
+        Allocator pinned = Storage.allocate(1).pinMemory().allocator().orElseThrow();
+        Storage host = Storage.allocate(size, pinned);
+        host.set(1L << 31, (byte) 11);
+        host.set(size - 1, (byte) 12);
+        assertThat(StandIn.get("registered")).isEqualTo(1);
+        Allocation allocation = memory.allocate(size);
+        MemorySegment there = allocation.segment();
+        memory.fromHost(host.segment(), there);
+        assertThat(StandIn.get("largest")).isEqualTo(size);
+        host.release();
+        assertThat(StandIn.get("registered")).isZero();
+        assertThat(end(there)).containsExactly(0, 11, 0, 0, 0, 12);
+        memory.fill(there.asSlice(1L << 31, 4), (byte) 13);
+        assertThat(end(there)).containsExactly(0, 13, 13, 13, 13, 12);
+        AtomicLong last = new AtomicLong();
+        memory.download(there, (offset, from) -> last.set(offset + from.byteSize()));
+        assertThat(last).hasValue(size);
+        memory.upload(List.of(new Upload(there, (offset, into) -> into.set(ValueLayout.JAVA_BYTE, into.byteSize() - 1,
+                (byte) (offset / BUFFER)))));
+        assertThat(end(there)[0]).isEqualTo((byte) ((1L << 31) / BUFFER - 1));
+        allocation.free();
+    }
+
+    private byte[] end(MemorySegment onDevice) {
+        byte[] end = new byte[6];
+        memory.toHost(onDevice.asSlice(onDevice.byteSize() - end.length), MemorySegment.ofArray(end));
+        return end;
+    }
+
+    @Test
+    void aMappedFileThatWasCutIsNamed() throws IOException {
+        Path file = Files.write(folder.resolve("weights.bin"), new byte[10 * BUFFER]);
+        Storage mapped = FileStorage.open(file, MapMode.READ_ONLY, new ByteRange(0, 10L * BUFFER));
+        Storage there = mapped.cuda();
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.truncate(100);
+        }
+        assertThatThrownBy(mapped::cuda).isInstanceOf(TruncatedMappingException.class)
+                .hasMessageContaining("weights.bin");
+        assertThat(there.cpu().nbytes()).isEqualTo(10L * BUFFER);
+        there.release();
+    }
+}
