@@ -42,7 +42,7 @@ public final class CudaDevice {
     /// @param index from 0 to `count() - 1`
     /// @throws CudaException if there is no such device; it says how many there are, or why there is none
     public static CudaDevice of(int index) {
-        Driver.get().checkIndex(index);
+        Driver.of(index);
         return new CudaDevice(index);
     }
 

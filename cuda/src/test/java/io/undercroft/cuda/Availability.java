@@ -17,7 +17,8 @@ final class Availability {
         if (standIn != null) {
             System.load(standIn);
         }
-        System.out.println("available: " + CudaDevice.isAvailable() + ", devices: " + CudaDevice.count() + CudaDevice.all());
+        System.out.println(
+                "available: " + CudaDevice.isAvailable() + ", devices: " + CudaDevice.count() + CudaDevice.all());
         System.out.println("why not: " + CudaDevice.unavailability().orElse("it is"));
         try {
             Storage there = Storage.copyOf((byte) 1, (byte) 2).to(Device.cuda(0));

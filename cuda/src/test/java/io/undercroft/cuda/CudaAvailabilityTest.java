@@ -87,7 +87,7 @@ class CudaAvailabilityTest {
         assertThat(output).contains("available: false, devices: 0[]",
                 "why not: NVIDIA's driver is not installed: there is no libcuda.so.1; install the driver, or in a "
                         + "container run it with --gpus all",
-                "copying: using CUDA failed: CUDA_ERROR_NO_DEVICE (100) of cuInit; NVIDIA's driver is not installed",
+                "copying: using cuda:0 failed: CUDA_ERROR_NO_DEVICE (100) of cuInit; NVIDIA's driver is not installed",
                 "pinning: there is no pinned memory here");
     }
 
@@ -100,7 +100,7 @@ class CudaAvailabilityTest {
             """)
     void aDriverThatCannotBeUsedSaysWhy(String setting, String value, String reason) throws Exception {
         String output = withStandIn(Map.of("UNDERCROFT_STANDIN_" + setting, value));
-        assertThat(output).contains("available: false, devices: 0[]", reason, "copying: using CUDA failed: ",
+        assertThat(output).contains("available: false, devices: 0[]", reason, "copying: using cuda:0 failed: ",
                 "pinning: ");
     }
 
@@ -121,10 +121,11 @@ class CudaAvailabilityTest {
     void missingJarsAreNamed() throws Exception {
         List<String> options = List.of(ALLOWED.getFirst(), "-Dundercroft.standin=" + StandIn.library());
         assertThat(run(options, Map.of(), classPathWithout("jcuda-natives")))
-                .contains("why not: jcuda cannot be loaded (Error while loading native library", "jcuda-natives of linux-x86_64");
+                .contains("why not: jcuda cannot be loaded (Error while loading native library",
+                        "jcuda-natives of linux-x86_64");
         assertThat(run(options, Map.of(), classPathWithout("jcuda")))
                 .contains("why not: jcuda cannot be loaded (jcuda/driver/JCudaDriver); see that jcuda and",
-                        "copying: using CUDA failed");
+                        "copying: using cuda:0 failed");
     }
 
     @Test

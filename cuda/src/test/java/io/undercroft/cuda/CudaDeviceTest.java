@@ -43,7 +43,8 @@ class CudaDeviceTest {
                     .isInstanceOfSatisfying(CudaException.class, e -> {
                         assertThat(e.code()).isEqualTo(CudaException.INVALID_DEVICE);
                         assertThat(e.name()).isEqualTo("CUDA_ERROR_INVALID_DEVICE");
-                    }).hasMessageContaining("there is no cuda:" + index + " here, but 4 CUDA devices, cuda:0 to cuda:3");
+                    })
+                    .hasMessageContaining("there is no cuda:" + index + " here, but 4 CUDA devices, cuda:0 to cuda:3");
         }
         assertThatThrownBy(() -> CudaDevice.of(-1)).isInstanceOf(CudaException.class);
     }

@@ -47,7 +47,8 @@ class CudaFailureTest {
             Allocation raw = memory.allocate(BYTES);
             try {
                 memory.upload(List.of(new Upload(raw.segment(), (_, into) -> into.fill((byte) 7))));
-                memory.download(raw.segment(), (_, from) -> assertThat(from.get(ValueLayout.JAVA_BYTE, 99)).isEqualTo((byte) 7));
+                memory.download(raw.segment(),
+                        (_, from) -> assertThat(from.get(ValueLayout.JAVA_BYTE, 99)).isEqualTo((byte) 7));
             } finally {
                 raw.free();
             }
@@ -62,7 +63,8 @@ class CudaFailureTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"cuMemAllocAsync", "cuMemsetD8Async", "cuStreamCreate", "cuStreamSynchronize", "cuMemHostAlloc",
+    @ValueSource(strings = {"cuMemAllocAsync", "cuMemsetD8Async", "cuStreamCreate", "cuStreamSynchronize",
+            "cuMemHostAlloc",
             "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyPeerAsync"})
     void whicheverCallFailsNothingLeaksAndTheDeviceStillWorks(String function) {
         everything();
@@ -134,9 +136,10 @@ class CudaFailureTest {
                     assertThat(e.free()).hasValue(9 << 20);
                     assertThat(e.total()).hasValue(10 << 20);
                     assertThat(e.remedy()).startsWith("release storages that are not needed");
-                }).hasMessage("an allocation on cuda:2 failed: CUDA_ERROR_OUT_OF_MEMORY (2) of cuMemAllocAsync, for 10485760 "
-                        + "bytes, when 9437184 of 10485760 bytes were free; release storages that are not needed, load less "
-                        + "at a time, or use another device");
+                }).hasMessage(
+                        "an allocation on cuda:2 failed: CUDA_ERROR_OUT_OF_MEMORY (2) of cuMemAllocAsync, for 10485760 "
+                                + "bytes, when 9437184 of 10485760 bytes were free; release storages that are not needed, load less "
+                                + "at a time, or use another device");
         assertThatThrownBy(() -> there.resize(10 << 20)).isInstanceOf(CudaException.class);
         assertThat(there.nbytes()).isEqualTo(1 << 20);
         there.release();
@@ -154,8 +157,9 @@ class CudaFailureTest {
     void whereNoMoreMemoryCanBePinnedPinningFailsAndCopyingDoesNot() {
         StandIn.limits(1 << 30, 1 << 20);
         assertThatThrownBy(() -> Storage.allocate(2 << 20).pinMemory()).isInstanceOf(CudaException.class)
-                .hasMessage("pinning host memory for cuda:0 failed: CUDA_ERROR_OUT_OF_MEMORY (2) of cuMemHostAlloc, for "
-                        + "2097152 bytes; release pinned storages, or use memory that is not pinned");
+                .hasMessage(
+                        "pinning host memory for cuda:0 failed: CUDA_ERROR_OUT_OF_MEMORY (2) of cuMemHostAlloc, for "
+                                + "2097152 bytes; release pinned storages, or use memory that is not pinned");
         Storage host = Storage.allocate(BYTES).fill((byte) 2);
         Storage there = host.cuda();
         assertThat(there.cpu().contentEquals(host)).isTrue();

@@ -58,15 +58,18 @@ final class StandIn {
             }
             return new Result(library, failure);
         } catch (IOException | InterruptedException e) {
-            return new Result(library, "there is no C compiler that the stand-in for NVIDIA's driver can be built with: " + e);
+            return new Result(library,
+                    "there is no C compiler that the stand-in for NVIDIA's driver can be built with: " + e);
         }
     }
 
     private static String compile(Path library) throws IOException, InterruptedException {
         Files.createDirectories(library.getParent());
         Path made = Files.createTempFile(library.getParent(), "libcuda", ".so");
-        Process compiler = new ProcessBuilder("cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared",
-                "-fvisibility=hidden", "-Wl,-soname,libcuda.so.1", "-o", made.toString(), SOURCE.toString(), "-lpthread")
+        Process compiler = new ProcessBuilder("cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC",
+                "-shared",
+                "-fvisibility=hidden", "-Wl,-soname,libcuda.so.1", "-o", made.toString(), SOURCE.toString(),
+                "-lpthread")
                 .redirectErrorStream(true).start();
         String output = new String(compiler.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         if (!compiler.waitFor(5, TimeUnit.MINUTES) || compiler.exitValue() != 0) {
@@ -96,7 +99,8 @@ final class StandIn {
     /// Makes the nth call of a function from now on (`*`: of any) return an error.
     static void fail(String function, long nth, int code) {
         try (Arena arena = Arena.ofConfined()) {
-            call("fail", FunctionDescriptor.ofVoid(ADDRESS, JAVA_LONG, JAVA_INT), arena.allocateFrom(function), nth, code);
+            call("fail", FunctionDescriptor.ofVoid(ADDRESS, JAVA_LONG, JAVA_INT), arena.allocateFrom(function), nth,
+                    code);
         }
     }
 

@@ -177,8 +177,8 @@ class TransferTest {
     void anInterruptedThreadStopsItsUploadButNotItsOtherCopies() {
         Allocation there = memory.allocate(100L * BUFFER);
         Thread.currentThread().interrupt();
-        assertThatThrownBy(() -> memory.upload(List.of(new Upload(there.segment(), (_, _) -> {
-        })))).isInstanceOf(CancellationException.class).hasMessageContaining("interrupted");
+        assertThatThrownBy(() -> memory.upload(List.of(new Upload(there.segment(), (_, _) -> {}))))
+                .isInstanceOf(CancellationException.class).hasMessageContaining("interrupted");
         assertThat(StandIn.get("pending")).isZero();
         Storage copy = Storage.copyOf((byte) 8).cuda();
         assertThat(copy.cpu().get(0)).isEqualTo((byte) 8);
@@ -283,7 +283,8 @@ class TransferTest {
                     Storage there = Storage.allocate(size).fill(value).to(device);
                     Storage copy = there.copy();
                     there.fill((byte) 0);
-                    assertThat(copy.to(Device.cuda(0)).cpu().contentEquals(Storage.allocate(size).fill(value))).isTrue();
+                    assertThat(copy.to(Device.cuda(0)).cpu().contentEquals(Storage.allocate(size).fill(value)))
+                            .isTrue();
                     there.release();
                     assertThat(StandIn.depth()).isZero();
                 }));

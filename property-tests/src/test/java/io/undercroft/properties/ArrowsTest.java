@@ -94,7 +94,9 @@ class ArrowsTest {
 
     @Test
     void jcudaIsUsedByOneClass() {
-        noClasses().that(describe("are not the driver's", type -> !type.getName().startsWith(ROOT + "cuda.internal.Driver")))
+        noClasses()
+                .that(describe("are not the driver's",
+                        type -> !type.getName().startsWith(ROOT + "cuda.internal.Driver")))
                 .should().dependOnClassesThat().resideInAPackage("jcuda..").check(CLASSES);
     }
 

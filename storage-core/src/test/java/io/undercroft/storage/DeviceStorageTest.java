@@ -70,6 +70,58 @@ class DeviceStorageTest {
     }
 
     @Test
+    void aDeviceWithoutAnIndexIsTheFirstOfItsType() {
+        Storage there = host.to(Device.parse("xpu"));
+        assertThat(there.device()).isEqualTo(PretendDevice.DEVICE);
+        assertThat(there.to(Device.parse("xpu"))).isSameAs(there);
+        Tensor tensor = Tensor.of(there, DType.UINT8, 0, Shape.of(3), 1);
+        assertThat(tensor.to(Device.parse("xpu"))).isSameAs(tensor);
+        assertThat(tensor.isCuda()).isFalse();
+    }
+
+    @Test
+    void theMemoryOfADeviceIsFoundOnce() {
+        assertThat(Allocator.on(PretendDevice.DEVICE)).isSameAs(Allocator.on(PretendDevice.DEVICE));
+    }
+
+    @Test
+    void bytesGoFromDeviceToDeviceThroughABufferOfBoundedSize() {
+        Storage large = Storage.allocate(9 << 20).fill((byte) 7);
+        large.set(large.nbytes() - 1, (byte) 8);
+        Storage there = large.to(PretendDevice.DEVICE);
+        PretendDevice.LARGEST.set(0);
+        Storage other = there.to(PretendDevice.OTHER);
+        assertThat(other.device()).isEqualTo(PretendDevice.OTHER);
+        assertThat(PretendDevice.LARGEST).hasValueBetween(1, 4 << 20);
+        assertThat(other.cpu().contentEquals(large)).isTrue();
+        assertThat(there.fill((byte) 1).copyFrom(other).cpu().contentEquals(large)).isTrue();
+    }
+
+    @Test
+    void whatIsCopiedOverEntirelyIsNotZeroedBefore() {
+        int before = PretendDevice.UNINITIALIZED.get();
+        Storage there = host.to(PretendDevice.DEVICE);
+        SharingCopy.into(Allocator.on(PretendDevice.OTHER)).of(there.copy());
+        assertThat(PretendDevice.UNINITIALIZED.get() - before).isEqualTo(3);
+        Storage.allocate(3, Allocator.on(PretendDevice.DEVICE));
+        assertThat(there.resize(5).cpu().toList()).containsExactly(1, 2, 3, 0, 0);
+        assertThat(PretendDevice.UNINITIALIZED.get() - before).isEqualTo(3);
+    }
+
+    @Test
+    void typedStoragesMoveToDevices() {
+        TypedStorage typed = TypedStorage.of(DType.FLOAT32, 1, 2);
+        TypedStorage there = typed.to(PretendDevice.DEVICE);
+        assertThat(there.device()).isEqualTo(PretendDevice.DEVICE);
+        assertThat(there.cpu().toList()).isEqualTo(typed.toList());
+        assertThat(typed.cpu()).isSameAs(typed);
+        assertThat(there.isCuda()).isFalse();
+        assertThat(there.isPinned()).isFalse();
+        assertThatThrownBy(typed::pinMemory).isInstanceOf(IllegalStateException.class).hasMessageContaining("pinned");
+        assertThatThrownBy(typed::cuda).isInstanceOf(IllegalStateException.class).hasMessageContaining("cuda:0");
+    }
+
+    @Test
     void anAllocatorOfAnotherDeviceDoesNotTakeTheBytes() {
         Storage there = host.to(PretendDevice.DEVICE);
         assertThatThrownBy(() -> there.moveTo(Allocator.heap())).isInstanceOf(IllegalArgumentException.class)

@@ -6,15 +6,21 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// A device for tests, `xpu:0`, whose memory is really the host's; it counts the allocations. A test may have it bring
-/// shared memory, or miss the bytes of the host.
+/// Two devices for tests, `xpu:0` and `xpu:1`, whose memory is really the host's; they count the allocations. A test may have
+/// them bring shared memory, or miss the bytes of the host.
 public final class PretendDevice implements MemoryProvider {
     static final Device DEVICE = new Device("xpu", 0);
+    static final Device OTHER = new Device("xpu", 1);
     static final AtomicInteger ALLOCATIONS = new AtomicInteger();
+    /// How many of them were to be overwritten anyway.
+    static final AtomicInteger UNINITIALIZED = new AtomicInteger();
+    /// The largest copy to or from the host in bytes.
+    static final AtomicLong LARGEST = new AtomicLong();
     /// What is asked for shared memory, if that is wanted.
     static final AtomicReference<@Nullable Supplier<Allocator>> SHARED = new AtomicReference<>();
 
@@ -33,10 +39,12 @@ public final class PretendDevice implements MemoryProvider {
 
     @Override
     public Optional<DeviceMemory> device(Device device) {
-        return device.equals(DEVICE) ? Optional.of(new Memory()) : Optional.empty();
+        return device.type().equals("xpu") && device.index() <= 1
+                ? Optional.of(new Memory(device.index() == 1 ? OTHER : DEVICE))
+                : Optional.empty();
     }
 
-    private static final class Memory implements DeviceMemory {
+    private record Memory(Device device) implements DeviceMemory {
         @Override
         public Allocation allocate(long nbytes) {
             ALLOCATIONS.incrementAndGet();
@@ -44,17 +52,20 @@ public final class PretendDevice implements MemoryProvider {
         }
 
         @Override
-        public Device device() {
-            return DEVICE;
+        public Allocation allocateUninitialized(long nbytes) {
+            UNINITIALIZED.incrementAndGet();
+            return allocate(nbytes);
         }
 
         @Override
         public void toHost(MemorySegment source, MemorySegment target) {
+            LARGEST.accumulateAndGet(source.byteSize(), Math::max);
             target.copyFrom(source);
         }
 
         @Override
         public void fromHost(MemorySegment source, MemorySegment target) {
+            LARGEST.accumulateAndGet(source.byteSize(), Math::max);
             target.copyFrom(source);
         }
 

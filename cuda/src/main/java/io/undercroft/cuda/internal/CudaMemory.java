@@ -36,9 +36,9 @@ public final class CudaMemory implements DeviceMemory {
     /// Streams that no thread uses now.
     private final Queue<Driver.Stream> streams = new ConcurrentLinkedQueue<>();
 
-    private CudaMemory(int index) {
+    private CudaMemory(Driver driver, int index) {
         device = Device.cuda(index);
-        context = Driver.get().context(index);
+        context = driver.context(index);
         pinned = new PinnedMemory(context);
         ring = new Ring(context, pinned);
         frees = context.newStream();
@@ -49,8 +49,8 @@ public final class CudaMemory implements DeviceMemory {
     /// @param index which device
     /// @throws CudaException if there is no such device
     public static CudaMemory of(int index) {
-        Driver.get().checkIndex(index);
-        return ALL.computeIfAbsent(index, CudaMemory::new);
+        Driver driver = Driver.of(index);
+        return ALL.computeIfAbsent(index, _ -> new CudaMemory(driver, index));
     }
 
     /// Does something whose failure changes nothing any more: after an error of the driver, memory cannot be freed, and

@@ -90,10 +90,24 @@ public final class Driver {
     ///
     /// @throws CudaException if there is no device
     public static Driver get() {
+        return get("using CUDA");
+    }
+
+    /// {@return the driver, which has a device of an index}
+    ///
+    /// @param index from 0 to `deviceCount() - 1`
+    /// @throws CudaException if there is none
+    public static Driver of(int index) {
+        Driver driver = get("using cuda:" + index);
+        driver.checkIndex(index);
+        return driver;
+    }
+
+    private static Driver get(String what) {
         Probe probe = Probe.RESULT;
         if (probe.driver == null) {
-            CudaException error = new CudaException(CudaException.NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "cuInit",
-                    "using CUDA", Sizes.NONE, probe.reason + "; " + probe.remedy);
+            CudaException error = new CudaException(CudaException.NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "cuInit", what,
+                    Sizes.NONE, probe.reason + "; " + probe.remedy);
             error.initCause(probe.cause);
             throw error;
         }
@@ -137,7 +151,8 @@ public final class Driver {
         String system = System.getProperty("os.name");
         String processor = System.getProperty("os.arch");
         if (!system.equals("Linux") || !processor.equals("amd64")) {
-            throw new Unavailable("CUDA devices are supported on Linux on x86-64, not on " + system + " on " + processor,
+            throw new Unavailable(
+                    "CUDA devices are supported on Linux on x86-64, not on " + system + " on " + processor,
                     "use the CPU", null);
         }
     }
@@ -205,7 +220,8 @@ public final class Driver {
             case CUresult.CUDA_ERROR_DEINITIALIZED -> "the process is ending";
             case CUresult.CUDA_ERROR_STUB_LIBRARY ->
                 "the CUDA toolkit's stub of " + LIBRARY + " was found first; take its directory from LD_LIBRARY_PATH";
-            case CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE -> "another process uses the device exclusively; see nvidia-smi";
+            case CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE ->
+                "another process uses the device exclusively; see nvidia-smi";
             case CudaException.NO_DEVICE ->
                 "see what nvidia-smi lists, CUDA_VISIBLE_DEVICES, and in a container whether it was given the devices";
             case CUresult.CUDA_ERROR_SYSTEM_NOT_READY -> "start nvidia-fabricmanager";
@@ -226,14 +242,12 @@ public final class Driver {
         return devices.size();
     }
 
-    /// Checks that there is a device of an index.
-    ///
-    /// @param index from 0 to `deviceCount() - 1`
-    /// @throws CudaException if there is none
-    public void checkIndex(int index) {
+    private void checkIndex(int index) {
         if (index < 0 || index >= devices.size()) {
-            String all = devices.size() == 1 ? "one CUDA device, cuda:0" : devices.size()
-                    + " CUDA devices, cuda:0 to cuda:" + (devices.size() - 1);
+            String all = devices.size() == 1
+                    ? "one CUDA device, cuda:0"
+                    : devices.size()
+                            + " CUDA devices, cuda:0 to cuda:" + (devices.size() - 1);
             throw failure(CudaException.INVALID_DEVICE, "cuDeviceGet", "using cuda:" + index, Sizes.NONE,
                     "there is no cuda:" + index + " here, but " + all);
         }
@@ -295,7 +309,6 @@ public final class Driver {
     ///
     /// @param index which device
     Context context(int index) {
-        checkIndex(index);
         boolean pools = attribute(index, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
         CUcontext handle = new CUcontext();
         check(JCudaDriver.cuDevicePrimaryCtxRetain(handle, devices.get(index)), "cuDevicePrimaryCtxRetain",
@@ -434,8 +447,9 @@ public final class Driver {
         }
 
         void toHost(MemorySegment source, MemorySegment host, Stream stream) {
-            call("cuMemcpyDtoHAsync", "a copy from %s", source.byteSize(), () -> JCudaDriver.cuMemcpyDtoHAsync(host(host),
-                    device(source.address()), source.byteSize(), stream.handle));
+            call("cuMemcpyDtoHAsync", "a copy from %s", source.byteSize(),
+                    () -> JCudaDriver.cuMemcpyDtoHAsync(host(host),
+                            device(source.address()), source.byteSize(), stream.handle));
         }
 
         void copy(MemorySegment source, MemorySegment target, Stream stream) {
