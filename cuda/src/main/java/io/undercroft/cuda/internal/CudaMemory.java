@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -59,6 +58,7 @@ public final class CudaMemory implements DeviceMemory {
         try {
             action.run();
         } catch (CudaException _) {
+            // Nothing to be done.
         }
     }
 
@@ -152,7 +152,7 @@ public final class CudaMemory implements DeviceMemory {
     public void fromHost(MemorySegment source, MemorySegment target) {
         if (!withPinned(source, target, stream -> context.toDevice(source, target.address(), stream))) {
             HostReader reader = (offset, into) -> into.copyFrom(source.asSlice(offset, into.byteSize()));
-            upload(List.of(new Upload(target, reader)), threads(source), () -> false);
+            upload(List.of(new Upload(target, reader)), threads(source), false);
         }
     }
 
@@ -295,13 +295,13 @@ public final class CudaMemory implements DeviceMemory {
 
     @Override
     public void upload(List<Upload> uploads) {
-        upload(uploads, Ring.THREADS, () -> Thread.currentThread().isInterrupted());
+        upload(uploads, Ring.THREADS, true);
     }
 
-    private void upload(List<Upload> uploads, int threads, BooleanSupplier isCancelled) {
+    private void upload(List<Upload> uploads, int threads, boolean isInterruptible) {
         List<UploadPlan.Batch> batches = UploadPlan.of(uploads, Ring.BUFFER_BYTES);
         try (Holds _ = new Holds(uploads.stream().map(Upload::target).toArray(MemorySegment[]::new))) {
-            ring.run(batches.size(), threads, isCancelled, (index, buffer) -> {
+            ring.run(batches.size(), threads, isInterruptible, (index, buffer) -> {
                 UploadPlan.Batch batch = batches.get(index);
                 for (UploadPlan.Piece piece : batch.pieces()) {
                     piece.upload().source().read(piece.offset(), buffer.part(piece.start(), piece.size()));
@@ -326,7 +326,7 @@ public final class CudaMemory implements DeviceMemory {
         long size = source.byteSize();
         int batches = Math.toIntExact(Math.ceilDiv(size, (long) Ring.BUFFER_BYTES));
         try (Holds _ = new Holds(source)) {
-            ring.run(batches, threads(target), () -> false, (index, buffer) -> {
+            ring.run(batches, threads(target), false, (index, buffer) -> {
                 long start = (long) index * Ring.BUFFER_BYTES;
                 MemorySegment part = buffer.part(0, Math.min(Ring.BUFFER_BYTES, size - start));
                 buffer.toHost(source.asSlice(start, part.byteSize()), part);

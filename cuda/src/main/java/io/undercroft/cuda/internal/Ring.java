@@ -20,7 +20,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /// The pinned buffers of one device, through which bytes go that are not in pinned memory.
@@ -127,10 +126,10 @@ final class Ring {
     ///
     /// @param count how many
     /// @param threads how many may work at once; with 1, the calling thread does all
-    /// @param isCancelled asked by the calling thread before each batch and while it waits for the others
+    /// @param isInterruptible whether an interruption of the calling thread ends the transfer
     /// @param batch what to do
-    void run(int count, int threads, BooleanSupplier isCancelled, Batch batch) {
-        Transfer transfer = new Transfer(count, isCancelled, batch);
+    void run(int count, int threads, boolean isInterruptible, Batch batch) {
+        Transfer transfer = new Transfer(count, isInterruptible, batch);
         List<Future<?>> helpers = new ArrayList<>();
         try {
             for (int i = 1; i < Math.min(threads, count); i++) {
@@ -187,16 +186,16 @@ final class Ring {
     /// One transfer while it runs.
     private final class Transfer {
         private final int count;
-        private final BooleanSupplier isCancelled;
+        private final boolean isInterruptible;
         private final Batch batch;
         private final AtomicInteger next = new AtomicInteger();
         private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
         /// Buffers with copies of this transfer.
         private final Set<Buffer> copied = ConcurrentHashMap.newKeySet();
 
-        Transfer(int count, BooleanSupplier isCancelled, Batch batch) {
+        Transfer(int count, boolean isInterruptible, Batch batch) {
             this.count = count;
-            this.isCancelled = isCancelled;
+            this.isInterruptible = isInterruptible;
             this.batch = batch;
         }
 
@@ -206,19 +205,19 @@ final class Ring {
 
         /// Does batches in a helper.
         void help() {
-            work(() -> false);
+            work(false);
         }
 
         /// Does batches in the calling thread.
         void workHere() {
-            work(isCancelled);
+            work(isInterruptible);
         }
 
         /// Does batches until none is left or one has failed.
-        private void work(BooleanSupplier stops) {
+        private void work(boolean stopsWhenInterrupted) {
             try {
                 for (int i = next.getAndIncrement(); i < count && failure.get() == null; i = next.getAndIncrement()) {
-                    if (stops.getAsBoolean()) {
+                    if (stopsWhenInterrupted && Thread.currentThread().isInterrupted()) {
                         throw cancellation();
                     }
                     Buffer buffer = take();
@@ -261,11 +260,9 @@ final class Ring {
                     helper.get();
                 } catch (InterruptedException _) {
                     interrupted = true;
-                    Thread.currentThread().interrupt();
-                    if (isCancelled.getAsBoolean()) {
+                    if (isInterruptible) {
                         fail(cancellation());
                     }
-                    Thread.interrupted();
                 } catch (ExecutionException e) {
                     throw new AssertionError("a helper keeps what it catches", e);
                 }
