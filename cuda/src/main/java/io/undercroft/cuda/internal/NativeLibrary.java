@@ -33,7 +33,6 @@ final class NativeLibrary {
         }
     }
 
-    /// What cannot be deleted stays, in a directory that nobody else can write to.
     private static void delete(Path folder) {
         try (Stream<Path> files = Files.list(folder)) {
             for (Path file : List.copyOf(files.toList())) {
@@ -41,6 +40,7 @@ final class NativeLibrary {
             }
             Files.delete(folder);
         } catch (IOException _) {
+            // What cannot be deleted stays, in a directory that nobody else can write to.
         }
     }
 }
