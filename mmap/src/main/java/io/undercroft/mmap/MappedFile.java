@@ -646,8 +646,14 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Throws if the file ends before a byte that is mapped. The bytes of its last page behind its end read as zeros.
-    private void requireAtLeast(long end) {
+    /// Throws if the file ends before a byte that it had when it was opened. The mapped bytes of its last page behind its
+    /// end read as zeros.
+    ///
+    /// @param end how many bytes the file has to have
+    /// @throws TruncatedMappingException if it is shorter now
+    /// @throws MappingException if the system does not say
+    /// @throws IllegalStateException if the file is closed
+    public void requireAtLeast(long end) {
         lifetime.retain();
         try {
             checkLength(end);

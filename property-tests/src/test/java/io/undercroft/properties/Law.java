@@ -6,6 +6,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -13,6 +14,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 
 /// What holds of every state that is saved.
@@ -63,6 +65,25 @@ enum Law {
                 save(opened.state(), scratch, "b.croft").close();
             }
             assertSameBytes(scratch);
+        }
+    },
+    A_DEVICE_KEEPS_WHAT_WAS_SAVED(
+            "what is loaded to a device is what was saved, and is saved from there as from the CPU") {
+        @Override
+        void check(Object state, Scratch scratch) throws IOException {
+            save(state, scratch, "a.croft").close();
+            PretendDevice.Memory device = PretendDevice.fresh();
+            OpenOptions there = OpenOptions.defaults().classes(TrainingObjects.CLASSES).device(device.device());
+            for (OpenOptions options : List.of(there, there.inMemory())) {
+                try (Checkpoint onDevice = Checkpoint.open(scratch.file("a.croft"), options)) {
+                    save(onDevice.state(), scratch, "there.croft").close();
+                }
+                try (Checkpoint back = Checkpoint.open(scratch.file("there.croft"), there.device(Device.CPU))) {
+                    save(back.state(), scratch, "b.croft").close();
+                }
+                assertSameBytes(scratch);
+            }
+            assertThat(device.allocationsLeft()).isZero();
         }
     },
     WRITES_SHOW_IN_ALIASES_AND_NOT_IN_THE_FILE(

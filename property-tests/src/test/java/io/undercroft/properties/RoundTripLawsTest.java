@@ -47,6 +47,11 @@ class RoundTripLawsTest {
         check(Law.WRITES_SHOW_IN_ALIASES_AND_NOT_IN_THE_FILE, choices);
     }
 
+    @Property(tries = TRIES)
+    void aDeviceKeepsWhatWasSaved(@ForAll("choices") byte[] choices) throws IOException {
+        check(Law.A_DEVICE_KEEPS_WHAT_WAS_SAVED, choices);
+    }
+
     private static void check(Law law, byte[] choices) throws IOException {
         try (Scratch scratch = Scratch.make()) {
             law.check(StateMaker.make(choices), scratch);

@@ -169,7 +169,7 @@ public final class Checkpoint implements AutoCloseable {
             check.accept(this);
             options.expected().ifPresent(this::requireExactly);
             if (options.isInMemory()) {
-                EagerLoad.run(contents.storages());
+                EagerLoad.run(contents.storages(), options.progress());
             }
             return this;
         } catch (Throwable e) {
@@ -635,7 +635,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param name a tensor's name, as for [#tensor]
     /// @param from the first row
     /// @param to the first row behind
-    /// @return the rows, in row-major order; they stay when this is closed
+    /// @return the rows, in row-major order, on the device of the tensor; they stay when this is closed
     /// @throws NoSuchElementException if there is no such tensor
     /// @throws IndexOutOfBoundsException if it does not have these rows
     /// @throws FormatException if what describes it is damaged, or its rows are
@@ -689,8 +689,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @param options whether names may be missing
     /// @return how they fitted
     /// @throws StateMismatchException if they do not fit; nothing was changed then
-    /// @throws UnsupportedOperationException if a tensor of the state is read-only, on the meta device, or on a device
-    ///     to which only whole storages are copied; nothing was changed then
+    /// @throws UnsupportedOperationException if a tensor of the state is read-only or on the meta device; nothing was
+    ///     changed then
     /// @throws IllegalArgumentException if a tensor of the state shows an element twice, or an object is of a class
     ///     that this was not opened with; nothing was changed then
     /// @throws IllegalStateException if a storage of the state was freed, or this is closed; nothing was changed then

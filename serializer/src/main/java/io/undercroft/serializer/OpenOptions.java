@@ -38,16 +38,22 @@ public final class OpenOptions {
     /// @param names which tensors, or null for all
     /// @param patterns what was given for that, each of which has to match some name
     /// @param expected what there should be, or null for anything
-    /// @param isInMemory whether bytes are read at once
-    /// @param memory where to, or null for our own
+    /// @param loading whether and how bytes are read at once
     /// @param classes of what objects of the program may be
     /// @param reading how the file is to be understood
     private record Selection(@Nullable Predicate<String> names, List<Glob> patterns,
             @Nullable Map<String, TensorSpec> expected,
-            boolean isInMemory, @Nullable Allocator memory, StateClasses classes, Reading reading) {
-        static final Selection ALL = new Selection(null, List.of(), null, false, null, StateClasses.of(),
-                new Reading(null, Map.of()));
+            Loading loading, StateClasses classes, Reading reading) {
+        static final Selection ALL = new Selection(null, List.of(), null, new Loading(false, null, (_, _) -> {}),
+                StateClasses.of(), new Reading(null, Map.of()));
     }
+
+    /// What is read when a checkpoint is opened.
+    ///
+    /// @param isInMemory whether bytes are read at once
+    /// @param memory where to, or null for our own
+    /// @param progress is told how far that has come
+    private record Loading(boolean isInMemory, @Nullable Allocator memory, LoadProgress progress) {}
 
     /// Where the other files are that have bytes of this one.
     ///
@@ -115,13 +121,25 @@ public final class OpenOptions {
         return devices(saved -> copy.getOrDefault(saved, saved));
     }
 
+    /// Loads everything to one device, wherever it was saved from. A storage is read from the file straight into the
+    /// buffers that the device copies from, at the first call that needs its bytes there; with [#inMemory()] all are,
+    /// when the checkpoint is opened. Bytes on a device are the program's own: what is written to them does not reach the
+    /// file, and they can be written to if the file is opened copy-on-write.
+    ///
+    /// @param device the device
+    /// @return the changed options
+    public OpenOptions device(Device device) {
+        Objects.requireNonNull(device, "device");
+        return devices(_ -> device);
+    }
+
     /// Opens everything on the meta device (`map_location="meta"` in PyTorch): storages have their sizes and tensors
     /// their geometry, sharing is kept, and of the elements nothing is read or mapped, now or later. Reading them
     /// throws [IllegalStateException].
     ///
     /// @return the changed options
     public OpenOptions onMeta() {
-        return devices(_ -> Device.META);
+        return device(Device.META);
     }
 
     /// Opens an earlier snapshot instead of the newest one. There is nothing to fall back to then if it is damaged.
@@ -206,13 +224,12 @@ public final class OpenOptions {
     /// throws when it is touched. A damaged record of a zip archive is refused when the file is opened.
     ///
     /// Storages up to some 32 MiB lie in blocks of memory together, and a block is given back when the last storage in
-    /// it is released.
+    /// it is released. What [goes to a device][#device] is loaded with one upload for each device, and is in memory of
+    /// the host only while it passes through its buffers.
     ///
     /// @return the changed options
     public OpenOptions inMemory() {
-        return with(
-                new Selection(selection.names, selection.patterns, selection.expected, true, null, selection.classes,
-                        selection.reading));
+        return with(new Loading(true, null, selection.loading.progress));
     }
 
     /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of the caller's
@@ -226,9 +243,21 @@ public final class OpenOptions {
             throw new IllegalArgumentException("bytes are read into memory of the CPU; storages are moved to "
                     + memory.device() + " with OpenOptions.devices, or with SharingCopy when they are open");
         }
-        return with(
-                new Selection(selection.names, selection.patterns, selection.expected, true, memory, selection.classes,
-                        selection.reading));
+        return with(new Loading(true, memory, selection.loading.progress));
+    }
+
+    private OpenOptions with(Loading loading) {
+        return with(new Selection(selection.names, selection.patterns, selection.expected, loading, selection.classes,
+                selection.reading));
+    }
+
+    /// Names a listener that is told how far loading has come, for what is [read when a checkpoint is opened][#inMemory].
+    ///
+    /// @param listener is told how many bytes of storages have been read
+    /// @return the changed options
+    public OpenOptions progress(LoadProgress listener) {
+        return with(new Loading(selection.loading.isInMemory, selection.loading.memory,
+                Objects.requireNonNull(listener, "listener")));
     }
 
     /// Loads some tensors only, those whose names match a pattern. To [Checkpoint#names] and the like the others are
@@ -247,7 +276,7 @@ public final class OpenOptions {
         Objects.requireNonNull(patterns, "patterns");
         List<Glob> globs = Stream.of(patterns).map(Glob::parse).toList();
         return with(new Selection(name -> globs.stream().anyMatch(glob -> glob.test(name)), globs, selection.expected,
-                selection.isInMemory, selection.memory, selection.classes, selection.reading));
+                selection.loading, selection.classes, selection.reading));
     }
 
     /// Loads some tensors only, as [#only(String...)].
@@ -257,7 +286,7 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions only(Predicate<String> names) {
         return with(new Selection(Objects.requireNonNull(names, "names"), List.of(), selection.expected,
-                selection.isInMemory, selection.memory, selection.classes,
+                selection.loading, selection.classes,
                 selection.reading));
     }
 
@@ -269,7 +298,7 @@ public final class OpenOptions {
     public OpenOptions strict(Map<String, TensorSpec> expected) {
         Objects.requireNonNull(expected, "expected");
         Map<String, TensorSpec> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(expected));
-        return with(new Selection(selection.names, selection.patterns, ordered, selection.isInMemory, selection.memory,
+        return with(new Selection(selection.names, selection.patterns, ordered, selection.loading,
                 selection.classes,
                 selection.reading));
     }
@@ -280,8 +309,7 @@ public final class OpenOptions {
     /// @param known records, enums and other classes
     /// @return the changed options
     public OpenOptions classes(StateClasses known) {
-        return with(new Selection(selection.names, selection.patterns, selection.expected, selection.isInMemory,
-                selection.memory,
+        return with(new Selection(selection.names, selection.patterns, selection.expected, selection.loading,
                 Objects.requireNonNull(known, "known"), selection.reading));
     }
 
@@ -318,8 +346,7 @@ public final class OpenOptions {
     }
 
     private OpenOptions with(Reading reading) {
-        return with(new Selection(selection.names, selection.patterns, selection.expected, selection.isInMemory,
-                selection.memory,
+        return with(new Selection(selection.names, selection.patterns, selection.expected, selection.loading,
                 selection.classes, reading));
     }
 
@@ -348,12 +375,17 @@ public final class OpenOptions {
 
     /// {@return whether bytes are read when a checkpoint is opened}
     public boolean isInMemory() {
-        return selection.isInMemory;
+        return selection.loading.isInMemory;
     }
 
     /// {@return what memory they are read into then, if that was said}
     public Optional<Allocator> memory() {
-        return Optional.ofNullable(selection.memory);
+        return Optional.ofNullable(selection.loading.memory);
+    }
+
+    /// {@return the listener that is told how far loading has come; one that does nothing if none was named}
+    public LoadProgress progress() {
+        return selection.loading.progress;
     }
 
     /// {@return whether only some tensors are loaded}

@@ -60,6 +60,11 @@ final class Holding implements Runnable {
         return source;
     }
 
+    /// {@return what makes the bytes, if they are not there yet}
+    synchronized @Nullable Supplier<Allocation> source() {
+        return source;
+    }
+
     /// Holds a reference to the storage that a slice is a part of.
     static Holding slice(Storage base) {
         return new Holding(null, null, base.retain());

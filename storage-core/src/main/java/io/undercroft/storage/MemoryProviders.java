@@ -9,6 +9,8 @@ import java.util.ServiceLoader;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /// The memory that other rooms bring, or a message that says which room is missing.
 final class MemoryProviders {
@@ -37,8 +39,13 @@ final class MemoryProviders {
 
     private static DeviceMemory find(Device device) {
         return first(provider -> provider.device(device)).orElseThrow(() -> new IllegalStateException(
-                "there is no device " + device + " here; cuda devices need undercroft-cuda on the class path and "
-                        + "NVIDIA's driver"));
+                "there is no device " + device + " here, only " + available()
+                        + "; cuda devices need undercroft-cuda on the class path and NVIDIA's driver"));
+    }
+
+    private static String available() {
+        return Stream.concat(Stream.of(Device.CPU), ALL.stream().flatMap(provider -> provider.devices().stream()))
+                .map(Device::toString).collect(Collectors.joining(", "));
     }
 
     /// What is to be thrown if mapped bytes cannot be read any more.

@@ -4,6 +4,7 @@ import io.undercroft.storage.internal.Endian;
 import io.undercroft.storage.internal.StoragePrinter;
 import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.DeviceMemory;
+import io.undercroft.storage.spi.DeviceMemory.HostWriter;
 import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -47,8 +48,8 @@ import org.jspecify.annotations.Nullable;
 /// [InternalError], perhaps later than where it happened: a loop over elements of a file that others may cut belongs
 /// into `Pages.guard` of `io.undercroft.mmap`.
 ///
-/// **Devices.** The bytes of a storage on another device are out of the host's reach: only whole storages are copied
-/// and filled there. A meta storage has a size and no bytes: writing does nothing, reading throws (as in PyTorch).
+/// **Devices.** The bytes of a storage on another device are out of the host's reach: storages and [slices][#slice] are
+/// copied and filled there as a whole, and [read part by part][#forEachPart]. A meta storage has a size and no bytes: writing does nothing, reading throws (as in PyTorch).
 public final class Storage implements Iterable<Integer> {
     /// Alignment, in bytes, of what this library allocates and stores: a cache line, enough for any vector unit.
     public static final long ALIGNMENT = 64;
@@ -199,6 +200,21 @@ public final class Storage implements Iterable<Integer> {
     /// @return the storage
     public static Storage deferred(long nbytes, Supplier<Allocation> source, Object owner) {
         Storage storage = deferred(nbytes, source);
+        storage.owner = Objects.requireNonNull(owner, "owner");
+        return storage;
+    }
+
+    /// A storage on a device whose bytes are made at the first call that needs them, and which is released when what it
+    /// was made from is closed. Once the bytes are there it is like any other storage of that device.
+    ///
+    /// @param nbytes its size in bytes
+    /// @param memory the memory of the device, for copies
+    /// @param source as of [#deferred(long, Supplier)]; makes an allocation on the device
+    /// @param owner as of [#deferred(long, Supplier, Object)]
+    /// @return the storage
+    public static Storage deferred(long nbytes, DeviceMemory memory, Supplier<Allocation> source, Object owner) {
+        Objects.requireNonNull(source, "source");
+        Storage storage = new Storage(nbytes, memory.device(), memory, Holding.deferred(source), 0);
         storage.owner = Objects.requireNonNull(owner, "owner");
         return storage;
     }
@@ -360,6 +376,24 @@ public final class Storage implements Iterable<Integer> {
         return root().holding.allocation() != null;
     }
 
+    /// Makes the bytes now, wherever they are, if they are not there yet.
+    ///
+    /// @return this storage
+    /// @throws IllegalStateException if the storage was freed
+    public Storage materialize() {
+        checkAlive();
+        if (!isMeta()) {
+            var _ = root().allocation();
+        }
+        return this;
+    }
+
+    /// {@return what makes the bytes, if they are not there yet: for code that makes those of many storages at once} Of
+    /// a slice, it is that of its base.
+    public Optional<Supplier<Allocation>> source() {
+        return Optional.ofNullable(root().holding.source());
+    }
+
     // ---- bytes ----
 
     /// The bytes themselves, made now if they were not needed before. The segment must not be used after the storage is
@@ -370,7 +404,7 @@ public final class Storage implements Iterable<Integer> {
     ///     cannot reach, or is a slice of a storage that became too small for it
     public MemorySegment segment() {
         MemorySegment there = bytes;
-        return there != null ? there : materialize();
+        return there != null ? there : hostSegment();
     }
 
     /// {@return whether [#borrow] would decode the bytes for the loan alone, since they were not needed before} Decodes
@@ -383,12 +417,17 @@ public final class Storage implements Iterable<Integer> {
     /// Borrows the bytes for one piece of work that reads them from end to end. Bytes of a compressed, swapped or
     /// unaligned storage that are not there yet are decoded for the loan alone and freed when it is closed, so that
     /// work on all storages of a file needs memory for one at a time. Every other storage lends the bytes that it has,
-    /// or makes and keeps them. A storage that is borrowed many times keeps them too.
+    /// or makes and keeps them. A storage that is borrowed many times keeps them too. The bytes of a device are copied to
+    /// the host for the loan alone; [#forEachPart] needs less memory.
     ///
     /// @return the loan, which has to be closed
     /// @throws IllegalStateException if the storage was freed
     public Loan borrow() {
         checkAlive();
+        if (isRemote()) {
+            Storage copy = cpu();
+            return new Loan(this, copy, copy::free);
+        }
         Storage root = root();
         Supplier<Allocation> source = root.holding.lend();
         if (source == null) {
@@ -403,6 +442,26 @@ public final class Storage implements Iterable<Integer> {
             slice.free();
             made.free();
         });
+    }
+
+    /// Passes bytes to some work, part after part in ascending order, in the calling thread. Those that the host can
+    /// reach are passed in place and as one part; those of a device come through host buffers of bounded size. The
+    /// storage is not freed meanwhile, whoever releases it.
+    ///
+    /// @param offset the first byte
+    /// @param length how many bytes
+    /// @param work called with each part, which is valid during the call, and its offset from the first byte
+    /// @throws IndexOutOfBoundsException if that is not inside this storage
+    /// @throws IllegalStateException if this storage was freed, or has no bytes (meta)
+    public void forEachPart(long offset, long length, HostWriter work) {
+        Objects.checkFromIndexSize(offset, length, nbytes);
+        checkBytes();
+        DeviceMemory memory = deviceMemory();
+        if (memory == null) {
+            Bulk.run(this, () -> work.write(0, segment().asSlice(offset, length)));
+        } else {
+            holding(this, () -> memory.download(deviceSegment().asSlice(offset, length), work));
+        }
     }
 
     /// Releases a reference if there is one.
@@ -480,7 +539,7 @@ public final class Storage implements Iterable<Integer> {
         if (memory == null) {
             writable().fill(value);
         } else {
-            memory.fill(deviceSegment(), value);
+            holding(this, () -> memory.fill(checkWritable(deviceSegment()), value));
         }
     }
 
@@ -764,7 +823,10 @@ public final class Storage implements Iterable<Integer> {
 
     /// The bytes, for writing by the host.
     MemorySegment writable() {
-        MemorySegment all = segment();
+        return checkWritable(segment());
+    }
+
+    private MemorySegment checkWritable(MemorySegment all) {
         if (all.isReadOnly()) {
             throw new UnsupportedOperationException(
                     describe() + " is read-only; open it copy-on-write or copy it to write");
@@ -798,7 +860,7 @@ public final class Storage implements Iterable<Integer> {
         }
     }
 
-    private MemorySegment materialize() {
+    private MemorySegment hostSegment() {
         checkBytes();
         if (!device.isCpu()) {
             checkAlive();
@@ -847,14 +909,32 @@ public final class Storage implements Iterable<Integer> {
         DeviceMemory here = deviceMemory();
         DeviceMemory there = source.deviceMemory();
         source.checkBytes();
+        if (here == null && there == null) {
+            copyChecked(source, null, null);
+        } else {
+            holding(this, () -> holding(source, () -> copyChecked(source, here, there)));
+        }
+    }
+
+    private void copyChecked(Storage source, @Nullable DeviceMemory here, @Nullable DeviceMemory there) {
         source.deviceSegment();
         Bulk.check(source, source.nbytes);
         Bulk.run(this, source, () -> copyBytes(source, here, there));
     }
 
+    /// Runs something while a storage cannot be freed: the memory of a device is out of the JVM's care.
+    private static void holding(Storage storage, Runnable work) {
+        storage.retain();
+        try {
+            work.run();
+        } finally {
+            storage.release();
+        }
+    }
+
     private void copyBytes(Storage source, @Nullable DeviceMemory here, @Nullable DeviceMemory there) {
         MemorySegment from = source.deviceSegment();
-        MemorySegment to = here == null ? writable() : deviceSegment();
+        MemorySegment to = checkWritable(deviceSegment());
         if (from.byteSize() != to.byteSize()) {
             throw new IllegalStateException(source.describe() + " or " + describe() + " was resized while the "
                     + "one was copied to the other");
@@ -914,10 +994,15 @@ public final class Storage implements Iterable<Integer> {
 
     /// What copies and fills the bytes if the host cannot.
     private @Nullable DeviceMemory deviceMemory() {
-        if (device.isCpu() || isMeta()) {
+        if (!isRemote()) {
             return null;
         }
         return root().allocator instanceof DeviceMemory memory ? memory : MemoryProviders.device(device);
+    }
+
+    /// Whether there are bytes, and out of the host's reach.
+    private boolean isRemote() {
+        return !device.isCpu() && !isMeta();
     }
 
     private Storage root() {

@@ -16,7 +16,7 @@ abstract sealed class StridedWindow permits ElementAccess {
     final long[] geometry;
     private final long numel;
     /// The first byte of the storage that no element needs; 0 if there are no elements.
-    private final long end;
+    final long end;
     /// Made at first need. Several threads may make it at once, which does no harm: a shape is immutable.
     private @Nullable Shape shape;
 

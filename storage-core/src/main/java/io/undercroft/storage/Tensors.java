@@ -95,8 +95,10 @@ final class Tensors {
         if (device.isMeta()) {
             return Tensor.on(Storage.meta(tensor.storage.nbytes()), tensor.type, tensor.offset, tensor.geometry);
         }
-        boolean whole = !tensor.device().isCpu() || tensor.nbytes() == tensor.storage.nbytes();
-        Tensor moving = whole ? tensor : tensor.copy();
+        if (!tensor.device().isCpu()) {
+            return fetched(tensor, device);
+        }
+        Tensor moving = tensor.nbytes() == tensor.storage.nbytes() ? tensor : tensor.copy();
         Storage there = moving.storage.to(device);
         return there == tensor.storage ? tensor : Tensor.on(there, moving.type, moving.offset, moving.geometry);
     }
@@ -104,6 +106,31 @@ final class Tensors {
     static Tensor pinned(Tensor tensor) {
         Tensor moving = tensor.nbytes() == tensor.storage.nbytes() ? tensor : tensor.cpu().copy();
         return Tensor.on(moving.storage.pinMemory(), moving.type, moving.offset, moving.geometry);
+    }
+
+    /// Copies the bytes between which the elements of a tensor on a device are, since the device cannot put the elements
+    /// in another order.
+    private static Tensor fetched(Tensor tensor, Device device) {
+        Storage storage = tensor.storage;
+        if (Allocator.on(device).device().equals(storage.device())) {
+            // A device without an index is one that has one.
+            return tensor;
+        }
+        tensor.checkHolds(storage.nbytes());
+        // Eight elements are a whole number of bytes, so that the first of eight starts on one.
+        long skipped = tensor.dtype().isByteSized() ? tensor.offset : tensor.offset & -Byte.SIZE;
+        long start = tensor.numel() == 0 ? 0 : tensor.dtype().nbytes(skipped);
+        long end = tensor.numel() == 0 ? 0 : tensor.end;
+        if (start == 0 && end == storage.nbytes()) {
+            return Tensor.on(storage.to(device), tensor.type, tensor.offset, tensor.geometry);
+        }
+        Storage part = storage.slice(start, end - start);
+        try {
+            long first = tensor.numel() == 0 ? 0 : tensor.offset - skipped;
+            return Tensor.on(part.to(device), tensor.type, first, tensor.geometry);
+        } finally {
+            part.release();
+        }
     }
 
     /// Copies and converts all elements of one tensor into another.

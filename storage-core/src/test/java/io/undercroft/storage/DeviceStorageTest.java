@@ -3,7 +3,11 @@ package io.undercroft.storage;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.storage.spi.DeviceMemory;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /// Storages on a device that the host cannot reach.
@@ -119,6 +123,88 @@ class DeviceStorageTest {
         assertThat(there.isPinned()).isFalse();
         assertThatThrownBy(typed::pinMemory).isInstanceOf(IllegalStateException.class).hasMessageContaining("pinned");
         assertThatThrownBy(typed::cuda).isInstanceOf(IllegalStateException.class).hasMessageContaining("cuda:0");
+    }
+
+    @Test
+    void bytesOfADeviceMayComeLate() {
+        DeviceMemory memory = (DeviceMemory) Allocator.on(PretendDevice.DEVICE);
+        AtomicInteger made = new AtomicInteger();
+        Supplier<Allocation> source = () -> {
+            made.incrementAndGet();
+            Allocation bytes = memory.allocate(3);
+            memory.fromHost(host.segment(), bytes.segment());
+            return bytes;
+        };
+        Storage late = Storage.deferred(3, memory, source, "a file");
+        assertThat(late.device()).isEqualTo(PretendDevice.DEVICE);
+        assertThat(late.isMaterialized()).isFalse();
+        assertThat(late.source()).contains(source);
+        assertThat(late.slice(1, 2).source()).contains(source);
+        assertThat(late.describe()).contains("3 bytes on xpu:0");
+        assertThat(made).hasValue(0);
+        assertThat(late.slice(1, 2).cpu().toList()).containsExactly(2, 3);
+        assertThat(late.copy().device()).isEqualTo(PretendDevice.DEVICE);
+        assertThat(late.materialize().dataPtr()).isNotZero();
+        assertThat(made).hasValue(1);
+        assertThat(late.source()).isEmpty();
+        late.release();
+        assertThatThrownBy(late::dataPtr).isInstanceOf(IllegalStateException.class).hasMessageContaining("a file");
+    }
+
+    @Test
+    void bytesArePassedOnPartByPartWhereverTheyAre() {
+        Storage large = Storage.allocate(9 << 20).fill((byte) 1);
+        large.set(5 << 20, (byte) 7);
+        for (Storage storage : List.of(large, large.to(PretendDevice.DEVICE))) {
+            List<Long> offsets = new ArrayList<>();
+            Storage copy = Storage.allocate((9 << 20) - 2);
+            storage.forEachPart(1, (9 << 20) - 2, (offset, part) -> {
+                offsets.add(offset);
+                copy.segment().asSlice(offset, part.byteSize()).copyFrom(part);
+            });
+            assertThat(offsets).isEqualTo(storage == large ? List.of(0L) : List.of(0L, 4L << 20, 8L << 20));
+            assertThat(copy.contentEquals(large.slice(1, (9 << 20) - 2))).isTrue();
+            assertThatThrownBy(() -> storage.forEachPart(1, 9 << 20, (_, _) -> {}))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
+        }
+        assertThatThrownBy(() -> Storage.meta(3).forEachPart(0, 3, (_, _) -> {}))
+                .isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aLoanOfADeviceIsACopyOnTheHost() {
+        Storage there = host.to(PretendDevice.DEVICE);
+        Tensor tensor = Tensor.of(there.slice(1, 2), DType.UINT8, 0, Shape.of(2), 1);
+        try (Loan loan = tensor.storage().borrow()) {
+            assertThat(loan.on(tensor).toIntArray()).containsExactly(2, 3);
+        }
+        assertThat(there.cpu().toList()).containsExactly(1, 2, 3);
+    }
+
+    @Test
+    void ofATensorOnlyTheBytesBetweenItsElementsComeToTheHost() {
+        Storage there = Tensor.arange(DType.INT32, 1000).storage().to(PretendDevice.DEVICE);
+        Tensor rows = Tensor.of(there, DType.INT32, 100, Shape.of(2, 3), 10, 2);
+        Tensor near = rows.cpu();
+        assertThat(near.storage().nbytes()).isEqualTo(15 * 4);
+        assertThat(near.toIntArray()).containsExactly(100, 102, 104, 110, 112, 114);
+        assertThat(Tensor.of(there, DType.INT32, 7, Shape.of(0, 3), 3, 1).cpu().numel()).isZero();
+        Tensor halves = Tensor.of(Storage.copyOf((byte) 0x21, (byte) 0x43, (byte) 0x65).to(PretendDevice.DEVICE),
+                DType.opaque("four", 4), 3, Shape.of(2), 1);
+        Tensor here = Tensor.of(Storage.copyOf((byte) 0x21, (byte) 0x43, (byte) 0x65), DType.opaque("four", 4), 3,
+                Shape.of(2), 1);
+        assertThat(halves.cpu().contentEquals(here)).isTrue();
+    }
+
+    @Test
+    void whatIsReadOnlyThereIsNotWrittenTo() {
+        DeviceMemory memory = (DeviceMemory) Allocator.on(PretendDevice.DEVICE);
+        Allocation bytes = memory.allocate(3);
+        Storage fixed = Storage.deferred(3, memory, () -> Allocation.collected(bytes.segment().asReadOnly()), "a file");
+        assertThat(fixed.isReadOnly()).isTrue();
+        assertThatThrownBy(() -> fixed.fill((byte) 1)).isInstanceOf(UnsupportedOperationException.class);
+        assertThatThrownBy(() -> fixed.copyFrom(host)).isInstanceOf(UnsupportedOperationException.class);
+        assertThat(fixed.cpu().toList()).containsExactly(0, 0, 0);
     }
 
     @Test

@@ -4,6 +4,7 @@ import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.MemoryProvider;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -35,6 +36,11 @@ public final class PretendDevice implements MemoryProvider {
     @Override
     public Optional<RuntimeException> lost(MemorySegment segment) {
         return Optional.ofNullable(LOST.get());
+    }
+
+    @Override
+    public List<Device> devices() {
+        return List.of(DEVICE, OTHER);
     }
 
     @Override

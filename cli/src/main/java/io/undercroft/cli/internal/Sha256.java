@@ -102,7 +102,9 @@ public final class Sha256 implements AutoCloseable {
     private String of(Storage storage, long from, long length) {
         return ranges.computeIfAbsent(new Range(storage, from, length), range -> {
             MessageDigest digest = digest();
-            if (length > 0) {
+            if (!storage.device().isCpu()) {
+                storage.forEachPart(from, length, (_, part) -> update(digest, part));
+            } else if (length > 0) {
                 Storage bytes = borrow(storage).storage();
                 update(digest, bytes.segment().asSlice(from, length));
                 bytes.backing().ifPresent(Backing::checkNotCut);

@@ -16,24 +16,31 @@ public final class TensorBytes {
 
     /// Writes the elements of a tensor in row-major order, conjugation and negation carried out. What does not stand so
     /// in the host's memory passes through some megabytes of it. Only of a tensor on another device whose elements lie
-    /// otherwise, the storage comes here whole, and a tensor of elements narrower than a byte is copied if they lie
-    /// otherwise.
+    /// otherwise, the bytes from the first to the last come here at once, and a tensor of elements narrower than a byte
+    /// is copied if they lie otherwise.
     ///
     /// @param tensor a tensor with bytes
     /// @param output where to
     /// @throws IOException if writing fails
     public static void write(Tensor tensor, Output output) throws IOException {
         boolean asStored = tensor.isContiguous() && !tensor.is(Flag.CONJ) && !tensor.is(Flag.NEG);
-        boolean isHere = tensor.device().isCpu();
         if (tensor.numel() == 0) {
+            return;
+        }
+        if (!tensor.device().isCpu()) {
+            if (asStored && tensor.dtype().isByteSized()) {
+                output.write(tensor.storage(), tensor.storageOffset() * tensor.itemsize(), tensor.nbytes());
+            } else {
+                write(tensor.cpu(), output);
+            }
             return;
         }
         try (Loan loan = tensor.storage().borrow()) {
             Tensor there = loan.on(tensor);
-            if (!tensor.dtype().isByteSized() || (asStored && isHere)) {
-                writeWhole(there.cpu().contiguous(), output);
+            if (asStored || !tensor.dtype().isByteSized()) {
+                writeWhole(there.contiguous(), output);
             } else {
-                writeSlabs(asStored ? there : there.cpu(), output);
+                writeSlabs(there, output);
             }
         }
     }
@@ -53,24 +60,11 @@ public final class TensorBytes {
         try {
             for (Tensor slab : slabs) {
                 MemorySegment bytes = room.segment().asSlice(0, slab.nbytes());
-                copy(slab, bytes);
+                slab.copyTo(bytes);
                 output.write(bytes);
             }
         } finally {
             room.release();
-        }
-    }
-
-    private static void copy(Tensor slab, MemorySegment target) {
-        if (slab.device().isCpu()) {
-            slab.copyTo(target);
-            return;
-        }
-        Storage source = slab.storage().slice(slab.storageOffset() * slab.itemsize(), slab.nbytes());
-        try {
-            Storage.wrap(target).copyFrom(source);
-        } finally {
-            source.release();
         }
     }
 }

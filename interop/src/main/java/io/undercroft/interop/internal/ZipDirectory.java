@@ -226,6 +226,16 @@ public final class ZipDirectory {
             public void check() throws IOException {
                 ZipDirectory.this.check(record);
             }
+
+            @Override
+            public byte[] before() throws IOException {
+                return new ZipStream(file, record, dataOffset(record)).first(skipped);
+            }
+
+            @Override
+            public int crc32() {
+                return record.crc();
+            }
         };
     }
 

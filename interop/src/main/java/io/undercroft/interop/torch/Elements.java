@@ -6,6 +6,7 @@ import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.FileStorages.Checksum;
 import io.undercroft.serializer.spi.FileStorages.Decoder;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.nio.ByteOrder;
 import java.util.OptionalLong;
@@ -34,9 +35,10 @@ final class Elements {
     /// @param offset where its bytes stand in the file, if they stand there as they are
     /// @param nbytes its size in bytes
     /// @param type tells what its elements are, as far as is known by then; null if only its bytes are
+    /// @param device where it goes
     /// @param decoder reads the bytes, as they are in the file
-    Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, Decoder decoder) {
-        return open(offset, nbytes, type, null, decoder);
+    Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, Device device, Decoder decoder) {
+        return open(offset, nbytes, type, device, null, decoder);
     }
 
     /// {@return a storage as the other method makes it, of which the file may have a checksum}
@@ -44,16 +46,18 @@ final class Elements {
     /// @param offset where its bytes stand in the file, if they stand there as they are
     /// @param nbytes its size in bytes
     /// @param type tells what its elements are
+    /// @param device where it goes
     /// @param checksum the checksum of all its bytes as they are in the file, which the decoder compares itself; null
     ///     if there is none
     /// @param decoder reads the bytes, as they are in the file
-    Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, @Nullable Checksum checksum,
-            Decoder decoder) {
+    Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, Device device,
+            @Nullable Checksum checksum, Decoder decoder) {
+        FileStorages there = storages.savedFrom(device);
         int unit = unit(type.get());
         if (offset.isPresent() && (!isForeign || unit == 1)) {
-            return storages.stored(offset.getAsLong(), nbytes, unit, checksum);
+            return there.stored(offset.getAsLong(), nbytes, unit, checksum);
         }
-        return storages.decoded(nbytes, into -> {
+        return there.decoded(nbytes, into -> {
             decoder.decode(into);
             DType known = type.get();
             if (isForeign && known != null) {

@@ -9,6 +9,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.state.Tuple;
+import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
@@ -155,7 +156,7 @@ final class LegacySave {
     Contents open(OpenOptions options, List<UnreadPart> unread) throws IOException {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         StorageTable storages = new StorageTable(options, wanted(options), entry -> run(entry).tail,
-                entry -> open(entry, elements));
+                (entry, device) -> open(entry, elements, device));
         return contents(storages).withPlaces(elements::placeOf).withUnread(unread).only(options);
     }
 
@@ -175,9 +176,10 @@ final class LegacySave {
         return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size());
     }
 
-    private Storage open(Entry entry, Elements elements) {
+    private Storage open(Entry entry, Elements elements, Device device) {
         long offset = run(entry).offset;
-        return elements.open(OptionalLong.of(offset), entry.nbytes(), entry::dtype, into -> file.read(offset, into));
+        return elements.open(OptionalLong.of(offset), entry.nbytes(), entry::dtype, device,
+                into -> file.read(offset, into));
     }
 
     private Run run(Entry entry) {

@@ -2,6 +2,7 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -36,8 +37,10 @@ final class StorageTable {
     interface Source {
         /// {@return a storage on the bytes of an entry}
         ///
+        /// @param entry the entry
+        /// @param device where it goes; not meta
         /// @throws Refused if there are none, or not as many
-        Storage open(Entry entry);
+        Storage open(Entry entry, Device device);
     }
 
     /// Tells how many bytes a storage has behind its last whole element. The pickle counts elements only, so that a
@@ -62,7 +65,7 @@ final class StorageTable {
     /// {@return a table of the sizes of storages, without their bytes}
     static StorageTable ofSizes() {
         return new StorageTable(OpenOptions.defaults().onMeta(), _ -> true, _ -> 0,
-                entry -> Storage.meta(entry.nbytes()));
+                (entry, _) -> Storage.meta(entry.nbytes()));
     }
 
     /// How the pickle speaks of a storage. Whoever speaks of it again has to say the same.
@@ -218,12 +221,16 @@ final class StorageTable {
         if (device.isMeta() || !wanted.test(entry.key)) {
             return new Opened(entry, Storage.meta(entry.nbytes()));
         }
-        if (device.isCpu()) {
-            return new Opened(entry, source.open(entry));
+        try {
+            return new Opened(entry, source.open(entry, device));
+        } catch (FormatException e) {
+            throw e.code().equals(FileStorages.NO_DEVICE) ? noDevice(entry, e) : e;
         }
-        throw Refused.because("TORCH-DEVICE", "storage " + FormatException.quote(entry.key) + " was saved from "
-                + FormatException.quote(entry.location) + " and is to go to " + device + ", which is not supported",
-                "Map devices when opening: OpenOptions.devices(d -> Device.CPU), or --map-location cpu");
+    }
+
+    private static Refused noDevice(Entry entry, FormatException why) {
+        return Refused.because("TORCH-DEVICE", "storage " + FormatException.quote(entry.key) + " was saved from "
+                + FormatException.quote(entry.location) + ": " + why.what(), why.remedy());
     }
 
     private Device deviceOf(String location) {

@@ -50,9 +50,10 @@ final class TarSave {
         this.file = file;
         this.tar = tar;
         this.budget = budget;
-        this.storages = new StorageTable(options, wanted, _ -> 0, entry -> {
+        this.storages = new StorageTable(options, wanted, _ -> 0, (entry, device) -> {
             long start = offset;
-            return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, into -> file.read(start, into));
+            return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, device,
+                    into -> file.read(start, into));
         });
     }
 

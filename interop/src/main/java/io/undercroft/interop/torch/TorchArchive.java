@@ -246,6 +246,10 @@ final class TorchArchive implements Draft {
                     + " bytes, and was resized while it was being saved; save it before or after");
         }
         CRC32 crc = new CRC32();
+        if (!content.device().isCpu()) {
+            new SummedOutput(output, crc).write(content, 0, size);
+            return (int) crc.getValue();
+        }
         try (Loan loan = content.borrow()) {
             for (long at = 0; at < size; at += CHUNK) {
                 // Summed from the copy: native code would not survive it if a mapped file was cut meanwhile.
@@ -258,13 +262,27 @@ final class TorchArchive implements Draft {
         return (int) crc.getValue();
     }
 
-    /// Copies a part of a storage to the host. One on another device is never there as a whole.
+    /// Copies a part of a storage, which says so if the file behind it was cut.
     private static void fetch(Storage from, long at, MemorySegment into) {
         Storage part = from.slice(at, into.byteSize());
         try {
             Storage.wrap(into).copyFrom(part);
         } finally {
             part.release();
+        }
+    }
+
+    /// Sums up what is written. Belongs to one thread.
+    private record SummedOutput(Output output, CRC32 crc) implements Output {
+        @Override
+        public long position() {
+            return output.position();
+        }
+
+        @Override
+        public void write(MemorySegment bytes) throws IOException {
+            crc.update(bytes.asByteBuffer());
+            output.write(bytes);
         }
     }
 

@@ -15,6 +15,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -113,7 +114,8 @@ public final class TorchZipFormat implements CheckpointFormat {
         ByteOrder order = byteOrder(zip, folder);
         Elements elements = new Elements(file, options, order);
         StorageTable storages = new StorageTable(options, wanted(zip, pickle, options),
-                entry -> tail(zip, folder + "/data/", entry), entry -> open(zip, folder + "/data/", entry, elements));
+                entry -> tail(zip, folder + "/data/", entry),
+                (entry, device) -> open(zip, folder + "/data/", entry, elements, device));
         return contents(zip, pickle, storages, elements.isForeign()).withPlaces(elements::placeOf).only(options);
     }
 
@@ -165,7 +167,8 @@ public final class TorchZipFormat implements CheckpointFormat {
         return tail > 0 && tail < entry.itemsize() ? tail : 0;
     }
 
-    private static Storage open(ZipDirectory zip, String prefix, StorageTable.Entry entry, Elements elements) {
+    private static Storage open(ZipDirectory zip, String prefix, StorageTable.Entry entry, Elements elements,
+            Device device) {
         ZipRecord record = zip.find(prefix + checkedKey(entry)).orElseThrow(() -> entry.refused("has no record"));
         if (record.size() != entry.nbytes()) {
             throw entry.refused("of " + entry.nbytes() + " bytes has a record of " + record.size());
@@ -174,7 +177,7 @@ public final class TorchZipFormat implements CheckpointFormat {
             // Asked now, so that a damaged archive is found when it is opened and not when it is used.
             long data = zip.dataOffset(record);
             OptionalLong place = record.isStored() ? OptionalLong.of(data) : OptionalLong.empty();
-            return elements.open(place, entry.nbytes(), entry::dtype,
+            return elements.open(place, entry.nbytes(), entry::dtype, device,
                     record.isStored() ? zip.checksum(record, 0) : null, into -> zip.read(record, into));
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -74,6 +74,10 @@ final class BinaryCode extends Code {
 
         @Override
         public void writeTo(Output output) throws IOException {
+            if (!elements.storage().device().isCpu()) {
+                output.write(elements.checkedStorage(), 0, elements.nbytes());
+                return;
+            }
             try (Loan loan = elements.storage().borrow()) {
                 output.write(elements.bytes(loan));
             }

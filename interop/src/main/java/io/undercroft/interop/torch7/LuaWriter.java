@@ -11,6 +11,7 @@ import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
@@ -483,9 +484,8 @@ final class LuaWriter {
 
     private void checkBytes(TypedStorage elements) {
         Storage storage = elements.untyped();
-        if (!storage.device().isCpu()) {
-            throw refused("a storage on the device " + storage.device(),
-                    storage.isMeta() ? "it has no elements" : "bring it to the CPU with cpu()");
+        if (storage.isMeta()) {
+            throw refused("a storage on the device " + storage.device(), "it has no elements");
         }
         if (storage.nbytes() % elements.elementSize() != 0) {
             throw refused("a storage of " + storage.nbytes() + " bytes, which is no whole number of elements",
@@ -513,10 +513,13 @@ final class LuaWriter {
         if (!storage.dtype().equals(DType.INT64) || encoding.longBytes() != Integer.BYTES) {
             return;
         }
-        for (long i = 0; i < storage.size(); i++) {
-            long value = storage.getLong(i);
-            if (value != (int) value) {
-                throw refused("the element " + value + " if torch7.longs is 4", "write longs of 8 bytes");
+        try (Loan loan = storage.untyped().borrow()) {
+            TypedStorage there = new TypedStorage(loan.storage(), storage.dtype());
+            for (long i = 0; i < there.size(); i++) {
+                long value = there.getLong(i);
+                if (value != (int) value) {
+                    throw refused("the element " + value + " if torch7.longs is 4", "write longs of 8 bytes");
+                }
             }
         }
     }

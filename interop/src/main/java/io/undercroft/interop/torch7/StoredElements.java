@@ -28,11 +28,21 @@ record StoredElements(Storage storage, DType dtype, long size) {
     /// @param loan of the storage
     MemorySegment bytes(Loan loan) {
         MemorySegment all = loan.storage().segment();
-        if (all.byteSize() < nbytes()) {
+        checkSize(all.byteSize());
+        return all.asSlice(0, nbytes());
+    }
+
+    /// {@return the storage, which has not become smaller}
+    Storage checkedStorage() {
+        checkSize(storage.nbytes());
+        return storage;
+    }
+
+    private void checkSize(long now) {
+        if (now < nbytes()) {
             throw new IllegalStateException(
                     storage.describe() + " had " + nbytes() + " bytes, and was resized while it "
                             + "was being saved; save it before or after");
         }
-        return all.asSlice(0, nbytes());
     }
 }

@@ -112,9 +112,13 @@ class TensorBytesTest {
         fetched.clear();
         Tensor rows = whole.narrow(0, 10, 2500);
         assertThat(written(rows).all.mismatch(near.narrow(0, 10, 2500).bytes())).isEqualTo(-1);
-        assertThat(fetched).hasSize(3).allMatch(piece -> piece <= SLAB);
+        assertThat(fetched).hasSize(5).allMatch(piece -> piece <= SLAB);
         fetched.clear();
         assertThat(written(whole.t()).all.mismatch(near.t().copy().bytes())).isEqualTo(-1);
         assertThat(fetched).containsExactly(near.nbytes());
+        fetched.clear();
+        Tensor columns = whole.narrow(0, 100, 10).t();
+        assertThat(written(columns).all.mismatch(near.narrow(0, 100, 10).t().copy().bytes())).isEqualTo(-1);
+        assertThat(fetched).containsExactly(10L * 2000 * 4);
     }
 }

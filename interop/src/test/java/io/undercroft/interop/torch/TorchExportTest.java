@@ -285,14 +285,16 @@ class TorchExportTest {
     /// However large they are, only a piece of them is on the host.
     @Test
     void storagesOfADeviceArePassedThroughTheHostInPieces() throws IOException {
-        Tensor here = Tensor.arange(DType.INT32, 1_000_000);
+        Tensor here = Tensor.arange(DType.INT32, 3_000_000);
         Tensor there = here.to(PretendDevice.DEVICE);
         Path path = folder.resolve("device.pt");
         PretendDevice.FETCHED.clear();
         Checkpoint.export(path, Map.of("w", there));
-        assertThat(Collections.max(PretendDevice.FETCHED)).isEqualTo(1 << 20);
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(path))
-                .withMessageContaining("saved from 'xpu:0'");
+        assertThat(Collections.max(PretendDevice.FETCHED)).isEqualTo(4 << 20);
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.tensor("w").device()).isEqualTo(PretendDevice.DEVICE);
+            assertThat(c.tensor("w").cpu().contentEquals(here)).isTrue();
+        }
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().devices(_ -> Device.CPU))) {
             assertThat(c.tensor("w").contentEquals(here)).isTrue();
         }

@@ -8,7 +8,6 @@ import io.undercroft.format.Rule;
 import io.undercroft.format.Snapshot;
 import io.undercroft.format.TensorRecord;
 import io.undercroft.format.Verifier;
-import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
@@ -167,7 +166,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         Tensor rows = tensor(number).narrow(0, from, to - from);
         Storage storage = rows.storage();
         if (storage.isMeta() || storage.isMaterialized() || rows.numel() == 0) {
-            return sound(number).narrow(0, from, to - from).copy(AnonymousMemory.allocator());
+            return RowReader.copy(sound(number).narrow(0, from, to - from));
         }
         return RowReader.read(rows, span -> storages.read(snapshot.tensor(number).storage(), span));
     }

@@ -19,12 +19,20 @@ import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.loading.CheckedRun;
 import io.undercroft.serializer.internal.loading.ChosenStorages;
+import io.undercroft.serializer.internal.loading.DeviceContent;
+import io.undercroft.serializer.internal.loading.DeviceContent.Stored;
+import io.undercroft.serializer.internal.loading.DeviceSource;
+import io.undercroft.serializer.internal.loading.PieceInput;
+import io.undercroft.serializer.internal.loading.RunChecksum;
+import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.MemoryReader;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.DeviceMemory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -182,12 +190,18 @@ final class CroftStorages implements AutoCloseable {
         }
         try {
             Storage storage = storage(number);
-            if (isToBeChecked(snapshot.storage(number)) && !storage.isMeta() && !storage.isMaterialized()) {
-                storage.segment();
+            if (isToBeChecked(snapshot.storage(number)) && !isCheckedLater(storage)) {
+                var _ = storage.materialize();
             }
         } catch (FormatException | UnsupportedOperationException _) {
             // Whoever asks for its bytes is told.
         }
+    }
+
+    /// What goes to devices when the file is opened goes there together.
+    private boolean isCheckedLater(Storage storage) {
+        return storage.isMaterialized() || storage.isMeta()
+                || (options.isInMemory() && !storage.device().isCpu());
     }
 
     private boolean isToBeChecked(StorageRecord record) {
@@ -206,12 +220,41 @@ final class CroftStorages implements AutoCloseable {
             return Storage.meta(record.nbytes());
         }
         if (!device.isCpu()) {
-            throw new FormatException("CROFT-DEVICE",
-                    "storage " + number + " belongs on " + device + ", which is not there",
-                    FormatException.NO_OFFSET, "Map devices when opening: OpenOptions.devices(d -> Device.CPU)");
+            return DeviceSource.storage(file, options, memoryOf(number, device), record.nbytes(),
+                    () -> Reads.guarded(file, () -> content(number, record)));
         }
         return Storage.deferred(record.nbytes(), () -> Reads.guarded(file, () -> allocate(number, record)),
                 file.path());
+    }
+
+    private static DeviceMemory memoryOf(int number, Device device) {
+        try {
+            return DeviceSource.memoryOf(device);
+        } catch (IllegalStateException e) {
+            throw new FormatException("CROFT-DEVICE",
+                    "storage " + number + " is to go to " + device + ": " + e.getMessage(), FormatException.NO_OFFSET,
+                    DeviceSource.REMEDY, e);
+        }
+    }
+
+    /// What is uploaded is read as a whole, and checked in the buffers.
+    private DeviceContent content(int number, StorageRecord record) {
+        checkKnown(number);
+        List<StorageChunk> chunks = options.verification() == ChecksumPolicy.NONE ? List.of() : check.table(number);
+        List<CheckedRun> runs = chunks.stream().map(chunk -> new CheckedRun(chunk.start(),
+                new RunChecksum(Kind.CRC32C, chunk.place().length(), chunk.checksum()))).toList();
+        return new Stored(new PieceInput(extents(record).map(this::piece).toList()), runs,
+                (damaged, bytes) -> Reads.guarded(file, () -> uploaded(number,
+                        damaged.stream().map(chunk -> chunks.get(chunk).place()).toList(), bytes)));
+    }
+
+    private Allocation uploaded(int number, List<DamagedChunk> damagedChunks, Allocation bytes) {
+        if (damagedChunks.isEmpty()) {
+            return bytes;
+        }
+        DeviceMemory memory = DeviceSource.memoryOf(storage(number).device());
+        throw refused(number, damagedChunks, Storage.deferred(bytes.segment().byteSize(), memory, () -> bytes,
+                file.path()).materialize());
     }
 
     private static Device savedDevice(StorageRecord record) {
@@ -224,10 +267,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private Allocation allocate(int number, StorageRecord record) {
-        Suspect known = damaged.get(number);
-        if (known != null) {
-            throw known.damage.refusal();
-        }
+        checkKnown(number);
         boolean checksNow = isCheckedWhole(record);
         Allocation bytes = options.isInMemory()
                 ? memory.read(extents(record).map(this::piece).toList())
@@ -242,9 +282,21 @@ final class CroftStorages implements AutoCloseable {
             }
             return bytes;
         }
+        throw refused(number, chunks, Storage.over(bytes));
+    }
+
+    private void checkKnown(int number) {
+        Suspect known = damaged.get(number);
+        if (known != null) {
+            throw known.damage.refusal();
+        }
+    }
+
+    /// Takes note of damage.
+    private FormatException refused(int number, List<DamagedChunk> chunks, Storage readable) {
         DamagedStorage damage = damaged(chunks);
-        damaged.put(number, new Suspect(damage, Storage.over(bytes)));
-        throw damage.refusal();
+        damaged.put(number, new Suspect(damage, readable));
+        return damage.refusal();
     }
 
     /// What is read into memory is read as a whole.

@@ -1,7 +1,6 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
@@ -9,15 +8,18 @@ import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.internal.loading.RowReader;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SequencedCollection;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -66,7 +68,7 @@ public interface Contents {
         return tensor(name).map(TensorSpec::of);
     }
 
-    /// Copies some rows of a tensor into memory of their own. Of the rest of the tensor nothing is read that need not
+    /// Copies some rows of a tensor into memory of their own, on its device. Of the rest of the tensor nothing is read that need not
     /// be.
     ///
     /// @param name its name
@@ -75,7 +77,7 @@ public interface Contents {
     /// @return a tensor of these rows, or nothing if there is none of that name
     /// @throws IndexOutOfBoundsException if the tensor does not have these rows
     default Optional<Tensor> rows(String name, long from, long to) {
-        return tensor(name).map(tensor -> tensor.narrow(0, from, to - from).copy(AnonymousMemory.allocator()));
+        return tensor(name).map(tensor -> RowReader.copy(tensor.narrow(0, from, to - from)));
     }
 
     /// {@return the storages in the order in which the state first uses them}
@@ -152,7 +154,11 @@ public interface Contents {
     /// first if it was not yet, since the file goes with the checkpoint. If that fails it is released like the others;
     /// whoever retained it is told when he touches it.
     default void release() {
-        storages().forEach(Contents::release);
+        Set<Storage> storages = new HashSet<>(storages());
+        storages.forEach(Contents::release);
+        // Those that only slices were made of.
+        storages.stream().flatMap(storage -> storage.base().stream()).distinct()
+                .filter(base -> !storages.contains(base)).forEach(Contents::release);
     }
 
     /// Releases one storage as [#release] does it.
@@ -162,7 +168,7 @@ public interface Contents {
         int references = storage.referenceCount();
         try {
             if (references > 1 && !storage.device().isMeta()) {
-                storage.segment();
+                var _ = storage.materialize();
             }
         } catch (RuntimeException | OutOfMemoryError | InternalError _) {
             // Damaged, without memory to decode it to, or in a file that was cut.

@@ -6,6 +6,11 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.loading.CheckedRun;
+import io.undercroft.serializer.internal.loading.DeviceContent;
+import io.undercroft.serializer.internal.loading.DeviceSource;
+import io.undercroft.serializer.internal.loading.PieceInput;
+import io.undercroft.serializer.internal.loading.RunChecksum;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
@@ -13,11 +18,13 @@ import io.undercroft.storage.spi.Backing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Storages whose bytes stand in a file of another format. Nothing is mapped, read or decoded before a storage is first
@@ -26,11 +33,19 @@ import org.jspecify.annotations.Nullable;
 /// What stands in the file as it is in memory, aligned for its elements, is mapped in place, or read into memory if
 /// [that was asked for][OpenOptions#inMemory]. All else is decoded into memory; as writing to that would not reach the
 /// file, it is read-only unless the file is opened copy-on-write.
+///
+/// What [goes to a device][OpenOptions#devices] is read into the buffers of the device; only what has to be decoded is
+/// in memory of the host before, one storage at a time.
 public final class FileStorages {
+    /// The code of the exception that refuses storages which are to go to a device that is not there.
+    public static final String NO_DEVICE = "DEVICE";
+
     private final MappedFile file;
     private final OpenOptions options;
+    /// What the file says where the storages were, which the options map to where they go.
+    private final Device saved;
     private final MemoryReader memory;
-    private final Map<Storage, Long> places = new ConcurrentHashMap<>();
+    private final Map<Storage, Long> places;
 
     /// How bytes that do not stand in the file as they are in memory come out of it.
     @FunctionalInterface
@@ -57,6 +72,14 @@ public final class FileStorages {
         /// @throws IOException if reading fails
         /// @throws FormatException if they do not match
         void check() throws IOException;
+
+        /// {@return the bytes before those of the storage that the checksum covers too}
+        ///
+        /// @throws IOException if reading fails
+        byte[] before() throws IOException;
+
+        /// {@return the CRC32 of these and of the bytes of the storage}
+        int crc32();
     }
 
     /// The storages of a file.
@@ -64,9 +87,24 @@ public final class FileStorages {
     /// @param file the file, which outlives them
     /// @param options how it is opened
     public FileStorages(MappedFile file, OpenOptions options) {
+        this(file, options, Device.CPU, new MemoryReader(file, options), new ConcurrentHashMap<>());
+    }
+
+    private FileStorages(MappedFile file, OpenOptions options, Device saved, MemoryReader memory,
+            Map<Storage, Long> places) {
         this.file = file;
         this.options = options;
-        this.memory = new MemoryReader(file, options);
+        this.saved = saved;
+        this.memory = memory;
+        this.places = places;
+    }
+
+    /// {@return the storages of the same file that were saved from a device, for a format that records it} By default
+    /// they were saved from the CPU.
+    ///
+    /// @param device the device that the file names
+    public FileStorages savedFrom(Device device) {
+        return new FileStorages(file, options, device, memory, places);
     }
 
     /// {@return a storage that is known by its size only, since it was not chosen, or has no bytes in the file}
@@ -94,18 +132,55 @@ public final class FileStorages {
     /// @param alignment as of [#stored(long, long, int)]
     /// @param checksum the checksum of all its bytes; null if there is none
     public Storage stored(long offset, long nbytes, int alignment, @Nullable Checksum checksum) {
-        Device device = device();
+        Device device = options.deviceFor(saved);
         if (device.isMeta()) {
             return blank(nbytes);
         }
         Checksum compared = options.verification() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
+        Storage storage = device.isCpu()
+                ? onHost(offset, nbytes, alignment, compared)
+                : onDevice(device, nbytes, () -> content(offset, nbytes, compared));
+        places.put(storage, offset);
+        return storage;
+    }
+
+    private Storage onHost(long offset, long nbytes, int alignment, @Nullable Checksum compared) {
         boolean isMapped = offset % alignment == 0 || nbytes == 0;
-        Storage storage = isMapped || options.isInMemory()
+        return isMapped || options.isInMemory()
                 ? Storage.deferred(nbytes, () -> bytes(offset, nbytes, compared), file.path())
                 : Storage.decoded(nbytes,
                         () -> checked(decode(nbytes, into -> file.read(offset, into)), compared), file.path());
-        places.put(storage, offset);
-        return storage;
+    }
+
+    private Storage onDevice(Device device, long nbytes, Supplier<DeviceContent> content) {
+        try {
+            return DeviceSource.storage(file, options, DeviceSource.memoryOf(device), nbytes, content);
+        } catch (IllegalStateException e) {
+            throw new FormatException(NO_DEVICE, "storages are to go to " + device + ": " + e.getMessage(),
+                    FormatException.NO_OFFSET, DeviceSource.REMEDY, e);
+        }
+    }
+
+    private DeviceContent content(long offset, long nbytes, @Nullable Checksum checksum) {
+        List<CheckedRun> runs = new ArrayList<>();
+        if (checksum != null) {
+            checking(() -> runs.add(run(checksum, nbytes)));
+        }
+        return new DeviceContent.Stored(new PieceInput(List.of(file.piece(offset, nbytes))), runs,
+                (damaged, bytes) -> damaged.isEmpty() || checksum == null ? bytes : refused(bytes, checksum));
+    }
+
+    private static CheckedRun run(Checksum checksum, long nbytes) throws IOException {
+        MemorySegment before = MemorySegment.ofArray(checksum.before());
+        RunChecksum all = new RunChecksum(RunChecksum.Kind.CRC32, before.byteSize() + nbytes, checksum.crc32());
+        all.add(0, before);
+        return new CheckedRun(-before.byteSize(), all);
+    }
+
+    private Allocation refused(Allocation bytes, Checksum checksum) {
+        bytes.free();
+        checking(checksum::check);
+        throw new IllegalStateException(file.path() + " was written to while it was read; open it again");
     }
 
     /// {@return a storage whose bytes are decoded when it is first touched}
@@ -113,7 +188,13 @@ public final class FileStorages {
     /// @param nbytes its size in bytes; has been checked against what the file can hold
     /// @param decoder how; called by any thread, and again for each [loan][Storage#borrow] of the storage
     public Storage decoded(long nbytes, Decoder decoder) {
-        return device().isMeta() ? blank(nbytes) : Storage.decoded(nbytes, () -> decode(nbytes, decoder), file.path());
+        Device device = options.deviceFor(saved);
+        if (device.isMeta()) {
+            return blank(nbytes);
+        }
+        return device.isCpu()
+                ? Storage.decoded(nbytes, () -> decode(nbytes, decoder), file.path())
+                : onDevice(device, nbytes, () -> new DeviceContent.Decoded(() -> decode(nbytes, decoder)));
     }
 
     /// {@return where the bytes of a storage start in the file, if they stand there as they are in memory}
@@ -122,16 +203,6 @@ public final class FileStorages {
     public OptionalLong placeOf(Storage storage) {
         Long place = places.get(storage);
         return place == null ? OptionalLong.empty() : OptionalLong.of(place);
-    }
-
-    private Device device() {
-        Device device = options.deviceFor(Device.CPU);
-        if (!device.isMeta() && !device.isCpu()) {
-            throw new FormatException("DEVICE", "storages are to go to " + device + ", which is not supported",
-                    FormatException.NO_OFFSET,
-                    "Open it on the CPU, and move tensors with Tensor.to; or --map-location cpu");
-        }
-        return device;
     }
 
     private Allocation bytes(long offset, long nbytes, @Nullable Checksum checksum) {

@@ -1,6 +1,8 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.storage.Storage;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 
 /// A file that is written from its first byte to its last. Belongs to one thread.
@@ -13,6 +15,27 @@ public interface Output {
     /// @param bytes any segment of the CPU, of any size; also a mapping of a file, which may be cut meanwhile
     /// @throws IOException if the disk is full or failing
     void write(MemorySegment bytes) throws IOException;
+
+    /// Writes bytes of a storage, wherever they are. Those of a device pass through its host buffers.
+    ///
+    /// @param storage the storage
+    /// @param offset the first byte
+    /// @param length how many bytes
+    /// @throws IOException if the disk is full or failing
+    /// @throws IllegalStateException if the storage was freed
+    default void write(Storage storage, long offset, long length) throws IOException {
+        try {
+            storage.forEachPart(offset, length, (_, part) -> {
+                try {
+                    write(part);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
 
     /// Writes zeros up to the next multiple of a number of bytes.
     ///

@@ -3,6 +3,7 @@ package io.undercroft.storage.spi;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Optional;
 
 /// Brings the memory of another room. Found by [java.util.ServiceLoader]; of several providers the first that has what
@@ -25,6 +26,11 @@ public interface MemoryProvider {
     /// @param segment the bytes, off the heap
     default Optional<RuntimeException> lost(MemorySegment segment) {
         return Optional.empty();
+    }
+
+    /// {@return the devices whose memory [#device] returns} Asked for messages.
+    default List<Device> devices() {
+        return List.of();
     }
 
     /// {@return the memory of a device, or nothing if this provider does not know it or it is not there}

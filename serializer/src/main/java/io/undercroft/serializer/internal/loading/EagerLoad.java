@@ -2,6 +2,9 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Rule;
+import io.undercroft.mmap.MappingException;
+import io.undercroft.serializer.LoadProgress;
+import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -12,23 +15,55 @@ import java.util.List;
 public final class EagerLoad {
     private EagerLoad() {}
 
-    /// Fetches the bytes of storages that have some. One whose checksums fail is left out: whoever asks for it is told.
+    /// Fetches the bytes of storages that have some: first those that go to devices. One whose checksums fail is left
+    /// out: it throws when it is touched.
     ///
     /// @param storages the storages
+    /// @param listener is told how many bytes were read
     /// @throws IOException if reading fails
-    /// @throws FormatException if bytes cannot be had for what is in the file
-    public static void run(List<Storage> storages) throws IOException {
-        List<Storage> wanted = storages.stream().filter(storage -> !storage.isMeta()).toList();
+    /// @throws FormatException if bytes are not available for what is in the file
+    public static void run(List<Storage> storages, LoadProgress listener) throws IOException {
+        List<Storage> wanted = storages.stream().filter(storage -> !storage.isMeta())
+                .map(storage -> storage.base().orElse(storage)).distinct().toList();
+        List<Storage> onHost = wanted.stream().filter(storage -> storage.device().isCpu()).toList();
+        List<Storage> onDevices = wanted.stream().filter(storage -> !storage.device().isCpu()).toList();
+        Progress progress = new Progress(listener::loaded,
+                wanted.stream().mapToLong(Storage::nbytes).reduce(0, Math::addExact));
         try {
-            Workers.share(wanted, EagerLoad::fetch);
+            upload(onDevices, progress);
+            Workers.share(onHost, storage -> {
+                fetch(storage);
+                progress.add(storage.nbytes());
+            });
+        } catch (MappingException e) {
+            throw e;
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
     }
 
+    private static void upload(List<Storage> storages, Progress progress) throws IOException {
+        List<DeviceSource> sources = storages.stream().flatMap(storage -> DeviceSource.of(storage).stream()).toList();
+        DeviceLoad.all(sources, progress::add);
+        RuntimeException failure = null;
+        for (Storage storage : storages) {
+            // Also after a failure: a storage that has its bytes is freed with the checkpoint.
+            try {
+                boolean isLoaded = DeviceSource.of(storage).map(DeviceSource::isLoaded).orElse(true);
+                fetch(storage);
+                progress.add(isLoaded ? 0 : storage.nbytes());
+            } catch (RuntimeException e) {
+                failure = failure == null ? e : failure;
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
     private static void fetch(Storage storage) {
         try {
-            storage.segment();
+            var _ = storage.materialize();
         } catch (FormatException e) {
             if (!e.code().equals(Rule.V14_CHECKSUM.code())) {
                 throw e;

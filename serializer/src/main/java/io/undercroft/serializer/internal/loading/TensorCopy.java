@@ -29,11 +29,6 @@ record TensorCopy(String name, Tensor source, Tensor target) {
         if (target.device().isMeta()) {
             throw unsupported("is on the meta device and cannot hold elements; allocate it first");
         }
-        if (!target.device().isCpu() && !isWholeStorage()) {
-            throw unsupported("is on " + target.device()
-                    + ", where only whole storages are copied to; load into tensors on the CPU "
-                    + "and move them with SharingCopy");
-        }
         checkTargetBytes();
         if (target.numel() > 0 && ByteSpan.of(target).end() > target.storage().nbytes()) {
             throw new IllegalStateException(said("stands on a storage that was resized, and is too small for it now"));
@@ -43,7 +38,7 @@ record TensorCopy(String name, Tensor source, Tensor target) {
                     said("is expanded: stride 0 puts several elements in one place; copy it first"));
         }
         if (source.numel() > 0) {
-            var _ = source.storage().segment();
+            var _ = source.storage().materialize();
         }
     }
 
@@ -85,18 +80,39 @@ record TensorCopy(String name, Tensor source, Tensor target) {
 
     /// Copies the elements.
     void run() {
-        if (target.device().isCpu()) {
+        if (target.device().isCpu() && source.device().isCpu()) {
             var _ = target.copyFrom(source);
+        } else if (target.numel() > 0 && keepsBytes() && isOneRun()) {
+            copyRun(source.storage(), ByteSpan.of(source));
+        } else if (target.device().isCpu()) {
+            var _ = target.copyFrom(source.cpu());
         } else {
-            var _ = target.storage().copyFrom(source.storage());
+            copyElements();
         }
     }
 
-    /// {@return whether copying the tensor is copying its storage}
-    private boolean isWholeStorage() {
-        return keepsBytes() && source.storageOffset() == target.storageOffset()
-                && source.storage().nbytes() == target.storage().nbytes()
-                && fills(source, source.storage().nbytes());
+    /// Copies to a tensor on a device whose elements have others between them, or are of another type: all bytes from the
+    /// first to the last come to the host and go back.
+    private void copyElements() {
+        if (target.numel() == 0) {
+            return;
+        }
+        Tensor host = target.cpu();
+        var _ = host.copyFrom(source.cpu());
+        copyRun(host.storage(), ByteSpan.of(host));
+    }
+
+    /// Copies bytes over those of the target.
+    private void copyRun(Storage from, Span bytes) {
+        Span to = ByteSpan.of(target);
+        Storage part = from.slice(bytes.start(), bytes.end() - bytes.start());
+        Storage over = target.storage().slice(to.start(), to.end() - to.start());
+        try {
+            var _ = over.copyFrom(part);
+        } finally {
+            part.release();
+            over.release();
+        }
     }
 
     /// {@return whether bytes are copied as they are, each to the same place relative to the first}
@@ -200,6 +216,6 @@ record TensorCopy(String name, Tensor source, Tensor target) {
 
     /// {@return whether the target has the elements now that it should have}
     boolean isDone() {
-        return target.copy().contentEquals(source.to(target.dtype()).copy());
+        return target.copy().contentEquals(source.cpu().to(target.dtype()).copy());
     }
 }

@@ -14,11 +14,17 @@ import org.jspecify.annotations.Nullable;
 /// @param alignment what its offset in the file has to be a multiple of
 record Chunk(PlannedStorage storage, long start, long length, boolean isReached, Extent.@Nullable Stored before,
         long alignment) {
-    /// {@return its bytes, in place}
+    /// {@return its bytes: in place, or a copy in the buffer if they are on a device}
     ///
+    /// @param buffer memory of the host, of the size of the chunk if it is on a device
     /// @throws IllegalStateException if the storage is closed, or was resized since the save was planned
-    MemorySegment bytes() {
-        return storage.slice(start, length);
+    MemorySegment bytes(MemorySegment buffer) {
+        return storage.slice(start, length, buffer);
+    }
+
+    /// {@return whether its bytes are on a device}
+    boolean isOnDevice() {
+        return storage.bytes().areOnDevice();
     }
 
     /// Compares it with the checksums of the file that it comes from, as it is now.

@@ -15,7 +15,7 @@ final class DecodedBytes implements PlannedStorage.Bytes {
     }
 
     @Override
-    public synchronized MemorySegment slice(long offset, long length) {
+    public synchronized MemorySegment slice(long offset, long length, MemorySegment buffer) {
         if (loan == null) {
             loan = storage.borrow();
         }

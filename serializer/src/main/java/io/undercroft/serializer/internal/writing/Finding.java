@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.ExtentSums;
+import java.lang.foreign.MemorySegment;
 
 /// What is known of a chunk before it is decided where its bytes stand.
 sealed interface Finding {
@@ -13,7 +14,8 @@ sealed interface Finding {
     /// The snapshot before has the same bytes in its place.
     ///
     /// @param stored where
-    record Unchanged(Extent.Stored stored) implements Finding {}
+    /// @param bytes its bytes
+    record Unchanged(Extent.Stored stored, MemorySegment bytes) implements Finding {}
 
     /// Its bytes were copied into the block.
     ///
@@ -22,5 +24,7 @@ sealed interface Finding {
     record Copied(long at, ExtentSums sums) implements Finding {}
 
     /// It is larger than the block, and has not been looked at any further.
-    record TooLarge() implements Finding {}
+    ///
+    /// @param bytes its bytes
+    record TooLarge(MemorySegment bytes) implements Finding {}
 }

@@ -3,20 +3,24 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.ExtentDigester;
 import io.undercroft.format.ExtentSums;
 import io.undercroft.format.Layout;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.Allocation;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /// What one of the threads of a save works with: a block of memory, and a digester. Each chunk is looked at, copied and
-/// summed up while its bytes are in the cache of the processor. Belongs to one thread.
-final class Lane {
+/// summed up while its bytes are in the cache of the processor; one on a device is copied to the host once. Belongs to
+/// one thread.
+final class Lane implements AutoCloseable {
     private final MemorySegment block;
     private final ExtentDigester digester = new ExtentDigester();
     private final Candidates candidates;
     private final SaveOptions options;
+    private @Nullable Allocation large;
 
     /// A lane.
     ///
@@ -44,41 +48,70 @@ final class Lane {
         List<Finding> findings = new ArrayList<>(batch.chunks().size());
         long end = batch.start();
         for (Chunk chunk : batch.chunks()) {
-            Optional<Finding> early = lookInPlace(chunk);
-            if (early.isPresent()) {
-                findings.add(early.get());
-            } else if (batch.fits()) {
-                long at = chunk.place(end);
-                end = at + chunk.length();
-                findings.add(new Finding.Copied(at, copy(chunk, block.asSlice(at, chunk.length()))));
-            } else {
-                findings.add(new Finding.TooLarge());
+            if (!chunk.isReached()) {
+                findings.add(new Finding.Unreached());
+                continue;
             }
+            long at = batch.fits() ? chunk.place(end) : 0;
+            MemorySegment bytes = bytes(chunk, at, batch.fits());
+            Finding finding = lookInPlace(chunk, bytes);
+            if (finding == null && batch.fits()) {
+                finding = new Finding.Copied(at, copy(chunk, bytes, block.asSlice(at, chunk.length())));
+            } else if (finding == null) {
+                finding = new Finding.TooLarge(bytes);
+            }
+            boolean takesRoom = finding instanceof Finding.Copied
+                    || (chunk.isOnDevice() && finding instanceof Finding.Unchanged);
+            if (takesRoom) {
+                end = at + chunk.length();
+            }
+            findings.add(finding);
         }
         return findings;
     }
 
-    /// What can be said of a chunk without a sum over it.
-    private Optional<Finding> lookInPlace(Chunk chunk) throws IOException {
-        if (!chunk.isReached()) {
-            return Optional.of(new Finding.Unreached());
+    /// What is on a device comes where it is going to be copied to.
+    private MemorySegment bytes(Chunk chunk, long at, boolean fits) {
+        return chunk.bytes(!chunk.isOnDevice() || fits ? block.asSlice(at) : large(chunk.length()));
+    }
+
+    /// Memory for a chunk that is larger than the block.
+    private MemorySegment large(long nbytes) {
+        if (large != null && large.segment().byteSize() < nbytes) {
+            close();
         }
-        if (isLeftOut(chunk)) {
+        if (large == null) {
+            large = AnonymousMemory.allocator().allocate(nbytes);
+        }
+        return large.segment();
+    }
+
+    @Override
+    public void close() {
+        if (large != null) {
+            large.free();
+            large = null;
+        }
+    }
+
+    /// What can be said of a chunk without a sum over it; null if nothing can.
+    private @Nullable Finding lookInPlace(Chunk chunk, MemorySegment bytes) throws IOException {
+        if (isLeftOut(chunk, bytes)) {
             chunk.check();
-            return Optional.of(new Finding.Zeros());
+            return new Finding.Zeros();
         }
         Extent.Stored before = chunk.before();
         if (before != null && before.place().offset() % chunk.alignment() == 0
-                && candidates.isSame(chunk.bytes(), before.place())) {
-            return Optional.of(new Finding.Unchanged(before));
+                && candidates.isSame(bytes, before.place())) {
+            return new Finding.Unchanged(before, bytes);
         }
-        return Optional.empty();
+        return null;
     }
 
-    private boolean isLeftOut(Chunk chunk) throws IOException {
+    private boolean isLeftOut(Chunk chunk, MemorySegment bytes) throws IOException {
         try {
             return !options.savesZeros() && chunk.storage().nbytes() >= Layout.SPARSE_BYTES
-                    && RawBytes.areZero(chunk.bytes());
+                    && RawBytes.areZero(bytes);
         } catch (InternalError e) {
             throw truncated(chunk, e);
         }
@@ -87,12 +120,17 @@ final class Lane {
     /// Copies bytes of a chunk and sums them up.
     ///
     /// @param chunk the chunk
-    /// @param into where to, as many bytes
+    /// @param bytes its bytes
+    /// @param into where to, as many bytes; those of a device are there already
     /// @return the sums over the copy
     /// @throws IOException if they cannot be read
-    private ExtentSums copy(Chunk chunk, MemorySegment into) throws IOException {
+    private ExtentSums copy(Chunk chunk, MemorySegment bytes, MemorySegment into) throws IOException {
         try {
-            digester.copy(chunk.bytes(), into);
+            if (chunk.isOnDevice()) {
+                digester.update(bytes);
+            } else {
+                digester.copy(bytes, into);
+            }
             ExtentSums sums = digester.finish();
             chunk.check(sums);
             return sums;
@@ -104,10 +142,11 @@ final class Lane {
     /// {@return the sums over a chunk that is larger than the block}
     ///
     /// @param chunk the chunk
+    /// @param bytes its bytes
     /// @throws IOException if it cannot be read
-    ExtentSums sum(Chunk chunk) throws IOException {
+    ExtentSums sum(Chunk chunk, MemorySegment bytes) throws IOException {
         try {
-            digester.update(chunk.bytes());
+            digester.update(bytes);
             ExtentSums sums = digester.finish();
             chunk.check(sums);
             return sums;
@@ -129,17 +168,18 @@ final class Lane {
     /// Brings a chunk that is larger than the block through it, piece by piece.
     ///
     /// @param chunk the chunk
+    /// @param bytes its bytes
     /// @param offset where it starts in the file; pages of the block are pages of the file
     /// @param pieces takes them
     /// @return the sums over what was taken
     /// @throws IOException if reading or writing fails
-    ExtentSums carry(Chunk chunk, long offset, Pieces pieces) throws IOException {
+    ExtentSums carry(Chunk chunk, MemorySegment bytes, long offset, Pieces pieces) throws IOException {
         long start = offset % Layout.PAGE;
         long most = block.byteSize() - Layout.PAGE;
         for (long done = 0; done < chunk.length(); done += most) {
             MemorySegment piece = block.asSlice(start, Math.min(most, chunk.length() - done));
             try {
-                digester.copy(chunk.bytes().asSlice(done, piece.byteSize()), piece);
+                digester.copy(bytes.asSlice(done, piece.byteSize()), piece);
             } catch (InternalError e) {
                 throw truncated(chunk, e);
             }

@@ -18,11 +18,17 @@ import java.util.Optional;
 record PlannedStorage(int number, long nbytes, Device device, List<Span> reached, Bytes bytes) {
     /// The bytes of a storage: those that it has by now, or those of a copy that was made for the save.
     interface Bytes {
-        /// {@return a run of them, in place}
+        /// {@return a run of them: in place, or a copy in the buffer if they are on a device}
         ///
         /// @param offset the first byte
         /// @param length how many; of a copy, only what is reached is there
-        MemorySegment slice(long offset, long length);
+        /// @param buffer memory of the host, of at least that many bytes if they are on a device
+        MemorySegment slice(long offset, long length, MemorySegment buffer);
+
+        /// {@return whether they are on a device, where the host cannot read them in place}
+        default boolean areOnDevice() {
+            return false;
+        }
 
         /// {@return whether a thread may read them}
         ///
@@ -58,10 +64,14 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
     /// @param storage the storage
     /// @param reached the runs of its bytes that are worth saving
     static PlannedStorage of(int number, Storage storage, List<Span> reached) {
-        Bytes bytes = storage.isDecodedOnDemand()
-                ? new DecodedBytes(storage)
-                : new StorageBytes(storage, storage.nbytes());
-        return new PlannedStorage(number, storage.nbytes(), storage.device(), reached, bytes);
+        return new PlannedStorage(number, storage.nbytes(), storage.device(), reached, bytes(storage));
+    }
+
+    private static Bytes bytes(Storage storage) {
+        if (!storage.device().isCpu() && !storage.isMeta()) {
+            return new DeviceBytes(storage, storage.nbytes());
+        }
+        return storage.isDecodedOnDemand() ? new DecodedBytes(storage) : new StorageBytes(storage, storage.nbytes());
     }
 
     /// {@return whether other threads than this one may read all of some storages}
@@ -79,13 +89,14 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
         return new PlannedStorage(number, nbytes, device, reached, elsewhere);
     }
 
-    /// {@return a run of its bytes, in place}
+    /// {@return a run of its bytes, as [Bytes#slice] has it}
     ///
     /// @param offset the first byte
     /// @param length how many
+    /// @param buffer memory of the host for bytes on a device
     /// @throws IllegalStateException if it has fewer bytes by now than when the save was planned
-    MemorySegment slice(long offset, long length) {
-        return bytes.slice(offset, length);
+    MemorySegment slice(long offset, long length, MemorySegment buffer) {
+        return bytes.slice(offset, length, buffer);
     }
 
     /// Compares what was read of a run of bytes with the checksums of the file that it comes from, if that has some.

@@ -56,7 +56,7 @@ final class SnapshotBytes implements PlannedStorage.Bytes {
     }
 
     @Override
-    public MemorySegment slice(long offset, long length) {
+    public MemorySegment slice(long offset, long length, MemorySegment buffer) {
         var found = runs.floorEntry(offset);
         if (found == null) {
             throw new IndexOutOfBoundsException("byte " + offset + " of " + name + " is not in the snapshot");

@@ -68,6 +68,9 @@ final class StatePlan {
             return;
         }
         try {
+            if (!storage.materialize().device().isCpu()) {
+                return;
+            }
             if (!storage.segment().scope().isAlive()) {
                 throw new IllegalStateException("they were closed");
             }

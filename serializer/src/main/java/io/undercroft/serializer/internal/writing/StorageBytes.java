@@ -11,14 +11,17 @@ import java.util.Optional;
 /// @param nbytes its size when the save was planned
 record StorageBytes(Storage storage, long nbytes) implements PlannedStorage.Bytes {
     @Override
-    public MemorySegment slice(long offset, long length) {
+    public MemorySegment slice(long offset, long length, MemorySegment buffer) {
         MemorySegment all = storage.segment();
         if (all.byteSize() < nbytes) {
-            throw new IllegalStateException(
-                    storage.describe() + " had " + nbytes + " bytes, and was resized while it was "
-                            + "being saved; save it before or after");
+            throw resized(storage, nbytes);
         }
         return all.asSlice(offset, length);
+    }
+
+    static IllegalStateException resized(Storage storage, long nbytes) {
+        return new IllegalStateException(storage.describe() + " had " + nbytes
+                + " bytes, and was resized while it was being saved; save it before or after");
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.undercroft.format.ExtentSums;
 import io.undercroft.format.Layout;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
+import io.undercroft.serializer.internal.Progress;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -103,15 +104,25 @@ final class StorageWriter {
         }
         long blockBytes = Math.min(Blocks.BLOCK, room);
         int lanes = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
-                ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes))
-                : 1;
+                && !needsLargeBuffers(storages)
+                        ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes))
+                        : 1;
         Cutter cutter = new Cutter(storages, destination.chunkLog2(),
                 options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
         try (Blocks blocks = Blocks.allocate(lanes, blockBytes)) {
-            crew.work(lanes, number -> write(cutter,
-                    new Lane(blocks.get(number), candidates, options), progress));
+            crew.work(lanes, number -> {
+                try (Lane lane = new Lane(blocks.get(number), candidates, options)) {
+                    write(cutter, lane, progress);
+                }
+            });
         }
         storages.forEach(PlannedStorage::checkNotCut);
+    }
+
+    /// A chunk on a device that is larger than a block needs memory of its own.
+    private boolean needsLargeBuffers(List<PlannedStorage> storages) {
+        return 1L << destination.chunkLog2() > Blocks.BLOCK
+                && storages.stream().anyMatch(storage -> storage.bytes().areOnDevice());
     }
 
     private static long decodedBytes(List<PlannedStorage> storages) {
@@ -200,8 +211,8 @@ final class StorageWriter {
                 tally.addZeros(chunk.length());
                 addZeros(before, chunk.length());
             }
-            case Finding.Unchanged(Extent.Stored same) -> {
-                Place place = candidates.find(chunk.bytes(), same.sums().digest(), chunk.alignment(), end(before),
+            case Finding.Unchanged(Extent.Stored same, MemorySegment bytes) -> {
+                Place place = candidates.find(bytes, same.sums().digest(), chunk.alignment(), end(before),
                         same.place());
                 before.add(new Extent.Stored(place == null ? same.place() : place, same.sums()));
             }
@@ -210,7 +221,7 @@ final class StorageWriter {
                 Place place = find(chunk, bytes, sums, before);
                 before.add(new Extent.Stored(place == null ? append(chunk, at, sums, run) : place, sums));
             }
-            case Finding.TooLarge() -> before.add(placeLarge(chunk, before, lane));
+            case Finding.TooLarge(MemorySegment bytes) -> before.add(placeLarge(chunk, bytes, before, lane));
         }
     }
 
@@ -255,15 +266,16 @@ final class StorageWriter {
 
     /// A chunk that is larger than a block is read twice, unless it stands somewhere already. The sums are those of
     /// what was written, should it have been changed in between.
-    private Extent.Stored placeLarge(Chunk chunk, List<Extent> before, Lane lane) throws IOException {
-        ExtentSums sums = lane.sum(chunk);
-        Place found = find(chunk, chunk.bytes(), sums, before);
+    private Extent.Stored placeLarge(Chunk chunk, MemorySegment bytes, List<Extent> before, Lane lane)
+            throws IOException {
+        ExtentSums sums = lane.sum(chunk, bytes);
+        Place found = find(chunk, bytes, sums, before);
         if (found != null) {
             return new Extent.Stored(found, sums);
         }
         Place place = nextPlace(chunk);
-        ExtentSums written = lane.carry(chunk, place.offset(),
-                (done, bytes) -> destination.sink().write(place.offset() + done, bytes));
+        ExtentSums written = lane.carry(chunk, bytes, place.offset(),
+                (done, piece) -> destination.sink().write(place.offset() + done, piece));
         return new Extent.Stored(taken(place, written), written);
     }
 

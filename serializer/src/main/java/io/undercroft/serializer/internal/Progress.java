@@ -1,9 +1,9 @@
-package io.undercroft.serializer.internal.writing;
+package io.undercroft.serializer.internal;
 
 import io.undercroft.serializer.SaveProgress;
 
 /// Counts the bytes that have been dealt with, and tells a listener. Safe for use by several threads.
-final class Progress {
+public final class Progress {
     private final SaveProgress listener;
     private final long total;
     private long done;
@@ -12,7 +12,7 @@ final class Progress {
     ///
     /// @param listener is told so at once
     /// @param total how many bytes there are
-    Progress(SaveProgress listener, long total) {
+    public Progress(SaveProgress listener, long total) {
         this.listener = listener;
         this.total = total;
         listener.written(0, total);
@@ -20,8 +20,8 @@ final class Progress {
 
     /// Counts more bytes.
     ///
-    /// @param bytes how many, more than 0
-    synchronized void add(long bytes) {
+    /// @param bytes how many
+    public synchronized void add(long bytes) {
         done += bytes;
         listener.written(done, total);
     }

@@ -1,0 +1,64 @@
+package io.undercroft.serializer.internal.loading;
+
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.spi.DeviceMemory.HostReader;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+
+/// The bytes of one storage of a file, for a device.
+public sealed interface DeviceContent {
+    /// Bytes that are in files as they are in memory. Used for one upload.
+    ///
+    /// @param input the bytes
+    /// @param runs the runs of which there are checksums, in order
+    /// @param end what is done when all bytes are on the device
+    record Stored(PieceInput input, List<CheckedRun> runs, End end) implements DeviceContent, HostReader {
+        @Override
+        public void read(long offset, MemorySegment into) {
+            input.read(offset, into);
+            long end = offset + into.byteSize();
+            for (int i = firstEndingBehind(offset); i < runs.size() && runs.get(i).start() < end; i++) {
+                runs.get(i).add(offset, into);
+            }
+        }
+
+        private int firstEndingBehind(long offset) {
+            int low = 0;
+            int high = runs.size();
+            while (low < high) {
+                int middle = (low + high) >>> 1;
+                if (runs.get(middle).end() <= offset) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            return low;
+        }
+
+        Allocation finish(Allocation bytes) {
+            List<Integer> damaged = IntStream.range(0, runs.size())
+                    .filter(i -> !runs.get(i).checksum().matches()).boxed().toList();
+            return end.finish(damaged, bytes);
+        }
+    }
+
+    /// Bytes that are decoded in memory of the host.
+    ///
+    /// @param decoder makes them
+    record Decoded(Supplier<Allocation> decoder) implements DeviceContent {}
+
+    /// What is done when all bytes are on the device.
+    @FunctionalInterface
+    interface End {
+        /// Accepts or refuses the bytes.
+        ///
+        /// @param damaged the numbers of the runs whose checksums do not match
+        /// @param bytes the bytes on the device, which belong to the callee
+        /// @return the bytes of the storage
+        /// @throws RuntimeException that says what is damaged
+        Allocation finish(List<Integer> damaged, Allocation bytes);
+    }
+}
