@@ -175,7 +175,8 @@ class DeviceFormatsTest {
         assertThat(device.live).hasValue(0);
     }
 
-    /// Files of PyTorch before 1.6 among them, and others with elements that have to be turned round or are not aligned.
+    /// Files of PyTorch before 1.6 among them, and others with elements that have to be turned round or are not
+    /// aligned.
     @Test
     void whateverOtherProgramsWroteIsLoaded() throws IOException {
         Set<String> formats = new TreeSet<>();

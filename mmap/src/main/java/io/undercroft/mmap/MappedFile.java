@@ -646,8 +646,8 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Throws if the file ends before a byte that it had when it was opened. The mapped bytes of its last page behind its
-    /// end read as zeros.
+    /// Throws if the file ends before a byte that it had when it was opened. The mapped bytes of its last page behind
+    /// its end read as zeros.
     ///
     /// @param end how many bytes the file has to have
     /// @throws TruncatedMappingException if it is shorter now

@@ -123,8 +123,8 @@ public final class OpenOptions {
 
     /// Loads everything to one device, wherever it was saved from. A storage is read from the file straight into the
     /// buffers that the device copies from, at the first call that needs its bytes there; with [#inMemory()] all are,
-    /// when the checkpoint is opened. Bytes on a device are the program's own: what is written to them does not reach the
-    /// file, and they can be written to if the file is opened copy-on-write.
+    /// when the checkpoint is opened. Bytes on a device are the program's own: what is written to them does not reach
+    /// the file, and they can be written to if the file is opened copy-on-write.
     ///
     /// @param device the device
     /// @return the changed options
@@ -251,7 +251,8 @@ public final class OpenOptions {
                 selection.reading));
     }
 
-    /// Names a listener that is told how far loading has come, for what is [read when a checkpoint is opened][#inMemory].
+    /// Names a listener that is told how far loading has come, for what is [read when a checkpoint is
+    /// opened][#inMemory].
     ///
     /// @param listener is told how many bytes of storages have been read
     /// @return the changed options

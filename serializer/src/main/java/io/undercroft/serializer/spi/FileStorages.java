@@ -164,7 +164,7 @@ public final class FileStorages {
     private DeviceContent content(long offset, long nbytes, @Nullable Checksum checksum) {
         List<CheckedRun> runs = new ArrayList<>();
         if (checksum != null) {
-            checking(() -> runs.add(run(checksum, nbytes)));
+            checking(file, () -> runs.add(run(checksum, nbytes)));
         }
         return new DeviceContent.Stored(new PieceInput(List.of(file.piece(offset, nbytes))), runs,
                 (damaged, bytes) -> damaged.isEmpty() || checksum == null ? bytes : refused(bytes, checksum));
@@ -179,7 +179,7 @@ public final class FileStorages {
 
     private Allocation refused(Allocation bytes, Checksum checksum) {
         bytes.free();
-        checking(checksum::check);
+        checking(file, checksum::check);
         throw new IllegalStateException(file.path() + " was written to while it was read; open it again");
     }
 
