@@ -75,6 +75,13 @@ public final class PretendDevice implements MemoryProvider {
         }
 
         @Override
+        public Allocation allocateUninitialized(long nbytes) {
+            Allocation bytes = allocate(nbytes);
+            bytes.segment().fill((byte) 0x77);
+            return bytes;
+        }
+
+        @Override
         public Device device() {
             return device;
         }

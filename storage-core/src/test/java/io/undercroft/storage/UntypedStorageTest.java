@@ -171,8 +171,8 @@ class UntypedStorageTest {
     void anAbsentDeviceSaysWhatItNeeds() {
         assertThatThrownBy(() -> Storage.allocate(7).to(Device.cuda(0))).isInstanceOf(IllegalStateException.class)
                 .hasMessage(
-                        "there is no device cuda:0 here, only cpu, xpu:0, xpu:1; cuda devices need undercroft-cuda on the class path and "
-                                + "NVIDIA's driver");
+                        "there is no device cuda:0 here, only cpu, xpu:0, xpu:1; cuda devices need undercroft-cuda "
+                                + "on the class path and NVIDIA's driver");
         assertThatThrownBy(() -> Storage.allocate(7).pinMemory()).isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("no pinned memory");
         assertThatThrownBy(() -> Storage.allocate(7).shareMemory()).isInstanceOf(IllegalStateException.class)

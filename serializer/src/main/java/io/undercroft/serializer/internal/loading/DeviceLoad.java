@@ -75,8 +75,9 @@ final class DeviceLoad {
             return members.stream().allMatch(member -> member.content.input().isZero());
         }
 
+        /// All bytes are uploaded, gaps included, unless all are zeros.
         MemorySegment allocate() {
-            Allocation made = members.getFirst().source.allocate(size);
+            Allocation made = members.getFirst().source.allocate(size, isZero());
             whole = made;
             return made.segment();
         }

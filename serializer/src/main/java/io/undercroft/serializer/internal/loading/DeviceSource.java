@@ -133,7 +133,7 @@ public final class DeviceSource implements Supplier<Allocation> {
     }
 
     private Allocation upload(MemorySegment host) {
-        Allocation bytes = allocate(nbytes);
+        Allocation bytes = allocate(nbytes, false);
         try {
             if (nbytes > 0) {
                 memory.upload(List.of(new Upload(bytes.segment(),
@@ -149,10 +149,11 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return memory of the device}
     ///
     /// @param size how many bytes, which may be those of more storages than this one
+    /// @param isZeroed whether they have to be zero; else they are overwritten
     /// @throws OutOfMemoryError if there are not so many; the message says what to do
-    Allocation allocate(long size) {
+    Allocation allocate(long size, boolean isZeroed) {
         try {
-            return memory.allocate(size);
+            return isZeroed ? memory.allocate(size) : memory.allocateUninitialized(size);
         } catch (OutOfMemoryError e) {
             OutOfMemoryError told = new OutOfMemoryError(file.path() + ": " + size + " bytes cannot be loaded to "
                     + memory.device() + " (" + e.getMessage()
