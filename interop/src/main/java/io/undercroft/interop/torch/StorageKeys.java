@@ -13,13 +13,14 @@ import org.jspecify.annotations.Nullable;
 /// The storages of a pickle that is being written: the number of each, in the order in which the pickle names them, and
 /// the class that it is named with.
 ///
-/// PyTorch gives a storage the class that it is first named with, so all who name it have to agree. Most storages hold
-/// elements of one type, and have its class. One that tensors of several types stand on can only be named as bytes; that is
-/// known after the whole pickle was written, which is then written again. A storage without bytes gets a number for each class:
-/// whether they are one nobody can see.
+/// PyTorch gives a storage the class that it is first named with, so all places that name it have to agree. Most
+/// storages hold elements of one type, and have its class. One that tensors of several types share can only be named as
+/// bytes, even if it has none; that is known after the whole pickle was written, which is then written again. What
+/// cannot be named as bytes is refused then. But PyTorch itself writes storages without bytes that have several classes:
+/// these get a number for each class.
 final class StorageKeys {
     private final Set<Storage> untyped;
-    private final Map<Numbered, Integer> keys = new LinkedHashMap<>();
+    private final Map<Named, Integer> keys = new LinkedHashMap<>();
     private final Map<Storage, StorageClass> classes = new HashMap<>();
     private final Set<Storage> mixed = new HashSet<>();
 
@@ -30,10 +31,16 @@ final class StorageKeys {
 
     /// What has a number.
     ///
-    /// @param type null if the storage has bytes
-    private record Numbered(Storage storage, @Nullable StorageClass type) {}
+    /// @param type null but for a storage without bytes that is named as bytes elsewhere
+    private record Named(Storage storage, @Nullable StorageClass type) {}
 
-    /// {@return the class to name a storage with for elements of a type; that of bytes if it is not to be had}
+    /// {@return the class to name a storage with where it cannot be named as bytes; that of bytes if there is none}
+    StorageClass typedClassOf(Storage storage, DType dtype) {
+        StorageClass type = Globals.storageClass(dtype);
+        return type != null && storage.nbytes() == 0 ? type : classOf(storage, dtype);
+    }
+
+    /// {@return the class to name a storage with for elements of a type; that of bytes if there is none}
     StorageClass classOf(Storage storage, DType dtype) {
         StorageClass type = Globals.storageClass(dtype);
         if (type == null || storage.nbytes() % type.itemsize() != 0 || untyped.contains(storage)) {
@@ -47,18 +54,12 @@ final class StorageKeys {
     /// @param storage the storage, by identity
     /// @param type what it is named with here
     int keyOf(Storage storage, StorageClass type) {
-        if (storage.nbytes() == 0) {
-            return number(new Numbered(storage, type));
-        }
         StorageClass first = classes.putIfAbsent(storage, type);
         if (first != null && !first.equals(type)) {
             mixed.add(storage);
         }
-        return number(new Numbered(storage, null));
-    }
-
-    private int number(Numbered named) {
-        return keys.computeIfAbsent(named, _ -> keys.size());
+        boolean isApart = type.dtype() != null && storage.nbytes() == 0 && untyped.contains(storage);
+        return keys.computeIfAbsent(new Named(storage, isApart ? type : null), _ -> keys.size());
     }
 
     /// {@return the storages that were named with several classes}
@@ -68,6 +69,6 @@ final class StorageKeys {
 
     /// {@return all storages in the order of their numbers}
     List<Storage> inOrder() {
-        return keys.keySet().stream().map(Numbered::storage).toList();
+        return keys.keySet().stream().map(Named::storage).toList();
     }
 }

@@ -61,7 +61,7 @@ final class TensorPickler {
 
     /// {@return the class of a storage that cannot be named as bytes}
     private StorageClass typedClass(Storage storage, TypedStorage wanted) {
-        StorageClass type = storages.classOf(storage, wanted.dtype());
+        StorageClass type = storages.typedClassOf(storage, wanted.dtype());
         if (type.dtype() == null) {
             throw new IllegalArgumentException("a storage of " + storage.nbytes() + " bytes cannot be one of "
                     + wanted.dtype().name()
@@ -82,7 +82,9 @@ final class TensorPickler {
         if (tensor.storage().isMeta()) {
             return new Call(Rebuild.META, () -> meta(tensor, requiresGrad));
         }
-        StorageClass type = storages.classOf(tensor.storage(), tensor.dtype());
+        StorageClass type = requiresGrad
+                ? storages.typedClassOf(tensor.storage(), tensor.dtype())
+                : storages.classOf(tensor.storage(), tensor.dtype());
         if (requiresGrad && type.dtype() == null) {
             throw new IllegalArgumentException("a tensor of " + tensor.dtype().name()
                     + " that requires a gradient, on a "

@@ -121,6 +121,21 @@ class TorchExportTest {
         assertComesBack(null);
     }
 
+    /// PyTorch itself names such a storage with both classes, and loads both tensors with the first.
+    @Test
+    void aStorageWithoutBytesStaysOneUnderTensorsOfTwoTypes() throws IOException {
+        Tensor real = Tensor.zeros(DType.FLOAT32, 0);
+        Tensor whole = Tensor.of(real.storage(), DType.INT64, 0, Shape.of(3, 0), 1, 1);
+        written(List.of(real, whole), c -> {
+            Tensor first = c.tensor("0");
+            Tensor second = c.tensor("1");
+            assertThat(first.dtype()).isEqualTo(DType.FLOAT32);
+            assertThat(second.dtype()).isEqualTo(DType.INT64);
+            assertThat(second.shape()).isEqualTo(Shape.of(3, 0));
+            assertThat(second.storage()).isSameAs(first.storage());
+        });
+    }
+
     @Test
     void numbersOfAllWidthsBecomePythons() throws IOException {
         written(List.of((byte) -1, (short) 2, 3, 0.5f), c -> assertThat(c.state()).isEqualTo(

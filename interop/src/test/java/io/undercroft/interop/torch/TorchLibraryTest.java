@@ -149,7 +149,9 @@ class TorchLibraryTest {
         state.put("empty", base.narrow(0, 4, 0));
         state.put("expanded", base.select(0, 0).expand(5, 6));
         state.put("same bytes as int16", base.view(DType.INT16));
-        state.put("none", Tensor.zeros(DType.INT64, 0, 3));
+        Tensor none = Tensor.zeros(DType.INT64, 0, 3);
+        state.put("none", none);
+        state.put("no bytes of another type", Tensor.of(none.storage(), DType.FLOAT32, 0, Shape.of(2, 0), 1, 1));
         state.put("grad", Tensor.of(1.0, 2.0).withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD)));
         Path file = folder.resolve("ours.pt");
         Checkpoint.export(file, state);
@@ -183,7 +185,8 @@ class TorchLibraryTest {
             Storage known = storages.putIfAbsent(said.get("storage").asInt(), tensor.storage());
             assertThat(tensor.storage()).as(name).isSameAs(known == null ? tensor.storage() : known);
         }
-        assertThat(storages.values()).doesNotHaveDuplicates();
+        // Unless it maps the file, PyTorch makes a storage without bytes anew for each tensor.
+        assertThat(storages.values()).filteredOn(storage -> storage.nbytes() > 0).doesNotHaveDuplicates();
     }
 
     private static long[] longs(JsonNode array) {
