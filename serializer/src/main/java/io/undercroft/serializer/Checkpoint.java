@@ -42,6 +42,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -460,8 +461,13 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private Raised raise() {
+        return named(() -> new Raised(Raising.of(tree(), options.classes())));
+    }
+
+    /// Names the file in what is wrong with it, if nobody nearer to the fault has done so.
+    private <T extends @Nullable Object> T named(Supplier<T> access) {
         try {
-            return new Raised(Raising.of(tree(), options.classes()));
+            return access.get();
         } catch (FormatException e) {
             throw e.withFile(path().toString());
         }
@@ -472,7 +478,7 @@ public final class Checkpoint implements AutoCloseable {
     /// instance a [TypedMap][io.undercroft.serializer.state.TypedMap] of its components; a tree with such nodes can be
     /// saved as it is.
     public @Nullable Object tree() {
-        return contents.state();
+        return named(contents::state);
     }
 
     /// {@return the state, which is of a certain class}
@@ -492,12 +498,12 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return free-form text about the file}
     public Map<String, String> metadata() {
-        return contents.metadata();
+        return named(contents::metadata);
     }
 
     /// {@return the names of all tensors in the order of the state; see [io.undercroft.serializer.state.StateIndex]}
     public SequencedCollection<String> names() {
-        return contents.names();
+        return named(contents::names);
     }
 
     /// {@return whether there is a tensor of that name, as [#tensor] finds it} Reads no element.
@@ -505,7 +511,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param name a tensor's name
     public boolean contains(String name) {
         Objects.requireNonNull(name, "name");
-        return lookup.find(name).isPresent();
+        return named(() -> lookup.find(name).isPresent());
     }
 
     /// {@return the tensor of that name; always the same object} If the [policy][ChecksumPolicy] says so, its storage
@@ -522,12 +528,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if what describes it is damaged, or its elements are
     public Tensor tensor(String name) {
         Objects.requireNonNull(name, "name");
-        try {
-            return contents.tensor(name).or(() -> lookup.find(name).flatMap(contents::tensor))
-                    .orElseThrow(() -> missing(name));
-        } catch (FormatException e) {
-            throw e.withFile(path().toString());
-        }
+        return named(() -> contents.tensor(name).or(() -> lookup.find(name).flatMap(contents::tensor))
+                .orElseThrow(() -> missing(name)));
     }
 
     private NoSuchElementException missing(String name) {
@@ -539,7 +541,7 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the storages in the order in which the state first uses them}
     public List<Storage> storages() {
-        return contents.storages();
+        return named(contents::storages);
     }
 
     /// {@return all committed states of the file, the newest first} Empty if the format has no such thing, as most have
@@ -647,13 +649,9 @@ public final class Checkpoint implements AutoCloseable {
                     + FormatException.quote(name)
                     + ": rows are counted from 0, and the first one behind is not before them");
         }
-        try {
-            return contents.rows(name, from, to)
-                    .or(() -> lookup.find(name).flatMap(found -> contents.rows(found, from, to)))
-                    .orElseThrow(() -> missing(name));
-        } catch (FormatException e) {
-            throw e.withFile(path().toString());
-        }
+        return named(() -> contents.rows(name, from, to)
+                .or(() -> lookup.find(name).flatMap(found -> contents.rows(found, from, to)))
+                .orElseThrow(() -> missing(name)));
     }
 
     /// {@return how the tensors fit those that are expected} Reads no element.
@@ -662,7 +660,7 @@ public final class Checkpoint implements AutoCloseable {
     ///     [TensorSpec#ofState]
     /// @throws FormatException if what describes the state or a tensor is damaged
     public MatchReport compare(Map<String, TensorSpec> expected) {
-        return StateMatch.compare(contents, expected, TensorSpec::equals).report();
+        return named(() -> StateMatch.compare(contents, expected, TensorSpec::equals).report());
     }
 
     /// Copies the tensors of this checkpoint into those of a state, in place, as PyTorch's `load_state_dict` does. Both
@@ -698,8 +696,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws PartlyLoadedException if the file turned out to be unreadable in the midst
     public MatchReport loadInto(@Nullable Object state, LoadOptions options) {
         Objects.requireNonNull(options, "options");
-        return InPlaceLoad.run(contents, path().toString(), Lowering.of(state, this.options.classes(), "load into"),
-                options);
+        return named(() -> InPlaceLoad.run(contents, path().toString(),
+                Lowering.of(state, this.options.classes(), "load into"), options));
     }
 
     /// Releases the storages and the file, and ends what reads in the background. The second and later calls do

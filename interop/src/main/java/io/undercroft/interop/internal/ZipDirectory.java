@@ -115,6 +115,11 @@ public final class ZipDirectory {
         }
     }
 
+    /// {@return the name of the file}
+    public String file() {
+        return file.path().toString();
+    }
+
     /// {@return all records, in the order of the directory}
     public SequencedCollection<ZipRecord> records() {
         return records.sequencedValues();

@@ -40,13 +40,21 @@ final class Containers {
 
     private final IdentityHashMap<Object, Map<Integer, Integer>> hashes = new IdentityHashMap<>();
     private final ReadBudget budget;
+    private final String file;
     private long copiesLeft;
 
     /// @param pickleSize bytes in the pickle
     /// @param budget what running the pickle may cost
-    Containers(long pickleSize, ReadBudget budget) {
+    /// @param file the name of the file, for messages that come when it was opened long ago
+    Containers(long pickleSize, ReadBudget budget, String file) {
         this.copiesLeft = pickleSize;
         this.budget = budget;
+        this.file = file;
+    }
+
+    /// {@return the name of the file that the pickle is in}
+    String file() {
+        return file;
     }
 
     /// {@return what running the pickle may cost}
@@ -174,7 +182,7 @@ final class Containers {
             }
             equal = new HashMap<>();
             budget.takeSteps(keys.size());
-            budget.takeMemory(keys.size() * ReadBudget.ENTRY);
+            budget.takeMemory(ReadBudget.CONTAINER + keys.size() * ReadBudget.ENTRY);
             for (Object other : keys) {
                 equal.merge(Objects.hashCode(other), 1, Integer::sum);
             }

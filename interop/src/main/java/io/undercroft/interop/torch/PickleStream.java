@@ -60,7 +60,7 @@ final class PickleStream {
             MemorySegment pickle = arena.allocate(length, Long.BYTES);
             file.read(start, pickle);
             position = start + length;
-            return new Unpickler(new PickleInput(pickle), persistent, budget).run(start);
+            return new Unpickler(new PickleInput(pickle), persistent, budget, file.path().toString()).run(start);
         }
     }
 

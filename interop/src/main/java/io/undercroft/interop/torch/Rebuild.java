@@ -254,7 +254,8 @@ final class Rebuild {
             return checked(storage, dtype, offset, shape, stride);
         } catch (Refused refused) {
             // The pickle goes on behind it, and has other tensors.
-            return Unreadable.tensor(refused.at("", FormatException.NO_OFFSET));
+            return Unreadable.tensor(
+                    refused.at("", FormatException.NO_OFFSET).withFile(arguments.containers().file()));
         }
     }
 

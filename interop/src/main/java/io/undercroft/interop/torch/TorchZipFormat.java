@@ -294,7 +294,7 @@ public final class TorchZipFormat implements CheckpointFormat {
             MemorySegment pickle = zip.read(record, arena);
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
             PickleInput input = new PickleInput(pickle);
-            Object state = new Unpickler(input, storages::find, budget).run(base);
+            Object state = new Unpickler(input, storages::find, budget, zip.file()).run(base);
             StateCheck.check(state, tensor -> {
                 if (isForeign) {
                     storages.use(tensor.storage(), tensor.dtype());

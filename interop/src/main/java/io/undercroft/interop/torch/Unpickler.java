@@ -44,10 +44,12 @@ final class Unpickler {
     /// @param in the pickle
     /// @param persistent gives what a persistent id refers to; throws [Refused]
     /// @param budget what running the pickle may cost
-    Unpickler(PickleInput in, Function<@Nullable Object, ? extends @Nullable Object> persistent, ReadBudget budget) {
+    /// @param file the name of the file that the pickle is in
+    Unpickler(PickleInput in, Function<@Nullable Object, ? extends @Nullable Object> persistent, ReadBudget budget,
+            String file) {
         this.in = in;
         this.persistent = persistent;
-        this.containers = new Containers(in.size(), budget);
+        this.containers = new Containers(in.size(), budget, file);
         this.budget = budget;
     }
 

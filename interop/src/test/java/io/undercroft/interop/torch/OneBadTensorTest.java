@@ -10,6 +10,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
@@ -59,7 +60,12 @@ class OneBadTensorTest {
                 assertThat(opened.names()).containsExactly("bad", "good");
                 assertThat(opened.tensor("good").numel()).isEqualTo(2);
                 assertThatThrownBy(() -> opened.tensor("bad")).isInstanceOf(FormatException.class)
-                        .hasMessageContaining(code);
+                        .hasMessageStartingWith(path + ": ").hasMessageContaining(code);
+                Tensor bad = (Tensor) ((Map<?, ?>) opened.state()).get("bad");
+                assertThatThrownBy(() -> bad.storage().get(0)).isInstanceOf(FormatException.class)
+                        .hasMessageStartingWith(path + ": ").hasMessageContaining(code);
+                assertThatThrownBy(() -> opened.rows("bad", 0, 1)).isInstanceOf(FormatException.class)
+                        .hasMessageStartingWith(path + ": ").hasMessageContaining(code);
                 assertThat(opened.verify().damages()).anyMatch(damage -> damage.where().equals("tensor 'bad'"));
                 assertThat(opened.storages()).hasSize(1);
                 for (String name : new String[]{"b.croft", "b.pt", "b.safetensors", "b.npz"}) {

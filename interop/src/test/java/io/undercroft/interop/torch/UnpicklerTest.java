@@ -47,7 +47,7 @@ class UnpicklerTest {
             }
             return new TypedStorage(storages.computeIfAbsent(parts.get(2), _ -> Storage.meta(4 * numel)),
                     DType.FLOAT32);
-        }, budget).run(0);
+        }, budget, "a.pt").run(0);
         StateCheck.check(state, _ -> {});
         return state;
     }
