@@ -105,6 +105,16 @@ public final class FormatException extends RuntimeException {
         return quoted.append(whole ? "'" : "…'").toString();
     }
 
+    /// {@return whether a text is printable ASCII, as most are} A report asks it for each of its cells.
+    private static boolean isPlain(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            if (text.charAt(i) < ' ' || text.charAt(i) > '~') {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private static void appendPrintable(StringBuilder out, int point) {
         if (isPrintable(point)) {
             out.appendCodePoint(point);
@@ -135,7 +145,7 @@ public final class FormatException extends RuntimeException {
     ///
     /// @param text any text
     public static String printable(String text) {
-        if (text.codePoints().allMatch(FormatException::isPrintable)) {
+        if (isPlain(text) || text.codePoints().allMatch(FormatException::isPrintable)) {
             return text;
         }
         StringBuilder out = new StringBuilder();

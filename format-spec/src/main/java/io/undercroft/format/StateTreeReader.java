@@ -226,6 +226,11 @@ public final class StateTreeReader {
         return at;
     }
 
+    /// {@return the size of the tree in bytes}
+    public long nbytes() {
+        return bytes.byteSize();
+    }
+
     /// {@return where the current token starts in the file, for messages}
     public long offset() {
         return base + tokenStart;
@@ -310,6 +315,13 @@ public final class StateTreeReader {
             default -> false;
         });
         return (int) number;
+    }
+
+    /// {@return how many bytes the current STRING, BYTES, BIG_INTEGER, DEVICE, SYMBOL or type of an OBJECT has in the
+    /// tree, or how many sizes the current SHAPE}
+    public long length() {
+        expect(token == StateToken.BYTES || token == StateToken.BIG_INTEGER || token == StateToken.SHAPE || isText());
+        return token == StateToken.SHAPE ? number : payloadLength;
     }
 
     /// {@return the number of the current TENSOR, STORAGE or DTYPE in its table, or of the container that the current

@@ -27,6 +27,9 @@ final class ForeignReading {
     /// What opening, reading and reporting may allocate on the heap for each byte of the file, and at least.
     private static final long PER_BYTE = 2;
     private static final long AT_LEAST = 64 << 20;
+    /// What may be read from files and printed for each byte of the file, and at least as much as may be allocated.
+    private static final long WORK_PER_BYTE = 64;
+    private static final Path COUNTERS = Path.of("/proc/thread-self/io");
     /// Of what is deflated, a byte gives 1032 at most.
     private static final long INFLATED = 1100;
     /// More elements are not copied: a few bytes may stand for any number of elements.
@@ -47,30 +50,69 @@ final class ForeignReading {
     static Outcome of(Path path, int way) throws IOException {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long allocated = threads.getCurrentThreadAllocatedBytes();
+        long read = bytesRead();
         Outcome outcome = outcome(path, options(way));
+        assertThat(bytesRead() - read).as("bytes read from files")
+                .isLessThan(AT_LEAST + WORK_PER_BYTE * Files.size(path));
         assertThat(threads.getCurrentThreadAllocatedBytes() - allocated).as("bytes allocated on the heap")
                 .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
         return outcome;
     }
 
-    /// Opens a file and reports what is in it.
+    /// {@return how many bytes the system has copied for this thread so far, from the disk or not; 0 where it does not
+    /// say}
+    private static long bytesRead() throws IOException {
+        if (!Files.isReadable(COUNTERS)) {
+            return 0;
+        }
+        String first = Files.readString(COUNTERS).lines().findFirst().orElseThrow();
+        return Long.parseLong(first.substring("rchar: ".length()));
+    }
+
+    /// What `croft inspect` prints of a file.
+    enum Report {
+        TEXT, JSON
+    }
+
+    /// Opens a file and reports what is in it, as `croft inspect` does.
     ///
-    /// @return what came of it
-    static Outcome open(Path path) throws IOException {
-        try (Checkpoint checkpoint = Checkpoint.open(path)) {
-            report(checkpoint);
-            return Outcome.OPENED;
+    /// @return the code of the refusal, or an empty text
+    static String inspect(Path path, OpenOptions options, Report report) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(path, options)) {
+            print(checkpoint, report);
+            return "";
         } catch (FormatException e) {
             Reading.checkText(e, path);
-            return Outcome.REFUSED;
+            return e.code();
         }
     }
 
-    /// As `croft inspect` does.
-    private static void report(Checkpoint checkpoint) throws IOException {
+    private static void print(Checkpoint checkpoint, Report report) throws IOException {
+        Counter counter = new Counter();
+        Output out = new Output(counter);
         Inspection inspection = new Inspection(checkpoint, null, List.of());
-        TextReport.print(inspection, new Output(OutputStream.nullOutputStream()));
-        JsonReport.print(inspection, new Output(OutputStream.nullOutputStream()));
+        switch (report) {
+            case TEXT -> TextReport.print(inspection, out);
+            case JSON -> JsonReport.print(inspection, out);
+        }
+        out.flush();
+        assertThat(counter.count).as("bytes printed")
+                .isLessThan(AT_LEAST + WORK_PER_BYTE * Files.size(checkpoint.path()));
+    }
+
+    /// Counts what is printed: the work that a report is.
+    private static final class Counter extends OutputStream {
+        private long count;
+
+        @Override
+        public void write(int value) {
+            count++;
+        }
+
+        @Override
+        public void write(byte[] bytes, int from, int length) {
+            count += length;
+        }
     }
 
     private static OpenOptions options(int way) {
@@ -95,7 +137,9 @@ final class ForeignReading {
                 copied += read(tensor, COPIED - copied);
             }
             checkpoint.storages().forEach(ForeignReading::read);
-            report(checkpoint);
+            for (Report report : Report.values()) {
+                print(checkpoint, report);
+            }
             Verification verification = checkpoint.verify();
             verification.damages().forEach(damage -> assertThat(damage.what()).isNotBlank());
             return Outcome.OPENED;

@@ -54,7 +54,7 @@ public record Device(String type, int index) {
             return new Device(type, -1);
         }
         String digits = text.substring(colon + 1);
-        if (!digits.matches("\\d{1,9}")) {
+        if (digits.isEmpty() || digits.length() > 9 || !digits.chars().allMatch(c -> c >= '0' && c <= '9')) {
             throw new IllegalArgumentException("'" + text + "' has no device index after the colon");
         }
         return new Device(type, Integer.parseInt(digits));
@@ -82,6 +82,13 @@ public record Device(String type, int index) {
     }
 
     private static boolean isWord(String type) {
-        return type.matches("[a-z0-9_]{1," + MAX_TYPE_LENGTH + "}");
+        // A file can name very many devices, and a regular expression takes kilobytes each time.
+        for (int i = 0; i < type.length(); i++) {
+            char c = type.charAt(i);
+            if (!(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_')) {
+                return false;
+            }
+        }
+        return !type.isEmpty() && type.length() <= MAX_TYPE_LENGTH;
     }
 }

@@ -1,7 +1,6 @@
 package io.undercroft.storage;
 
 import java.util.Arrays;
-import java.util.stream.Collectors;
 
 /// The size of a tensor in each dimension, as `torch.Size`. Immutable.
 public final class Shape {
@@ -101,13 +100,15 @@ public final class Shape {
     /// {@return the sizes as PyTorch prints them, for instance `[2, 3]`}
     @Override
     public String toString() {
-        return Arrays.stream(sizes).mapToObj(Long::toString).collect(Collectors.joining(", ", "[", "]"));
+        return Arrays.toString(sizes);
     }
 
     private long product() {
         // A zero anywhere makes the tensor empty, whatever overflows beside it; PyTorch's order of checks is the same.
-        if (Arrays.stream(sizes).anyMatch(size -> size == 0)) {
-            return 0;
+        for (long size : sizes) {
+            if (size == 0) {
+                return 0;
+            }
         }
         long product = 1;
         for (long size : sizes) {

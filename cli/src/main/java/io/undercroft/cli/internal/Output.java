@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal;
 
 import io.undercroft.format.FormatException;
+import java.io.BufferedWriter;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -45,8 +46,8 @@ public final class Output extends Writer {
     /// @param stream where to
     public Output(OutputStream stream) {
         this.stream = stream;
-        // The writer encodes 8 KiB at a time, which is all the buffer it needs.
-        this.text = new OutputStreamWriter(stream, StandardCharsets.UTF_8);
+        // It would copy every line without a buffer of its own.
+        this.text = new BufferedWriter(new OutputStreamWriter(stream, StandardCharsets.UTF_8));
     }
 
     /// {@return standard output, whatever the locale}

@@ -13,6 +13,7 @@ public final class Table {
     /// A cell that is longer moves the rest of its line only. Else one long name would make every line as long.
     private static final int WIDEST = 160;
 
+    private final StringBuilder line = new StringBuilder();
     private final List<Column> columns;
     private final List<String[]> rows = new ArrayList<>();
 
@@ -71,7 +72,9 @@ public final class Table {
     }
 
     private static String[] printable(String... cells) {
-        return Arrays.stream(cells).map(FormatException::printable).toArray(String[]::new);
+        String[] printable = new String[cells.length];
+        Arrays.setAll(printable, i -> FormatException.printable(cells[i]));
+        return printable;
     }
 
     /// Adds a row. Text from files is [escaped][FormatException#printable].
@@ -92,18 +95,19 @@ public final class Table {
     }
 
     private String render(String[] cells, int[] widths) {
-        StringBuilder line = new StringBuilder();
+        line.setLength(0);
+        int end = 0;
         for (int i = 0; i < cells.length; i++) {
             if (widths[i] > 0) {
-                line.append(line.isEmpty() ? "" : GAP).append(pad(cells[i], widths[i], columns.get(i).side));
+                line.append(line.isEmpty() ? "" : GAP);
+                int space = Math.max(widths[i] - length(cells[i]), 0);
+                line.repeat(' ', columns.get(i).side == Side.LEFT ? 0 : space).append(cells[i]);
+                end = cells[i].isEmpty() ? end : line.length();
+                line.repeat(' ', columns.get(i).side == Side.LEFT ? space : 0);
             }
         }
+        line.setLength(end);
         return line.toString().stripTrailing();
-    }
-
-    private static String pad(String cell, int width, Side side) {
-        String space = " ".repeat(Math.max(width - length(cell), 0));
-        return side == Side.LEFT ? cell + space : space + cell;
     }
 
     private static int length(String text) {

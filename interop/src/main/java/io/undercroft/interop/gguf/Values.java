@@ -97,7 +97,8 @@ final class Values {
             throw Input.damaged("GGUF-VALUE", "all arrays together have more than " + MOST_ELEMENTS + " elements",
                     in.position());
         }
-        budget.takeMemory(ReadBudget.CONTAINER + count * ReadBudget.NUMBER);
+        // The list, what says its type, and a place for each.
+        budget.takeMemory(4 * ReadBudget.CONTAINER + count * ReadBudget.NUMBER);
         return new Frame(type, count);
     }
 

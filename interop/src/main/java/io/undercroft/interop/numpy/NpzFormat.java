@@ -88,6 +88,7 @@ public final class NpzFormat implements CheckpointFormat {
                 continue;
             }
             // A compressed header takes a hundredth of that in the file.
+            budget.takeMemory(record.isStored() ? 0 : 3L * header.length());
             budget.takeSteps(header.length());
             tensors.put(name, header.on(options.isChosen(StateIndex.escape(name))
                     ? storage(zip, record, storages, header)

@@ -22,6 +22,8 @@ final class AsciiInput extends Input {
             .withOrder(ByteOrder.LITTLE_ENDIAN);
     /// Longer than any number that `printf` writes.
     private static final int LONGEST_NUMBER = 400;
+    /// A number of so many digits fits 32 bits.
+    private static final int FEW_DIGITS = 9;
 
     private final byte[] word = new byte[LONGEST_NUMBER];
     /// Whether values of the call in hand were read already.
@@ -112,6 +114,11 @@ final class AsciiInput extends Input {
     // ---- words ----
 
     private String nextWord() throws IOException {
+        return new String(word, 0, readWord(), ISO_8859_1);
+    }
+
+    /// {@return the length of the next word, which is in [#word] then}
+    private int readWord() throws IOException {
         skipSpace();
         int length = 0;
         for (int c = bytes.peek(); c >= 0 && !isSpace(c); c = bytes.peek()) {
@@ -123,7 +130,7 @@ final class AsciiInput extends Input {
         if (length == 0) {
             throw Refusal.ends(position());
         }
-        return new String(word, 0, length, ISO_8859_1);
+        return length;
     }
 
     private void skipSpace() throws IOException {
@@ -143,7 +150,12 @@ final class AsciiInput extends Input {
 
     private long nextInteger(int bits) throws IOException {
         long start = position();
-        String text = nextWord();
+        int length = readWord();
+        int natural = natural(length);
+        if (natural >= 0 && natural <= -1L >>> (Long.SIZE - bits + 1)) {
+            return natural;
+        }
+        String text = new String(word, 0, length, ISO_8859_1);
         try {
             long value = Long.parseLong(text);
             if (value << (Long.SIZE - bits) >> (Long.SIZE - bits) == value) {
@@ -153,6 +165,18 @@ final class AsciiInput extends Input {
             // Said below.
         }
         throw Refusal.of("NUMBER", FormatException.quote(text) + " is no integer of " + bits + " bits", start);
+    }
+
+    /// {@return the number that the word is, if it is a short one of digits only, as nearly all are; else -1}
+    private int natural(int length) {
+        int value = 0;
+        for (int i = 0; i < length; i++) {
+            if (length > FEW_DIGITS || word[i] < '0' || word[i] > '9') {
+                return -1;
+            }
+            value = 10 * value + word[i] - '0';
+        }
+        return value;
     }
 
     private double nextDouble() throws IOException {

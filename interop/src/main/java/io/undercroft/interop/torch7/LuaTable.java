@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
 final class LuaTable extends LuaValue {
     /// Below this size a table cannot be made to be slow.
     private static final int SMALL = 512;
+    /// Space for so many entries is taken before they are read.
+    private static final int FEW = 8;
     /// How many keys of a large table may have the same hash.
     private static final int MOST_COLLISIONS = 256;
     /// The end of the numbers that a `Long` can be.
@@ -25,8 +27,8 @@ final class LuaTable extends LuaValue {
 
     private final long offset;
     private final boolean isBody;
-    private final List<Object> keys = new ArrayList<>();
-    private final List<@Nullable Object> values = new ArrayList<>();
+    private final List<Object> keys;
+    private final List<@Nullable Object> values;
     private int missing;
     private boolean hasObjectKeys;
     private @Nullable Object made;
@@ -36,6 +38,8 @@ final class LuaTable extends LuaValue {
     /// @param offset where it begins in the file
     LuaTable(int count, boolean isBody, long offset) {
         this.missing = count;
+        this.keys = new ArrayList<>(Math.min(count, FEW));
+        this.values = new ArrayList<>(Math.min(count, FEW));
         this.isBody = isBody;
         this.offset = offset;
     }
@@ -87,7 +91,9 @@ final class LuaTable extends LuaValue {
     @Override
     Object made() {
         if (made == null) {
-            made = isMap() ? new LinkedHashMap<>() : new Typed(Nodes.TABLE, new ArrayList<>());
+            made = isMap()
+                    ? LinkedHashMap.newLinkedHashMap(Math.min(keys.size(), FEW))
+                    : new Typed(Nodes.TABLE, new ArrayList<>());
         }
         return made;
     }
@@ -130,6 +136,9 @@ final class LuaTable extends LuaValue {
 
     /// Java's hash of a string can be forged, and keys of several classes and one hash are searched one by one.
     private void checkKeys() {
+        if (keys.size() < 2) {
+            return;
+        }
         Set<Object> seen = new HashSet<>();
         Map<Integer, Integer> hashes = new HashMap<>();
         for (Object key : keys) {

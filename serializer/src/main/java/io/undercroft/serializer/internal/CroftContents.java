@@ -6,6 +6,7 @@ import io.undercroft.format.DTypeRecord;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Rule;
 import io.undercroft.format.Snapshot;
+import io.undercroft.format.StateTreeReader;
 import io.undercroft.format.TensorRecord;
 import io.undercroft.format.Verifier;
 import io.undercroft.mmap.MappedFile;
@@ -59,6 +60,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     private final CroftStorages storages;
     private final References.Referrer referrer;
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
+    private final Map<Integer, DType> dtypes = new ConcurrentHashMap<>();
     /// Sound tensors on damaged storages.
     private final Map<Integer, Tensor> spared = new ConcurrentHashMap<>();
     /// Stand-ins for tensors that cannot be read; only the tree has them.
@@ -312,8 +314,10 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public DType dtype(int number) {
-        DTypeRecord record = snapshot.dtype(checkNumber(number, snapshot.dtypeCount(), "dtype"));
-        return DType.opaque(record.name(), record.bits());
+        return dtypes.computeIfAbsent(checkNumber(number, snapshot.dtypeCount(), "dtype"), _ -> {
+            DTypeRecord record = snapshot.dtype(number);
+            return DType.opaque(record.name(), record.bits());
+        });
     }
 
     /// What a tree is made of: a tensor that breaks a rule of its own does not keep the others from being read.
@@ -379,7 +383,8 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     private Tree readTree() {
-        Object state = StateDecoder.decode(snapshot.tree(), new TreeTables());
+        StateTreeReader in = snapshot.tree();
+        Object state = StateDecoder.decode(in, new TreeTables(), new TreeCost(in.nbytes()));
         StateIndex names = StateIndex.of(state, namesWithin(snapshot.nameCount()));
         checkNames(names);
         return new Tree(state, names);

@@ -63,31 +63,35 @@ final class StateDecoder {
 
     private final StateTreeReader in;
     private final Tables tables;
+    private final TreeCost cost;
     private final KeyWork work = new KeyWork();
     /// Texts that were read last, by their hashes: one that comes again is one string in memory.
     private final @Nullable String[] texts = new @Nullable String[TEXTS];
     private final List<@Nullable Object> containers = new ArrayList<>();
     private final Deque<Frame> open = new ArrayDeque<>();
 
-    private StateDecoder(StateTreeReader in, Tables tables) {
+    private StateDecoder(StateTreeReader in, Tables tables, TreeCost cost) {
         this.in = in;
         this.tables = tables;
+        this.cost = cost;
     }
 
     /// Decodes a tree.
     ///
     /// @param in at its start
     /// @param tables what its numbers stand for
+    /// @param cost what charges for it
     /// @return the state
-    /// @throws FormatException if the tree breaks a rule
-    static @Nullable Object decode(StateTreeReader in, Tables tables) {
-        return new StateDecoder(in, tables).decode();
+    /// @throws FormatException if the tree breaks a rule, or takes more memory than its size justifies
+    static @Nullable Object decode(StateTreeReader in, Tables tables, TreeCost cost) {
+        return new StateDecoder(in, tables, cost).decode();
     }
 
     private @Nullable Object decode() {
         RootFrame root = new RootFrame();
         open.push(root);
         for (StateToken token = in.next(); token != StateToken.DONE; token = in.next()) {
+            cost.take(in, token);
             switch (token) {
                 case LIST, TUPLE, SET, MAP, OBJECT -> open(token);
                 case END -> {
@@ -112,9 +116,11 @@ final class StateDecoder {
         containers.add(null);
         Frame frame = switch (token) {
             case LIST -> new ListFrame(new ArrayList<>(in.count()));
-            case TUPLE -> new TupleFrame();
-            case SET -> new SetFrame();
-            case MAP -> parent instanceof ObjectFrame object ? object.openMap() : new MapFrame(new LinkedHashMap<>());
+            case TUPLE -> new TupleFrame(new Tuple.Builder(in.count()));
+            case SET -> new SetFrame(in.count());
+            case MAP -> parent instanceof ObjectFrame object
+                    ? object.openMap()
+                    : new MapFrame(LinkedHashMap.newLinkedHashMap(in.count()), in.count());
             default -> new ObjectFrame(number, in.text());
         };
         if (parent instanceof ObjectFrame object && token != StateToken.MAP) {
@@ -151,6 +157,9 @@ final class StateDecoder {
     }
 
     private String text() {
+        if (in.length() == 0) {
+            return "";
+        }
         String text = in.text();
         int slot = text.hashCode() & (TEXTS - 1);
         String known = texts[slot];
@@ -216,9 +225,7 @@ final class StateDecoder {
         }
     }
 
-    private static final class TupleFrame implements Frame {
-        private final Tuple.Builder builder = new Tuple.Builder();
-
+    private record TupleFrame(Tuple.Builder builder) implements Frame {
         @Override
         public Object object() {
             return builder.tuple();
@@ -230,9 +237,14 @@ final class StateDecoder {
         }
     }
 
-    /// Checks keys, or elements of a set, before they are put into it.
+    /// Checks keys, or elements of a set, before they are put into it. Of plain keys of one class those that come twice
+    /// show when they are put.
     private void checkKeys(List<@Nullable Object> keys, String what) {
-        if (keys.isEmpty()) {
+        if (keys.isEmpty() || KeyWork.areSorted(keys)) {
+            return;
+        }
+        if (keys.size() == 1 && !(keys.getFirst() instanceof Tuple)) {
+            parts(keys.getFirst(), what);
             return;
         }
         if (work.isTooMuch(keys, i -> parts(keys.get(i), what))) {
@@ -244,8 +256,12 @@ final class StateDecoder {
             throw tooMuch(keys);
         }
         if (new HashSet<>(identities).size() < keys.size()) {
-            throw malformed("has " + what + " twice");
+            throw twice(what);
         }
+    }
+
+    private FormatException twice(String what) {
+        return malformed("has " + what + " twice");
     }
 
     private int parts(@Nullable Object key, String what) {
@@ -262,8 +278,15 @@ final class StateDecoder {
     }
 
     private final class SetFrame implements Frame {
-        private final Set<@Nullable Object> set = new LinkedHashSet<>();
-        private final List<@Nullable Object> elements = new ArrayList<>();
+        private static final String WHAT = "a set with an element";
+
+        private final Set<@Nullable Object> set;
+        private final List<@Nullable Object> elements;
+
+        SetFrame(int count) {
+            this.set = LinkedHashSet.newLinkedHashSet(count);
+            this.elements = new ArrayList<>(count);
+        }
 
         @Override
         public Object object() {
@@ -277,18 +300,25 @@ final class StateDecoder {
 
         @Override
         public void complete() {
-            checkKeys(elements, "a set with an element");
+            checkKeys(elements, WHAT);
             set.addAll(elements);
+            if (set.size() < elements.size()) {
+                throw twice(WHAT);
+            }
         }
     }
 
     private class MapFrame implements Frame {
-        private final Map<@Nullable Object, @Nullable Object> map;
-        private final List<@Nullable Object> keys = new ArrayList<>();
-        private final List<@Nullable Object> values = new ArrayList<>();
+        private static final String WHAT = "a map with a key";
 
-        MapFrame(Map<@Nullable Object, @Nullable Object> map) {
+        private final Map<@Nullable Object, @Nullable Object> map;
+        private final List<@Nullable Object> keys;
+        private final List<@Nullable Object> values;
+
+        MapFrame(Map<@Nullable Object, @Nullable Object> map, int count) {
             this.map = map;
+            this.keys = new ArrayList<>(count);
+            this.values = new ArrayList<>(count);
         }
 
         @Override
@@ -307,18 +337,21 @@ final class StateDecoder {
             for (int i = 0; i < keys.size(); i++) {
                 map.put(keys.get(i), values.get(i));
             }
+            if (map.size() < keys.size()) {
+                throw twice(WHAT);
+            }
         }
 
         void check(List<@Nullable Object> candidates) {
-            checkKeys(candidates, "a map with a key");
+            checkKeys(candidates, WHAT);
         }
     }
 
     /// Attributes have names, so their keys are strings.
     private final class AttributesFrame extends MapFrame {
         @SuppressWarnings("unchecked")
-        AttributesFrame(Map<String, @Nullable Object> attributes) {
-            super((Map<@Nullable Object, @Nullable Object>) (Map<?, ?>) attributes);
+        AttributesFrame(Map<String, @Nullable Object> attributes, int count) {
+            super((Map<@Nullable Object, @Nullable Object>) (Map<?, ?>) attributes, count);
         }
 
         @Override
@@ -353,11 +386,12 @@ final class StateDecoder {
         MapFrame openMap() {
             if (valueRead) {
                 return new AttributesFrame(
-                        typedMap != null ? typedMap.attributes() : Objects.requireNonNull(typed).attributes());
+                        typedMap != null ? typedMap.attributes() : Objects.requireNonNull(typed).attributes(),
+                        in.count());
             }
             typedMap = new TypedMap(type);
             containers.set(number, typedMap);
-            return new MapFrame(typedMap);
+            return new MapFrame(typedMap, in.count());
         }
 
         /// Something else comes: the object must be there before it, in case it refers to the object.

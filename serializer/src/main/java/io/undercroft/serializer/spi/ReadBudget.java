@@ -26,6 +26,7 @@ public final class ReadBudget {
     private static final long NAME = 128;
     private static final long LEAST_MEMORY = 64L << 20;
     private static final long SMALL_FACTOR = 2;
+    private static final long SMALL = 1 << 20;
     private static final long FACTOR = 64;
     private static final long LEAST_STEPS = 1L << 25;
     private static final long STEPS_PER_BYTE = 64;
@@ -36,9 +37,9 @@ public final class ReadBudget {
     private long memory;
     private long steps;
 
-    private ReadBudget(long nbytes) {
+    private ReadBudget(long nbytes, long factor) {
         this.nbytes = nbytes;
-        this.mostMemory = Math.max(LEAST_MEMORY + SMALL_FACTOR * nbytes, FACTOR * nbytes);
+        this.mostMemory = LEAST_MEMORY + Math.max(SMALL_FACTOR * nbytes, factor * (nbytes - SMALL));
         this.mostSteps = LEAST_STEPS + STEPS_PER_BYTE * nbytes;
     }
 
@@ -46,10 +47,18 @@ public final class ReadBudget {
     ///
     /// @param nbytes the size in bytes of the file, or of the part of it that is read: 0 to 2^50
     public static ReadBudget of(long nbytes) {
-        if (nbytes < 0 || nbytes > 1L << 50) {
-            throw new IllegalArgumentException("no budget for " + nbytes + " bytes");
+        return of(nbytes, FACTOR);
+    }
+
+    /// {@return the budget of a file of which nothing was read, in a format whose values take fewer bytes}
+    ///
+    /// @param nbytes the size in bytes of the file, or of the part of it that is read: 0 to 2^50
+    /// @param factor how many bytes of memory each byte behind the first MiB may take: 2 to 1024
+    public static ReadBudget of(long nbytes, long factor) {
+        if (nbytes < 0 || nbytes > 1L << 50 || factor < SMALL_FACTOR || factor > 1024) {
+            throw new IllegalArgumentException("no budget for " + nbytes + " bytes, " + factor + " times");
         }
-        return new ReadBudget(nbytes);
+        return new ReadBudget(nbytes, factor);
     }
 
     /// {@return the most bytes of memory that may be charged}

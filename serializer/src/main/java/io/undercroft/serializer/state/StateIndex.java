@@ -54,9 +54,18 @@ public final class StateIndex {
     /// How many characters the names of all tensors may have together.
     public static final long MAX_NAMES = 1L << 30;
 
+    /// A container of so few entries that walking it again costs no more than knowing that it was walked.
+    private static final int FEW = 8;
+    /// A key is this long at most, in characters, if its length is not to matter for the length of a path.
+    private static final int SHORT_KEY = 64;
+
+    private final @Nullable Object root;
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
     private final Map<Tensor, String> firstNames = new HashMap<>();
+    /// The containers that were walked: all, or all that are not plain and small.
     private final IdentityHashMap<Object, Place> containers = new IdentityHashMap<>();
+    /// The places of all containers, once one was queried that is not in the map above.
+    private volatile @Nullable IdentityHashMap<Object, Place> all;
     /// For each name that was asked for again, the last number appended, so that many equal names take no longer.
     private final Map<String, Integer> suffixes = new HashMap<>();
     private final Set<Storage> storages = new LinkedHashSet<>();
@@ -67,7 +76,8 @@ public final class StateIndex {
     private final List<TensorPlace> places = new ArrayList<>();
     private long namesLength;
 
-    private StateIndex(LongConsumer names) {
+    private StateIndex(@Nullable Object root, LongConsumer names) {
+        this.root = root;
         this.names = names;
     }
 
@@ -90,8 +100,8 @@ public final class StateIndex {
     /// @throws IllegalArgumentException as [#of(Object)]
     public static StateIndex of(@Nullable Object state, LongConsumer names) {
         Objects.requireNonNull(names, "names");
-        StateIndex index = new StateIndex(names);
-        index.walk(state);
+        StateIndex index = new StateIndex(state, names);
+        index.walk(false);
         index.places.forEach(index::nameTensor);
         index.places.clear();
         return index;
@@ -141,7 +151,23 @@ public final class StateIndex {
     /// @param container a map, list, set or typed value, by identity
     public @Nullable String pathOf(Object container) {
         Place place = containers.get(container);
+        if (place == null) {
+            place = allContainers().get(container);
+        }
         return place == null ? null : place.path();
+    }
+
+    /// Most states have nothing that refers to a small container, so the places of these are looked for when the first
+    /// one is queried.
+    private IdentityHashMap<Object, Place> allContainers() {
+        IdentityHashMap<Object, Place> places = all;
+        if (places == null) {
+            StateIndex index = new StateIndex(root, _ -> {});
+            index.walk(true);
+            places = index.containers;
+            all = places;
+        }
+        return places;
     }
 
     /// {@return the path of an attribute of a typed value}
@@ -177,6 +203,12 @@ public final class StateIndex {
             return new Place(this, escaped, (int) size, length + slash + escaped.length());
         }
 
+        /// {@return whether a path that ends two short keys below is not too long}
+        boolean leavesSpace() {
+            // A character takes three bytes at most, or two as an escaped one.
+            return nbytes + 2 * (3 * SHORT_KEY + 1) <= MAX_NAME;
+        }
+
         String path() {
             Deque<String> segments = new ArrayDeque<>();
             for (Place place = this; place != null; place = place.parent) {
@@ -204,7 +236,8 @@ public final class StateIndex {
 
     private record Child(Place place, @Nullable Object value) {}
 
-    private void walk(@Nullable Object root) {
+    /// @param everyPlace whether the places of small containers are wanted too
+    private void walk(boolean everyPlace) {
         Deque<Iterator<Child>> open = new ArrayDeque<>();
         open.push(List.of(new Child(Place.ROOT, root)).iterator());
         while (!open.isEmpty()) {
@@ -213,7 +246,7 @@ public final class StateIndex {
                 continue;
             }
             Child child = open.element().next();
-            Iterator<Child> children = visit(child);
+            Iterator<Child> children = visit(child, everyPlace);
             if (children != null) {
                 if (open.size() > MAX_DEPTH) {
                     throw new IllegalArgumentException("the state nests containers more than " + MAX_DEPTH
@@ -225,7 +258,7 @@ public final class StateIndex {
     }
 
     /// Takes note of a value and returns its children if it is a container seen for the first time.
-    private @Nullable Iterator<Child> visit(Child child) {
+    private @Nullable Iterator<Child> visit(Child child, boolean everyPlace) {
         switch (child.value) {
             case Tensor tensor -> addTensor(child.place, tensor);
             case Storage storage -> addStorage(storage);
@@ -233,7 +266,7 @@ public final class StateIndex {
             case null, default -> {
                 Object value = child.value;
                 if (value != null && isContainer(value) && containers.putIfAbsent(value, child.place) == null) {
-                    return isEmpty(value) ? null : children(child.place, value);
+                    return isEmpty(value) ? null : children(child.place, value, everyPlace);
                 }
                 addParameter(child);
             }
@@ -243,6 +276,53 @@ public final class StateIndex {
 
     private static boolean isContainer(@Nullable Object value) {
         return value instanceof Map || value instanceof List || value instanceof Set || value instanceof Typed;
+    }
+
+    /// {@return whether a value is a container, a tensor or a storage}
+    private static boolean hasPlace(@Nullable Object value) {
+        return isContainer(value) || value instanceof Tensor || value instanceof Storage
+                || value instanceof TypedStorage;
+    }
+
+    /// {@return whether nothing in a container has a place, and so little is in it that it may be looked at again
+    /// wherever it is}
+    private static boolean isPlain(@Nullable Object container) {
+        return switch (container) {
+            case TypedMap map -> map.attributes().isEmpty() && hasPlainEntries(map);
+            case Map<?, ?> map -> hasPlainEntries(map);
+            case Typed typed -> typed.attributes().isEmpty() && !hasPlace(typed.value());
+            case List<?> list -> isPlain(list);
+            case Set<?> set -> isPlain(set);
+            case null, default -> false;
+        };
+    }
+
+    private static boolean isPlain(Collection<?> elements) {
+        if (elements.size() <= FEW) {
+            for (Object element : elements) {
+                if (hasPlace(element)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+        return false;
+    }
+
+    private static boolean hasPlainEntries(Map<?, ?> map) {
+        if (map.size() <= FEW) {
+            for (Map.Entry<?, ?> entry : map.entrySet()) {
+                if (!isShort(entry.getKey()) || hasPlace(entry.getValue())) {
+                    return false;
+                }
+            }
+            return true;
+        }
+        return false;
+    }
+
+    private static boolean isShort(@Nullable Object key) {
+        return key instanceof String text ? text.length() <= SHORT_KEY : key == null || key instanceof Long;
     }
 
     private static boolean isEmpty(Object container) {
@@ -266,72 +346,90 @@ public final class StateIndex {
         }
     }
 
-    private static Iterator<Child> children(Place place, Object container) {
+    private static Iterator<Child> children(Place place, Object container, boolean everyPlace) {
         return switch (container) {
-            case TypedMap map -> chain(new Entries(place, map), new Entries(place, map.attributes()));
-            case Map<?, ?> map -> new Entries(place, map);
+            case TypedMap map ->
+                chain(new Entries(place, map, everyPlace), new Entries(place, map.attributes(), everyPlace));
+            case Map<?, ?> map -> new Entries(place, map, everyPlace);
             case Typed typed when typed.attributes().isEmpty() -> List.of(new Child(place, typed.value())).iterator();
             case Typed typed -> chain(List.of(new Child(place, typed.value())).iterator(),
-                    new Entries(place, typed.attributes()));
-            default -> new Elements(place, (Collection<?>) container);
+                    new Entries(place, typed.attributes(), everyPlace));
+            default -> new Elements(place, (Collection<?>) container, everyPlace);
         };
     }
 
-    /// The value of each entry and, before it, a key that is or may hold a tensor.
+    /// The values of a map that have a place of their own and, before each, a key that is or may hold a tensor.
     private static final class Entries implements Iterator<Child> {
         private final Place place;
         private final Iterator<? extends Map.Entry<?, ?>> rest;
+        private final boolean everyPlace;
+        private @Nullable Child found;
         private @Nullable Child afterKey;
 
-        Entries(Place place, Map<?, ?> map) {
+        Entries(Place place, Map<?, ?> map, boolean everyPlace) {
             this.place = place;
             this.rest = map.entrySet().iterator();
+            this.everyPlace = everyPlace;
         }
 
         @Override
         public boolean hasNext() {
-            return afterKey != null || rest.hasNext();
+            if (found == null) {
+                found = afterKey;
+                afterKey = null;
+            }
+            while (found == null && rest.hasNext()) {
+                find(rest.next());
+            }
+            return found != null;
+        }
+
+        private void find(Map.Entry<?, ?> entry) {
+            Object value = entry.getValue();
+            boolean hasPlace = hasPlace(value) && (everyPlace || !isPlain(value) || !place.leavesSpace());
+            if (!hasPlace && isShort(entry.getKey()) && place.leavesSpace()) {
+                return;
+            }
+            Place there = place.child(segment(entry.getKey()));
+            boolean isKeyWalked = switch (entry.getKey()) {
+                case Tensor _,Storage _,TypedStorage _,Tuple _ -> true;
+                case null, default -> false;
+            };
+            Child child = hasPlace ? new Child(there, value) : null;
+            found = isKeyWalked ? new Child(there, entry.getKey()) : child;
+            afterKey = isKeyWalked ? child : null;
         }
 
         @Override
         public Child next() {
-            Child value = afterKey;
-            if (value != null) {
-                afterKey = null;
-                return value;
+            if (!hasNext()) {
+                throw new NoSuchElementException();
             }
-            Map.Entry<?, ?> entry = rest.next();
-            Place there = place.child(segment(entry.getKey()));
-            value = new Child(there, entry.getValue());
-            return switch (entry.getKey()) {
-                case Tensor _,Storage _,TypedStorage _,Tuple _ -> {
-                    afterKey = value;
-                    yield new Child(there, entry.getKey());
-                }
-                case null, default -> value;
-            };
+            Child next = Objects.requireNonNull(found);
+            found = null;
+            return next;
         }
     }
 
-    /// The elements of a list or set that have a place of their own: containers, tensors and storages. Others are
-    /// skipped.
+    /// The elements of a list or set that have a place of their own.
     private static final class Elements implements Iterator<Child> {
         private final Place place;
         private final Iterator<?> rest;
+        private final boolean everyPlace;
         private int index;
         private @Nullable Child found;
 
-        Elements(Place place, Collection<?> elements) {
+        Elements(Place place, Collection<?> elements, boolean everyPlace) {
             this.place = place;
             this.rest = elements.iterator();
+            this.everyPlace = everyPlace;
         }
 
         @Override
         public boolean hasNext() {
             while (found == null && rest.hasNext()) {
                 Object value = rest.next();
-                if (isContainer(value) || value instanceof Tensor || value instanceof Storage
-                        || value instanceof TypedStorage) {
+                if (hasPlace(value) && (everyPlace || !isPlain(value) || !place.leavesSpace())) {
                     found = new Child(place.child(Integer.toString(index)), value);
                 }
                 index++;

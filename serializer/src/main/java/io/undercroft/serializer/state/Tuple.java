@@ -46,11 +46,21 @@ public final class Tuple extends AbstractList<@Nullable Object> {
     /// Makes a tuple that is there before its elements are: a reader needs it where an element refers back to the
     /// tuple.
     public static final class Builder {
-        private final List<@Nullable Object> elements = new ArrayList<>();
-        private final Tuple tuple = new Tuple(this);
+        private final List<@Nullable Object> elements;
+        private final Tuple tuple;
 
         /// A builder of a tuple that is still empty.
-        public Builder() {}
+        public Builder() {
+            this(0);
+        }
+
+        /// A builder of a tuple that is still empty.
+        ///
+        /// @param size how many elements will be added, if that is known
+        public Builder(int size) {
+            this.elements = new ArrayList<>(size);
+            this.tuple = new Tuple(this);
+        }
 
         /// Adds an element at the end.
         ///

@@ -22,9 +22,12 @@ import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -64,10 +67,12 @@ public final class JsonReport {
 
     private final Inspection inspection;
     private final JsonGenerator json;
+    private final Set<Object> written;
 
-    private JsonReport(Inspection inspection, JsonGenerator json) {
+    private JsonReport(Inspection inspection, JsonGenerator json, Set<Object> written) {
         this.inspection = inspection;
         this.json = json;
+        this.written = written;
     }
 
     /// Writes the report.
@@ -76,24 +81,27 @@ public final class JsonReport {
     /// @param out where to
     /// @throws IOException if the file cannot be read
     public static void print(Inspection inspection, Output out) throws IOException {
-        checkLength(inspection);
+        // Used for both passes, as a set of very many containers grows for long.
+        Set<Object> written = Collections.newSetFromMap(new IdentityHashMap<>());
+        checkLength(inspection, written);
+        written.clear();
         JsonGenerator json = generator(out);
         // Not closed on failure: that would complete half an object.
-        new JsonReport(inspection, json).write();
+        new JsonReport(inspection, json, written).write();
         json.close();
         out.line("");
     }
 
     /// Refuses a report that is much longer than the file, before anything is printed: a short file can refer to one
     /// long text very often, and JSON has no references to texts.
-    private static void checkLength(Inspection inspection) throws IOException {
+    private static void checkLength(Inspection inspection, Set<Object> written) throws IOException {
         Checkpoint checkpoint = inspection.checkpoint();
         long most = LEAST_LONG + LONG_FACTOR * Files.size(checkpoint.path());
         try (JsonGenerator json = generator(new BoundedWriter(most, () -> new FormatException("COST-REPORT",
                 "the report in JSON would have more than " + (most >> 20)
                         + " MiB, since the file refers to the same long texts again and again",
                 FormatException.NO_OFFSET, "Leave out --json, or look at a part of the state in Java")))) {
-            new JsonReport(inspection.withoutDigests(), json).write();
+            new JsonReport(inspection.withoutDigests(), json, written).write();
         }
     }
 
@@ -111,7 +119,7 @@ public final class JsonReport {
         writeBases();
         writeTensors();
         json.writeFieldName("state");
-        new StateJson(inspection, json).write(inspection.checkpoint().tree());
+        new StateJson(inspection, json, written).write(inspection.checkpoint().tree());
         writeMetadata();
         writeUnread();
         json.writeEndObject();

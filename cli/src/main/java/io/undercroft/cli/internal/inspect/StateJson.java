@@ -17,8 +17,6 @@ import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.util.Collection;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -32,11 +30,15 @@ import org.jspecify.annotations.Nullable;
 final class StateJson {
     private final Inspection inspection;
     private final JsonGenerator json;
-    private final Set<Object> written = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final Set<Object> written;
 
-    StateJson(Inspection inspection, JsonGenerator json) {
+    /// @param inspection names of what the state holds
+    /// @param json where to
+    /// @param written an empty set, which then has the containers that were written, by identity
+    StateJson(Inspection inspection, JsonGenerator json, Set<Object> written) {
         this.inspection = inspection;
         this.json = json;
+        this.written = written;
     }
 
     void write(@Nullable Object value) throws IOException {
@@ -46,7 +48,8 @@ final class StateJson {
             case String text -> json.writeString(text);
             case Double number -> writeDouble(number);
             case Float number -> writeDouble(number);
-            case Number integer -> json.writeNumber(new BigInteger(integer.toString()));
+            case BigInteger integer -> json.writeNumber(integer);
+            case Number integer -> json.writeNumber(integer.longValue());
             case byte[] bytes -> writeBytes(bytes);
             case Complex number -> writeComplex(number);
             case DType dtype -> writeTagged("$dtype", dtype.name());

@@ -106,7 +106,7 @@ public final class TextReport {
     }
 
     private String[] row(String name, Tensor tensor) {
-        return new String[]{shown(name), tensor.dtype().name(),
+        return new String[]{shown(name), Text.shortened(tensor.dtype().name(), SHOWN_CELL),
                 Text.shortened(tensor.shape().toString(), SHOWN_CELL), number(tensor.storage()),
                 Long.toString(tensor.storageOffset()), Text.shortened(notes(tensor), SHOWN_CELL),
                 companions(name, tensor), digest(tensor)};
@@ -114,6 +114,9 @@ public final class TextReport {
 
     /// What is not as one would expect of a tensor.
     private static String notes(Tensor tensor) {
+        if (tensor.isContiguous() && tensor.device().isCpu() && tensor.flags().isEmpty()) {
+            return "";
+        }
         List<String> notes = new ArrayList<>();
         if (!tensor.isContiguous()) {
             notes.add("stride " + Arrays.toString(tensor.stride()));

@@ -48,7 +48,11 @@ public final class KeyWork {
         return isTooMuch(elements, parts, _ -> 0);
     }
 
-    private static boolean areSorted(List<? extends @Nullable Object> keys) {
+    /// {@return whether all keys are of one class whose equal hashes cost nothing, and which differ in a file if they
+    /// differ in Java}
+    ///
+    /// @param keys any keys
+    public static boolean areSorted(List<? extends @Nullable Object> keys) {
         Object first = keys.isEmpty() ? "" : keys.getFirst();
         return first != null && SORTED.contains(first.getClass())
                 && keys.stream().allMatch(key -> key != null && key.getClass() == first.getClass());

@@ -1,7 +1,11 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Limits;
+import io.undercroft.format.StateToken;
+import io.undercroft.format.StateTreeReader;
 import io.undercroft.format.StateTreeWriter;
+import io.undercroft.serializer.internal.TreeCost;
 import io.undercroft.serializer.internal.graph.KeyWork;
 import io.undercroft.serializer.spi.RepeatedTexts;
 import io.undercroft.serializer.state.StateKeys;
@@ -27,6 +31,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +48,9 @@ final class StateEncoder {
         int of(DType dtype);
     }
 
+    /// The identity of a map that no later reference can mean.
+    private static final class Nameless {}
+
     /// The largest tree, in bytes.
     private static final long MOST = 1L << 30;
 
@@ -53,25 +61,58 @@ final class StateEncoder {
     /// Where the encoder is, for messages: keys and indices from the innermost outwards.
     private final Deque<String> path = new ArrayDeque<>();
     private final Numbers numbers;
+    private final Function<Object, @Nullable String> paths;
 
-    private StateEncoder(Numbers numbers) {
+    private StateEncoder(Numbers numbers, Function<Object, @Nullable String> paths) {
         this.numbers = numbers;
+        this.paths = paths;
     }
 
     /// Encodes a state.
     ///
     /// @param state the root of the tree
     /// @param numbers the numbers of its tensors, storages and dtypes
+    /// @param paths finds the paths of containers, for messages
     /// @return the bytes of the tree
     /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
-    static byte[] encode(@Nullable Object state, Numbers numbers) {
-        StateEncoder encoder = new StateEncoder(numbers);
+    static byte[] encode(@Nullable Object state, Numbers numbers, Function<Object, @Nullable String> paths) {
+        StateEncoder encoder = new StateEncoder(numbers, paths);
         try {
             encoder.write(state);
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException("cannot save " + encoder.where() + ": " + e.getMessage(), e);
         }
-        return encoder.out.toByteArray();
+        byte[] tree = encoder.out.toByteArray();
+        encoder.checkCost(tree);
+        return tree;
+    }
+
+    /// Refuses a tree that no reader would accept: one that is too deep, or takes too much memory for its size.
+    private void checkCost(byte[] tree) {
+        StateTreeReader in = new StateTreeReader(MemorySegment.ofArray(tree), Limits.DEFAULT, 0);
+        TreeCost cost = new TreeCost(tree.length);
+        try {
+            for (StateToken token = in.next(); token != StateToken.DONE; token = in.next()) {
+                cost.take(in, token);
+            }
+        } catch (FormatException e) {
+            throw new IllegalArgumentException("cannot save " + where(in.container()) + ": no reader would accept it: "
+                    + e.what() + "; keep many small values in tensors, or as text or bytes", e);
+        }
+    }
+
+    /// {@return the path of the container of a number, or of the last one before it that has a path}
+    private String where(int container) {
+        Object last = null;
+        int number = -1;
+        for (Map.Entry<Object, Integer> entry : containers.entrySet()) {
+            if (entry.getValue() <= container && entry.getValue() > number && !(entry.getKey() instanceof Nameless)) {
+                last = entry.getKey();
+                number = entry.getValue();
+            }
+        }
+        String found = last == null ? null : paths.apply(last);
+        return found == null || found.isEmpty() ? "the state" : FormatException.printable("state/" + found);
     }
 
     private void write(@Nullable Object value) {
@@ -140,7 +181,7 @@ final class StateEncoder {
     /// An object whose value is a map comes back as a [TypedMap]; that is why [Typed] holds none.
     private void writeTypedMap(TypedMap map) {
         containers.put(map, out.openObject(map.type()));
-        writeMap(map, new Object());
+        writeMap(map, new Nameless());
         writeAttributes(map.attributes());
     }
 
@@ -154,7 +195,7 @@ final class StateEncoder {
         if (attributes.isEmpty()) {
             out.writeNull();
         } else {
-            writeMap(attributes, new Object());
+            writeMap(attributes, new Nameless());
         }
     }
 

@@ -157,7 +157,7 @@ final class StatePlan {
 
         /// The tree comes before the tensors, since it numbers its element types first.
         StatePlan plan(@Nullable Object state, Reach reach) {
-            byte[] tree = StateEncoder.encode(state, this);
+            byte[] tree = StateEncoder.encode(state, this, names::pathOf);
             List<TensorRecord> records = tensors.inOrder().stream().map(this::record).toList();
             SequencedMap<String, Integer> numbers = new LinkedHashMap<>();
             names.tensors().forEach((name, tensor) -> numbers.put(name, tensors.of(tensor)));
