@@ -45,6 +45,7 @@ public final class Croft {
         subcommands.putAll(new SharingCommands(out, run).all());
         subcommands.putAll(new CopyingCommands(run).all());
         subcommands.putAll(new SetCommands(out, run).all());
+        subcommands.putAll(new MachineCommands(out, run).all());
         subcommands.put("help", new Subcommand("Prints how a command is called.",
                 () -> List.of(Arguments.optionalWord("COMMAND", "A command, or nothing for a list of all.")),
                 this::help));

@@ -1,0 +1,91 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Arguments.flag;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.cuda.CudaCheck;
+import io.undercroft.cli.internal.machine.MachineReport;
+import io.undercroft.cuda.CudaDevice;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.SequencedMap;
+
+/// The commands about the machine and its devices.
+final class MachineCommands {
+    private static final String JSON = "--json";
+    private static final String GIB = "--gib";
+    private static final String DIRECTORY = "--dir";
+    private static final String PYTHON = "--python";
+    private static final double MOST_GIB = 4096;
+
+    private final Output out;
+    private final Run run;
+
+    MachineCommands(Output out, Run run) {
+        this.out = out;
+        this.run = run;
+    }
+
+    SequencedMap<String, Subcommand> all() {
+        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
+        commands.put("doctor", new Subcommand(
+                "Shows what this machine offers: the JDK, native access, mapping, shared memory, huge pages, O_DIRECT "
+                        + "and CUDA devices, or why there is none.",
+                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::doctor));
+        commands.put("cuda-check", new Subcommand(
+                "Checks on a CUDA device that storages, checkpoints and copies are right, and measures how fast they "
+                        + "are, compared with PyTorch and safetensors if they are installed. Prints a table and a JSON "
+                        + "object as the last line. Ends with 0 if all is right and no target is missed, 1 if not, and 3 "
+                        + "if there is no CUDA device.",
+                () -> List.of(
+                        Arguments.text(GIB, "N",
+                                "The size of the files and of the large copies in GiB, 4 by default; 0 checks only."),
+                        Arguments.text(DIRECTORY, "DIR",
+                                "Where files of up to 6 times that size are written and deleted; the directory for "
+                                        + "temporary files by default."),
+                        Arguments.text(PYTHON, "PYTHON",
+                                "The Python that has torch and safetensors; python3 by default.")),
+                this::cudaCheck));
+        return commands;
+    }
+
+    private int doctor(Arguments arguments) {
+        return run.of(() -> {
+            if (arguments.has(JSON)) {
+                MachineReport.printJson(out);
+            } else {
+                MachineReport.print(out);
+            }
+            return Run.OK;
+        });
+    }
+
+    private int cudaCheck(Arguments arguments) {
+        double gib = gib(arguments.text(GIB).orElse("4"));
+        if (!(gib >= 0 && gib <= MOST_GIB)) {
+            return run.complain(
+                    "'%s' is no size for --gib; write a number of GiB, for instance 4".formatted(
+                            arguments.text(GIB).orElse("")));
+        }
+        Optional<String> missing = CudaDevice.unavailability();
+        if (missing.isPresent()) {
+            run.note("there is no CUDA device, so nothing was checked or measured: " + missing.get());
+            return Run.INCOMPLETE;
+        }
+        Path directory = Path.of(arguments.text(DIRECTORY).orElse(System.getProperty("java.io.tmpdir")));
+        return run.writing(directory, () -> {
+            CudaCheck check = new CudaCheck(out, directory, (long) (gib * (1L << 30)), arguments.text(PYTHON));
+            return check.run() ? Run.OK : Run.FAILED;
+        });
+    }
+
+    private static double gib(String text) {
+        try {
+            return Double.parseDouble(text);
+        } catch (NumberFormatException _) {
+            return Double.NaN;
+        }
+    }
+}

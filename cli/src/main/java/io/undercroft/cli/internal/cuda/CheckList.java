@@ -1,0 +1,86 @@
+package io.undercroft.cli.internal.cuda;
+
+import io.undercroft.cli.internal.Output;
+import java.io.IOException;
+import java.util.concurrent.CancellationException;
+
+/// Runs checks one after the other, and prints a line about each as soon as it has ended.
+final class CheckList {
+    private final Output out;
+    private int passed;
+    private int failed;
+
+    CheckList(Output out) {
+        this.out = out;
+    }
+
+    /// What is checked. It throws if something is wrong.
+    @FunctionalInterface
+    interface Check {
+        void run() throws IOException;
+    }
+
+    /// Runs a check.
+    ///
+    /// @param what what is checked
+    /// @param check does it
+    /// @throws CancellationException if the thread was interrupted
+    void run(String what, Check check) {
+        String problem = "";
+        try {
+            check.run();
+        } catch (IOException | RuntimeException | OutOfMemoryError | LinkageError e) {
+            problem = problem(e);
+        }
+        if (Thread.currentThread().isInterrupted()) {
+            throw new CancellationException("the check was interrupted");
+        }
+        if (problem.isEmpty()) {
+            passed++;
+            print("passed", what, "");
+        } else {
+            failed++;
+            print("FAILED", what, problem);
+        }
+    }
+
+    /// Says that a check is not run.
+    ///
+    /// @param what what is not checked
+    /// @param why why not
+    void omit(String what, String why) {
+        print("omitted", what, why);
+    }
+
+    private void print(String result, String what, String why) {
+        out.line("%-8s %s%s".formatted(result, what, why.isEmpty() ? "" : ": " + why));
+        out.flush();
+    }
+
+    /// {@return the message of a failure in one line}
+    ///
+    /// @param failure what was thrown
+    static String problem(Throwable failure) {
+        String message = failure.getMessage();
+        return message == null ? failure.toString() : message;
+    }
+
+    /// Fails the check that runs, unless something is as it should be.
+    ///
+    /// @param isRight whether it is
+    /// @param problem what is wrong otherwise
+    /// @throws IllegalStateException if it is not
+    static void require(boolean isRight, String problem) {
+        if (!isRight) {
+            throw new IllegalStateException(problem);
+        }
+    }
+
+    int passed() {
+        return passed;
+    }
+
+    int failed() {
+        return failed;
+    }
+}

@@ -1,0 +1,123 @@
+package io.undercroft.cli.internal.cuda;
+
+import static io.undercroft.cli.internal.cuda.CheckList.require;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.SharingCopy;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/// Checks of files of several formats that are opened on a device, and saved from it.
+final class FormatChecks {
+    private static final List<String> SUFFIXES = List.of(".croft", ".pt", ".safetensors", ".npz", ".gguf");
+    /// Formats that keep views and all dtypes; they also record which device a storage was on.
+    private static final List<String> COMPLETE = List.of(".croft", ".pt");
+
+    private final CheckList checks;
+    private final Device target;
+    private final Path directory;
+    private final RandomBytes random = new RandomBytes();
+
+    /// Checks with files in a directory.
+    ///
+    /// @param checks runs them
+    /// @param target the device
+    /// @param directory where files are written
+    FormatChecks(CheckList checks, Device target, Path directory) {
+        this.checks = checks;
+        this.target = target;
+        this.directory = directory;
+    }
+
+    void run() {
+        for (String suffix : SUFFIXES) {
+            Map<String, Tensor> state = state(suffix);
+            Path file = directory.resolve("host" + suffix);
+            checks.run(suffix + " opened on the device, lazily", () -> {
+                save(file, state);
+                requireSame(file, file, on(target));
+            });
+            checks.run(suffix + " loaded to the device at once", () -> requireSame(file, file, on(target).inMemory()));
+            checks.run(suffix + " saved from the device", () -> savedFromDevice(suffix, file, state));
+        }
+    }
+
+    private void savedFromDevice(String suffix, Path file, Map<String, Tensor> state) throws IOException {
+        Path saved = directory.resolve("device" + suffix);
+        SharingCopy copy = SharingCopy.to(target);
+        Map<String, Tensor> there = new LinkedHashMap<>();
+        state.forEach((name, tensor) -> there.put(name, copy.of(tensor)));
+        save(saved, there);
+        requireSame(file, saved, on(Device.CPU));
+        require(COMPLETE.contains(suffix) || Files.mismatch(file, saved) == -1,
+                "the file differs from the one that was saved from the host");
+    }
+
+    private static OpenOptions on(Device device) {
+        return OpenOptions.defaults().devices(_ -> device);
+    }
+
+    /// Writes a file of the format that its name ends in.
+    static void save(Path file, Map<String, Tensor> state) throws IOException {
+        if (file.toString().endsWith(".croft")) {
+            Checkpoint.save(file, state);
+        } else {
+            Checkpoint.export(file, state);
+        }
+    }
+
+    private Map<String, Tensor> state(String suffix) {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        Tensor embedding = random.tensor(DType.FLOAT32, 64, 48);
+        state.put("embedding", embedding);
+        state.put("head", embedding.view(64, 48));
+        state.put("half", random.tensor(DType.FLOAT16, 32, 16));
+        state.put("counts", random.tensor(DType.INT32, 101));
+        state.put("double", random.tensor(DType.FLOAT64, 7, 9));
+        state.put("large", random.tensor(DType.FLOAT32, 3, 700_001));
+        if (COMPLETE.contains(suffix)) {
+            state.put("transposed", embedding.t());
+            state.put("part", embedding.narrow(0, 3, 5));
+            state.put("conjugated", random.tensor(DType.COMPLEX64, 5, 6).conj());
+            for (DType dtype : List.of(DType.BOOL, DType.BFLOAT16, DType.INT64, DType.UINT8, DType.FLOAT8_E4M3FN)) {
+                state.put(dtype.name(), random.tensor(dtype, 13, 3));
+            }
+        }
+        return state;
+    }
+
+    /// Compares a file that is opened on the CPU with one that is opened in another way: elements, geometry and which
+    /// tensors share a storage.
+    private static void requireSame(Path expected, Path file, OpenOptions options) throws IOException {
+        try (Checkpoint host = Checkpoint.open(expected, on(Device.CPU));
+                Checkpoint opened = Checkpoint.open(file, options)) {
+            require(List.copyOf(host.names()).equals(List.copyOf(opened.names())), "the names differ");
+            Device device = options.deviceFor(Device.CPU);
+            Map<Storage, Storage> storages = new IdentityHashMap<>();
+            Map<Storage, Storage> back = new IdentityHashMap<>();
+            for (String name : host.names()) {
+                Tensor wanted = host.tensor(name);
+                Tensor found = opened.tensor(name);
+                require(found.device().equals(device), name + " is on " + found.device());
+                require(Arrays.equals(wanted.stride(), found.stride()) && wanted.flags().equals(found.flags())
+                        && wanted.storageOffset() == found.storageOffset(), name + " has another geometry");
+                require(found.cpu().contentEquals(wanted), name + " has other elements");
+                Storage known = storages.putIfAbsent(wanted.storage(), found.storage());
+                Storage knownBack = back.putIfAbsent(found.storage(), wanted.storage());
+                require((known == null || known == found.storage())
+                        && (knownBack == null || knownBack == wanted.storage()), name + " shares another storage");
+            }
+        }
+    }
+}

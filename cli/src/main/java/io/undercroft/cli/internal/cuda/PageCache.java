@@ -1,0 +1,55 @@
+package io.undercroft.cli.internal.cuda;
+
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Pages;
+import io.undercroft.mmap.ReadAdvice;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+
+/// The system's page cache of one file.
+final class PageCache {
+    private static final double ALL = 0.99;
+    private static final double NONE = 0.02;
+
+    private PageCache() {}
+
+    /// Reads a file into the cache.
+    ///
+    /// @param file the file
+    /// @throws IOException if it does not stay there
+    static void fill(Path file) throws IOException {
+        try (MappedFile mapped = MappedFile.open(file, MapMode.READ_ONLY)) {
+            MemorySegment bytes = mapped.map(0, mapped.size());
+            Pages.probe(bytes);
+            double part = residentPart(bytes);
+            if (part < ALL) {
+                throw new IOException("only %.0f %% of the file stay in the page cache".formatted(100 * part));
+            }
+        }
+    }
+
+    /// Removes a file from the cache. What is mapped can be removed only if no other process has it mapped, and if this
+    /// process may write the file.
+    ///
+    /// @param file the file; all that was written to it is on the disk
+    /// @throws IOException if it is still there
+    static void empty(Path file) throws IOException {
+        try (MappedFile mapped = MappedFile.open(file, MapMode.READ_ONLY)) {
+            MemorySegment bytes = mapped.map(0, mapped.size());
+            Pages.probe(bytes);
+            Pages.advise(bytes, ReadAdvice.DONT_NEED);
+            double part = residentPart(bytes);
+            if (part > NONE) {
+                throw new IOException("%.0f %% of the file stay in the page cache".formatted(100 * part));
+            }
+        }
+    }
+
+    private static double residentPart(MemorySegment bytes) throws IOException {
+        long resident = Pages.residentBytes(bytes)
+                .orElseThrow(() -> new IOException("the system does not say what is in the page cache"));
+        return (double) resident / bytes.byteSize();
+    }
+}

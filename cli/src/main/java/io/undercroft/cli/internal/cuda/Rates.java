@@ -1,0 +1,248 @@
+package io.undercroft.cli.internal.cuda;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cuda.CudaDevice;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.storage.Allocator;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.SharingCopy;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+
+/// Measures how fast bytes go between files, the host and a device. All that is compared runs in turn, in the same rounds.
+final class Rates {
+    private static final int ROUNDS = 5;
+    private static final double GIB = 1L << 30;
+    private static final long TENSOR_BYTES = 64 << 20;
+    private static final long PINNED_BYTES = 1L << 30;
+
+    private static final String TO_DEVICE = "pinned memory to device";
+    private static final String TO_HOST = "device to pinned memory";
+    private static final String COLD = "model.croft to device, not in the page cache";
+    private static final String SAVE = "device to a .croft file";
+    private static final String DISK = "plain write past the page cache";
+    private static final String TORCH = "torch.load(map_location='cuda')";
+    private static final String TORCH_MAPPED = "torch.load(mmap=True), then to('cuda')";
+    private static final String SAFETENSORS = "safetensors load_file(device='cuda')";
+
+    private final FigureList figures;
+    private final CudaDevice device;
+    private final Device target;
+    private final Path directory;
+    private final Peer peer;
+    private final Output out;
+    private final int tensors;
+    private final long size;
+    private final Map<String, Contender> contenders = new LinkedHashMap<>();
+    private final Map<String, List<Double>> rates = new LinkedHashMap<>();
+
+    /// Prepares measurements.
+    ///
+    /// @param figures where results are added
+    /// @param device the device
+    /// @param directory where files are written
+    /// @param size the size of a file in bytes, about
+    /// @param peer what is compared with
+    /// @param out where progress is printed
+    Rates(FigureList figures, CudaDevice device, Path directory, long size, Peer peer, Output out) {
+        this.figures = figures;
+        this.device = device;
+        this.target = device.device();
+        this.directory = directory;
+        this.peer = peer;
+        this.out = out;
+        this.tensors = (int) Math.ceilDiv(size, TENSOR_BYTES);
+        this.size = size / tensors / Float.BYTES * Float.BYTES * tensors;
+    }
+
+    /// Something that is measured.
+    @FunctionalInterface
+    private interface Contender {
+        /// Does it once.
+        ///
+        /// @return GiB per second; what has to be prepared or cleaned up is not counted
+        double run() throws IOException;
+    }
+
+    /// Measures everything.
+    ///
+    /// @throws IOException if the files cannot be written
+    void run() throws IOException {
+        figures.environment("peers", peer.description());
+        if (device.freeMemory() < 3 * size) {
+            figures.omit("rates", "3 times the size of a file has to be free on the device; choose less with --gib");
+            return;
+        }
+        out.line("measuring %d rounds with files of %.2f GiB ...".formatted(ROUNDS, size / GIB));
+        out.flush();
+        Path croft = directory.resolve("model.croft");
+        Path torch = directory.resolve("model.pt");
+        Path safetensors = directory.resolve("model.safetensors");
+        Path cold = directory.resolve("cold.croft");
+        Map<String, Tensor> there = prepare(List.of(croft, cold, torch, safetensors));
+        Storage pinned = pinned();
+        Storage onDevice = pinned.to(target);
+        try {
+            contenders.put(TO_DEVICE, () -> rate(pinned.nbytes(), () -> onDevice.copyFrom(pinned)));
+            contenders.put(TO_HOST, () -> rate(pinned.nbytes(), () -> pinned.copyFrom(onDevice)));
+            for (Path file : List.of(croft, torch, safetensors)) {
+                contenders.put(cached(file), () -> {
+                    PageCache.fill(file);
+                    return load(file);
+                });
+            }
+            contenders.put(COLD, () -> {
+                PageCache.empty(cold);
+                return load(cold);
+            });
+            contenders.put(SAVE, () -> write(file -> {
+                Checkpoint.save(file, there);
+                return size;
+            }));
+            contenders.put(DISK, () -> write(file -> PlainWrite.run(file, size)));
+            addPeer(TORCH, "load", torch);
+            addPeer(TORCH_MAPPED, "load_mapped", torch);
+            addPeer(SAFETENSORS, "load_safetensors", safetensors);
+            measure();
+        } finally {
+            pinned.release();
+            onDevice.release();
+            there.values().forEach(tensor -> tensor.storage().release());
+        }
+        report(croft, torch, safetensors);
+    }
+
+    private static String cached(Path file) {
+        return file.getFileName() + " to device, in the page cache";
+    }
+
+    /// Writes the files, and returns the tensors on the device.
+    private Map<String, Tensor> prepare(List<Path> files) throws IOException {
+        RandomBytes random = new RandomBytes();
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < tensors; i++) {
+            state.put("layer." + i, random.tensor(DType.FLOAT32, size / tensors / Float.BYTES));
+        }
+        for (Path file : files) {
+            FormatChecks.save(file, state);
+        }
+        SharingCopy copy = SharingCopy.to(target);
+        Map<String, Tensor> there = new LinkedHashMap<>();
+        state.forEach((name, tensor) -> there.put(name, copy.of(tensor)));
+        return there;
+    }
+
+    private Storage pinned() {
+        Storage small = Storage.allocate(1).pinMemory();
+        Allocator allocator = small.allocator().orElseThrow();
+        small.release();
+        return new RandomBytes().storage(Math.min(size, PINNED_BYTES), allocator);
+    }
+
+    private void addPeer(String what, String how, Path file) {
+        if (!peer.isAvailable()) {
+            figures.omit(what, peer.description());
+            return;
+        }
+        contenders.put(what, () -> {
+            PageCache.fill(file);
+            return size / GIB / peer.seconds(how, file, size).orElseThrow();
+        });
+    }
+
+    private static double rate(long nbytes, Runnable copy) {
+        long start = System.nanoTime();
+        copy.run();
+        return nbytes / GIB / seconds(start);
+    }
+
+    private static double seconds(long start) {
+        return (System.nanoTime() - start) / 1e9;
+    }
+
+    private double load(Path file) throws IOException {
+        OpenOptions options = OpenOptions.defaults().devices(_ -> target).inMemory();
+        long start = System.nanoTime();
+        try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
+            double rate = size / GIB / seconds(start);
+            List<Storage> storages = checkpoint.storages();
+            boolean isThere = storages.stream().allMatch(storage -> storage.device().equals(target));
+            long loaded = storages.stream().mapToLong(Storage::nbytes).sum();
+            storages.forEach(Storage::release);
+            CheckList.require(isThere && loaded == size, "%d bytes of %d were loaded".formatted(loaded, size));
+            return rate;
+        }
+    }
+
+    private interface Writing {
+        /// Writes a file.
+        ///
+        /// @return how many bytes
+        long to(Path file) throws IOException;
+    }
+
+    private double write(Writing writing) throws IOException {
+        Path file = directory.resolve("written.croft");
+        long start = System.nanoTime();
+        try {
+            long nbytes = writing.to(file);
+            return nbytes / GIB / seconds(start);
+        } finally {
+            Files.deleteIfExists(file);
+        }
+    }
+
+    /// Runs each contender once uncounted and then in each round; each round begins with the next one.
+    private void measure() {
+        for (int round = -1; round < ROUNDS; round++) {
+            List<String> turns = new ArrayList<>(contenders.keySet());
+            for (int turn = 0; turn < turns.size(); turn++) {
+                String what = turns.get((round + 1 + turn) % turns.size());
+                try {
+                    double rate = contenders.get(what).run();
+                    if (round >= 0) {
+                        rates.computeIfAbsent(what, _ -> new ArrayList<>()).add(rate);
+                    }
+                } catch (IOException | RuntimeException e) {
+                    figures.omit(what, CheckList.problem(e));
+                    contenders.remove(what);
+                    rates.remove(what);
+                    if (Thread.currentThread().isInterrupted()) {
+                        throw new CancellationException("the measurement was interrupted");
+                    }
+                }
+            }
+        }
+    }
+
+    private void report(Path croft, Path torch, Path safetensors) {
+        contenders.keySet().forEach(what -> figures.add(Figure.of(what, rates.get(what), "GiB/s")));
+        for (Path file : List.of(croft, torch, safetensors)) {
+            ratio(cached(file), TO_DEVICE, 0.85);
+        }
+        ratio(COLD, TO_DEVICE, Double.NaN);
+        ratio(SAVE, DISK, 0.8);
+        ratio(cached(torch), TORCH, 3);
+        ratio(cached(torch), TORCH_MAPPED, Double.NaN);
+        ratio(cached(safetensors), SAFETENSORS, 1.5);
+    }
+
+    private void ratio(String what, String other, double target) {
+        List<Double> samples = rates.get(what);
+        List<Double> others = rates.get(other);
+        if (samples != null && others != null) {
+            Figure figure = Figure.ratio(what + " / " + other, samples, others);
+            figures.add(Double.isNaN(target) ? figure : figure.atLeast(target));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package io.undercroft.cli.internal.machine;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/// Files that are written past the page cache of the system (`O_DIRECT`).
+public final class DirectIo {
+    /// What positions, sizes and addresses are multiples of; enough for all common disks.
+    public static final int ALIGNMENT = 4096;
+
+    private DirectIo() {}
+
+    /// {@return the option that opens a file past the page cache, if this Java runtime has it} It is in a module of the
+    /// JDK that a runtime may lack, and a compiler for a release of Java does not know it.
+    public static Optional<OpenOption> option() {
+        try {
+            Object[] options = Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants();
+            return Stream.of(options).map(OpenOption.class::cast).filter(option -> option.toString().equals("DIRECT"))
+                    .findFirst();
+        } catch (ClassNotFoundException _) {
+            return Optional.empty();
+        }
+    }
+
+    /// {@return why files of a directory cannot be written past the page cache; nothing if they can}
+    ///
+    /// @param directory where a small file is written and deleted
+    public static Optional<String> unavailability(Path directory) {
+        Optional<OpenOption> direct = option();
+        if (direct.isEmpty()) {
+            return Optional.of("this Java runtime lacks the module jdk.unsupported");
+        }
+        try {
+            Path file = Files.createTempFile(directory, "croft-direct-", ".tmp");
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE, direct.get())) {
+                channel.write(ByteBuffer.allocateDirect(2 * ALIGNMENT).alignedSlice(ALIGNMENT).limit(ALIGNMENT));
+                return Optional.empty();
+            } finally {
+                Files.delete(file);
+            }
+        } catch (IOException | UnsupportedOperationException e) {
+            return Optional.of(String.valueOf(e.getMessage()));
+        }
+    }
+}
