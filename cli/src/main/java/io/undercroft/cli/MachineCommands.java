@@ -37,8 +37,8 @@ final class MachineCommands {
         commands.put("cuda-check", new Subcommand(
                 "Checks on a CUDA device that storages, checkpoints and copies are right, and measures how fast they "
                         + "are, compared with PyTorch and safetensors if they are installed. Prints a table and a JSON "
-                        + "object as the last line. Ends with 0 if all is right and no target is missed, 1 if not, and 3 "
-                        + "if there is no CUDA device.",
+                        + "object as the last line. Ends with 0 if all is right and no target is missed, 1 if not, and "
+                        + "3 if there is no CUDA device.",
                 () -> List.of(
                         Arguments.text(GIB, "N",
                                 "The size of the files and of the large copies in GiB, 4 by default; 0 checks only."),

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-/// `croft doctor` and `croft cuda-check`, without a device and with the stand-in for NVIDIA's driver of the module cuda.
-/// Commands that use the driver run in a process of their own.
+/// `croft doctor` and `croft cuda-check`, without a device and with the stand-in for NVIDIA's driver of the module
+/// cuda. Commands that use the driver run in a process of their own.
 class MachineCommandsTest {
     private static final Path STAND_IN = Path.of("..", "cuda", "src", "test", "c", "libcuda.c");
 
@@ -108,7 +108,8 @@ class MachineCommandsTest {
     void doctorListsDevicesThatTheDriverHas() throws Exception {
         ProcessBuilder process = withStandIn();
         assertThat(croft(process, "doctor").out).anyMatch(line -> line.matches(
-                "cuda:0 +yes +Test stand-in 0 \\(no GPU\\), .* free of .*, compute capability 9.0, PCI .*, driver for CUDA .*"));
+                "cuda:0 +yes +Test stand-in 0 \\(no GPU\\), .* free of .*, compute capability 9.0, PCI .*, "
+                        + "driver for CUDA .*"));
         JsonNode json = new ObjectMapper().readTree(String.join("", croft(process, "doctor", "--json").out));
         assertThat(json.at("/cuda/devices/0/name").asText()).isEqualTo("Test stand-in 0 (no GPU)");
         assertThat(json.at("/cuda/devices/0/memory_total").asLong()).isPositive();

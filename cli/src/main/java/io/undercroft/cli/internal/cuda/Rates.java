@@ -19,7 +19,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 
-/// Measures how fast bytes go between files, the host and a device. All that is compared runs in turn, in the same rounds.
+/// Measures how fast bytes go between files, the host and a device. All that is compared runs in turn, in the same
+/// rounds.
 final class Rates {
     private static final int ROUNDS = 5;
     private static final double GIB = 1L << 30;
