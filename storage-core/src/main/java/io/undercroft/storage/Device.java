@@ -85,7 +85,9 @@ public record Device(String type, int index) {
         // A file can name very many devices, and a regular expression takes kilobytes each time.
         for (int i = 0; i < type.length(); i++) {
             char c = type.charAt(i);
-            if (!(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_')) {
+            boolean isLetter = c >= 'a' && c <= 'z';
+            boolean isDigit = c >= '0' && c <= '9';
+            if (!isLetter && !isDigit && c != '_') {
                 return false;
             }
         }
