@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 final class Availability {
     private Availability() {}
 
-    @SuppressWarnings("SystemOut")
+    @SuppressWarnings({"SystemOut", "restricted"})
     public static void main(String[] args) throws Exception {
         String standIn = System.getProperty("undercroft.standin");
         if (standIn != null) {

@@ -48,6 +48,7 @@ final class StandIn {
         return RESULT.library;
     }
 
+    @SuppressWarnings("restricted")
     private static Result make() {
         String given = System.getProperty("undercroft.standin");
         Path library = given != null ? Path.of(given) : Path.of("target/stand-in/libcuda.so.1").toAbsolutePath();
@@ -143,6 +144,7 @@ final class StandIn {
         }
     }
 
+    @SuppressWarnings("restricted")
     private static MethodHandle bind(String name, FunctionDescriptor type) {
         MemorySegment function = SymbolLookup.libraryLookup(RESULT.library, Arena.global())
                 .find("undercroft_standin_" + name).orElseThrow();

@@ -3,7 +3,6 @@ package io.undercroft.serializer.internal.loading;
 import java.lang.foreign.MemorySegment;
 import java.util.NavigableMap;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
 import java.util.zip.Checksum;
@@ -23,24 +22,22 @@ public final class RunChecksum {
     /// Which checksum.
     public enum Kind {
         /// That of zip archives.
-        CRC32(0xEDB88320, CRC32::new),
+        CRC32(0xEDB88320),
         /// That of `.croft` files (Castagnoli).
-        CRC32C(0x82F63B78, CRC32C::new);
+        CRC32C(0x82F63B78);
 
         /// The coefficient of the highest power is left out, the others are in descending order from the lowest bit.
         private final int polynomial;
-        private final Supplier<Checksum> digest;
 
-        Kind(int polynomial, Supplier<Checksum> digest) {
+        Kind(int polynomial) {
             this.polynomial = polynomial;
-            this.digest = digest;
         }
 
         /// {@return the checksum of all bytes of a segment}
         ///
         /// @param bytes bytes that cannot disappear, such as those of a buffer
         int of(MemorySegment bytes) {
-            Checksum digest = this.digest.get();
+            Checksum digest = this == CRC32 ? new CRC32() : new CRC32C();
             for (long at = 0; at < bytes.byteSize(); at += PIECE) {
                 digest.update(bytes.asSlice(at, Math.min(PIECE, bytes.byteSize() - at)).asByteBuffer());
             }
