@@ -123,7 +123,7 @@ class DeviceLoadingTest {
         for (int i = 0; i < 10; i++) {
             Tensor all = Tensor.arange(DType.INT32, 50_000 + i);
             for (int j = 0; j < 100; j++) {
-                state.put("t" + i + "-" + j, all.narrow(0, j * 400, 400));
+                state.put("t" + i + "-" + j, all.narrow(0, j * 400L, 400));
             }
         }
         Path file = save(state);
