@@ -74,7 +74,7 @@ final class Soak {
     /// @param collected what the dead had left in `/dev/shm`, and was to be collected
     /// @param leftovers what was left of the soak in `/dev/shm` after that
     /// @param foreign what came there meanwhile and is of somebody else
-    /// @param gone what was there before and is not any more
+    /// @param gone what was put there beside it and is not there any more, or changed; other programs may remove their own
     record Outcome(Map<String, Long> counts, List<String> troubles, List<Path> collected, List<Path> leftovers,
             List<Path> foreign, List<Path> gone) {
         /// {@return how often something was said}
@@ -318,7 +318,8 @@ final class Soak {
         Map<Boolean, List<Path>> more = after.since(before).stream()
                 .collect(Collectors.partitioningBy(path -> isOurs(path, after)));
         List<Path> left = dead.since(before).stream().filter(path -> isOurs(path, dead)).toList();
-        return new Outcome(numbers, List.copyOf(troubles), left, more.get(true), more.get(false), before.since(after));
+        List<Path> gone = before.since(after).stream().filter(path -> path.toString().contains(prefix)).toList();
+        return new Outcome(numbers, List.copyOf(troubles), left, more.get(true), more.get(false), gone);
     }
 
     private static String registry() {

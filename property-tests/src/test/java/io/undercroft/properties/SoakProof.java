@@ -50,7 +50,7 @@ final class SoakProof {
         figures.add(Figure.count("entries that the dead left in /dev/shm", outcome.collected().size())
                 .with(Goal.atLeast(1)));
         figures.add(none("entries of them that gc left there", outcome.leftovers().size()));
-        figures.add(none("entries that were there before and are gone or changed", outcome.gone().size()));
+        figures.add(none("entries of somebody else that are gone or changed", outcome.gone().size()));
         figures.add(Figure.count("entries that others made meanwhile", outcome.foreign().size()));
         return figures;
     }
