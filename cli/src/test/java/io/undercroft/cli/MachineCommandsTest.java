@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -40,7 +41,7 @@ class MachineCommandsTest {
         assertThat(run.out().lines()).anyMatch(line -> line.matches("JDK +yes +25.*"))
                 .anyMatch(line -> line.startsWith("native access  yes")).anyMatch(line -> line.startsWith("mapping"))
                 .anyMatch(line -> line.startsWith("shared memory")).anyMatch(line -> line.startsWith("huge pages"))
-                .anyMatch(line -> line.startsWith("O_DIRECT")).anyMatch(line -> line.toLowerCase().startsWith("cuda"));
+                .anyMatch(line -> line.startsWith("O_DIRECT")).anyMatch(line -> line.toLowerCase(Locale.ROOT).startsWith("cuda"));
     }
 
     @Test

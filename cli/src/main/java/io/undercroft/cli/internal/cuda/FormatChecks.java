@@ -104,8 +104,8 @@ final class FormatChecks {
                 Checkpoint opened = Checkpoint.open(file, options)) {
             require(List.copyOf(host.names()).equals(List.copyOf(opened.names())), "the names differ");
             Device device = options.deviceFor(Device.CPU);
-            Map<Storage, Storage> storages = new IdentityHashMap<>();
-            Map<Storage, Storage> back = new IdentityHashMap<>();
+            IdentityHashMap<Storage, Storage> storages = new IdentityHashMap<>();
+            IdentityHashMap<Storage, Storage> back = new IdentityHashMap<>();
             for (String name : host.names()) {
                 Tensor wanted = host.tensor(name);
                 Tensor found = opened.tensor(name);

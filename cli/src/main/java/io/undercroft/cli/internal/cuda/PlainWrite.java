@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicLong;
@@ -33,7 +34,7 @@ final class PlainWrite {
     static long run(Path file, long size) throws IOException {
         List<OpenOption> options = new ArrayList<>(
                 List.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
-        if (DirectIo.unavailability(file.toAbsolutePath().getParent()).isEmpty()) {
+        if (DirectIo.unavailability(Objects.requireNonNull(file.toAbsolutePath().getParent())).isEmpty()) {
             DirectIo.option().ifPresent(options::add);
         }
         long blocks = Math.ceilDiv(size, (long) BLOCK);

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
 
 /// Measures how fast bytes go between files, the host and a device. All that is compared runs in turn, in the same
@@ -210,7 +211,7 @@ final class Rates {
             for (int turn = 0; turn < turns.size(); turn++) {
                 String what = turns.get((round + 1 + turn) % turns.size());
                 try {
-                    double rate = contenders.get(what).run();
+                    double rate = Objects.requireNonNull(contenders.get(what)).run();
                     if (round >= 0) {
                         rates.computeIfAbsent(what, _ -> new ArrayList<>()).add(rate);
                     }
@@ -227,7 +228,7 @@ final class Rates {
     }
 
     private void report(Path croft, Path torch, Path safetensors) {
-        contenders.keySet().forEach(what -> figures.add(Figure.of(what, rates.get(what), "GiB/s")));
+        rates.forEach((what, samples) -> figures.add(Figure.of(what, samples, "GiB/s")));
         for (Path file : List.of(croft, torch, safetensors)) {
             ratio(cached(file), TO_DEVICE, 0.85);
         }

@@ -19,7 +19,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 
 /// Checks of storages and tensors on a device against the same ones on the host.
 final class StorageChecks {
@@ -289,7 +288,7 @@ final class StorageChecks {
             }
         }
         SharingCopy copy = SharingCopy.to(target);
-        Map<Storage, Storage> made = new IdentityHashMap<>();
+        IdentityHashMap<Storage, Storage> made = new IdentityHashMap<>();
         for (Tensor tensor : tensors) {
             Tensor there = copy.of(tensor);
             requireSame(tensor, there, "a tensor on a shared storage");

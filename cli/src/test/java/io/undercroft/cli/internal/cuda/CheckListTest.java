@@ -25,11 +25,11 @@ class CheckListTest {
     @Test
     void aCheckThatThrowsHasFailedWithItsReasonAndTheNextOneRuns() {
         CheckList checks = new CheckList(out);
-        checks.run("bytes", () -> CheckList.require(1 > 2, "the bytes differ"));
+        checks.run("bytes", () -> CheckList.require(false, "the bytes differ"));
         checks.run("files", () -> {
             throw new IOException("disk full");
         });
-        checks.run("memory", () -> CheckList.require(2 > 1, "impossible"));
+        checks.run("memory", () -> CheckList.require(true, "impossible"));
         checks.omit("peers", "there is only one device");
         assertThat(checks.failed()).isEqualTo(2);
         assertThat(checks.passed()).isEqualTo(1);
