@@ -41,7 +41,8 @@ class MachineCommandsTest {
         assertThat(run.out().lines()).anyMatch(line -> line.matches("JDK +yes +25.*"))
                 .anyMatch(line -> line.startsWith("native access  yes")).anyMatch(line -> line.startsWith("mapping"))
                 .anyMatch(line -> line.startsWith("shared memory")).anyMatch(line -> line.startsWith("huge pages"))
-                .anyMatch(line -> line.startsWith("O_DIRECT")).anyMatch(line -> line.toLowerCase(Locale.ROOT).startsWith("cuda"));
+                .anyMatch(line -> line.startsWith("O_DIRECT"))
+                .anyMatch(line -> line.toLowerCase(Locale.ROOT).startsWith("cuda"));
     }
 
     @Test
