@@ -10,6 +10,7 @@ import io.undercroft.serializer.ExportReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -64,7 +65,9 @@ final class SafetensorsDraft implements Draft {
             }
             try {
                 Header.nbits(type, sizes());
-            } catch (ArithmeticException e) {
+                // In the file a size may be twice as large as here.
+                Shape.of(sizes()).contiguousStride();
+            } catch (ArithmeticException | IllegalArgumentException e) {
                 throw NamedTensors.uncountable(name, tensor, e);
             }
         }

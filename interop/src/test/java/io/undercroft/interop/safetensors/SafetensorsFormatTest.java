@@ -81,6 +81,16 @@ class SafetensorsFormatTest {
         }
     }
 
+    /// The last size of pairs is twice as large in the file.
+    @Test
+    void anEmptyTensorOfPairsWhoseSizesInTheFileCannotBeCountedIsRefusedByPath() {
+        Tensor pairs = Tensor.of(Storage.allocate(0), DType.FLOAT4_E2M1FN_X2, 0, Shape.of(0, 1L << 31, 1L << 31), 1, 1,
+                1);
+        assertThatIllegalArgumentException().isThrownBy(() -> export(state("pairs", pairs), options))
+                .withMessageContaining("pairs: ").withMessageContaining("multiply to more");
+        assertThat(folder).isEmptyDirectory();
+    }
+
     @Test
     void storagesAreMappedWhereTheyStand() throws IOException {
         try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("all-dtypes.safetensors"))) {
