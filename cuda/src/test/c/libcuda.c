@@ -81,13 +81,13 @@ struct stream {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-static int device_count = 4, version = 12040, init_result, initialized, pools = 1;
+static int device_count = 4, first_device, version = 12040, init_result, initialized, pools = 1;
 static size_t device_memory = (size_t) 8 << 30, pinned_limit = (size_t) 8 << 30;
 static size_t used[MAX_DEVICES], pinned_bytes;
 static struct context contexts[MAX_DEVICES];
 static struct allocation *allocations;
 static struct pinned *pinned_list;
-static struct stream *streams;
+static struct stream *streams, *default_stream;
 static long live_events, pageable_copies, all_calls, delay_micros, largest_copy;
 static int gate_closed, sticky;
 static struct { const char *name; long calls; } counted[MAX_NAMES];
@@ -271,7 +271,7 @@ static void *work(void *argument) {
             pthread_cond_wait(&changed, &lock);
             continue;
         }
-        if (op->kind == AWAIT && op->event->state->completed < op->generation) {
+        if (op->kind == AWAIT && !stream->ends && op->event->state->completed < op->generation) {
             struct timespec until;
             clock_gettime(CLOCK_REALTIME, &until);
             until.tv_nsec += 1000000;
@@ -374,6 +374,8 @@ static CUresult transfer(struct stream *stream, struct operation op) {
 __attribute__((constructor)) static void read_environment(void) {
     char *text = getenv("UNDERCROFT_STANDIN_DEVICES");
     device_count = text ? atoi(text) : device_count;
+    text = getenv("UNDERCROFT_STANDIN_FIRST");
+    first_device = text ? atoi(text) : first_device;
     text = getenv("UNDERCROFT_STANDIN_VERSION");
     version = text ? atoi(text) : version;
     text = getenv("UNDERCROFT_STANDIN_INIT");
@@ -451,7 +453,11 @@ EXPORT long undercroft_standin_get(const char *what) {
         }
     } else if (!strcmp(what, "streams")) {
         for (struct stream *s = streams; s; s = s->next) {
-            result++;
+            result += s != default_stream;
+        }
+    } else if (!strcmp(what, "imports")) {
+        for (struct allocation *a = allocations; a; a = a->next) {
+            result += a->imports;
         }
     } else if (!strcmp(what, "pending")) {
         for (struct stream *s = streams; s; s = s->next) {
@@ -530,7 +536,7 @@ EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
 
 EXPORT CUresult cuDeviceGetPCIBusId(char *text, int length, CUdevice device) {
     ENTER(cuDeviceGetPCIBusId);
-    snprintf(text, (size_t) length, "0000:%02x:00.0", 0x17 + device);
+    snprintf(text, (size_t) length, "0000:%02x:00.0", 0x17 + first_device + device);
     return SUCCESS;
 }
 
@@ -842,16 +848,35 @@ EXPORT CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, size_t 
 
 /* ---- the driver: streams and events ---- */
 
+static struct stream *make_stream(void) {
+    struct stream *made = calloc(1, sizeof *made);
+    made->next = streams;
+    streams = made;
+    pthread_create(&made->thread, NULL, work, made);
+    return made;
+}
+
+/* What is NULL to the driver's functions: the stream that other libraries use by default. */
+static struct stream *stream_or_default(struct stream *stream) {
+    if (!stream && !default_stream) {
+        default_stream = make_stream();
+    }
+    return stream ? stream : default_stream;
+}
+
+/* Work of another library of the process, on the default stream: fills bytes. */
+EXPORT void undercroft_standin_submit(CUdeviceptr target, size_t size, int value) {
+    pthread_mutex_lock(&lock);
+    submit(stream_or_default(NULL), (struct operation) { .kind = FILL, .target_device = target, .value = value, .size = size });
+    pthread_mutex_unlock(&lock);
+}
+
 EXPORT CUresult cuStreamCreate(CUstream *result, unsigned flags) {
     (void) flags;
     WITH_CONTEXT(cuStreamCreate);
-    struct stream *made = calloc(1, sizeof *made);
     pthread_mutex_lock(&lock);
-    made->next = streams;
-    streams = made;
+    *result = make_stream();
     pthread_mutex_unlock(&lock);
-    pthread_create(&made->thread, NULL, work, made);
-    *result = made;
     return SUCCESS;
 }
 
@@ -876,9 +901,7 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
 EXPORT CUresult cuStreamSynchronize(CUstream stream) {
     WITH_CONTEXT(cuStreamSynchronize);
     pthread_mutex_lock(&lock);
-    if (stream) {
-        drain(stream);
-    }
+    drain(stream_or_default(stream));
     CUresult result = sticky;
     pthread_mutex_unlock(&lock);
     return result;
@@ -930,7 +953,7 @@ EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
     pthread_mutex_lock(&lock);
     event->references++;
     unsigned long long generation = ++event->state->recorded;
-    submit(stream, (struct operation) { .kind = RECORD, .event = event, .generation = generation });
+    submit(stream_or_default(stream), (struct operation) { .kind = RECORD, .event = event, .generation = generation });
     pthread_mutex_unlock(&lock);
     return SUCCESS;
 }

@@ -15,6 +15,10 @@
 /// copied. A device has one ring of bounded size, which is made by the first copy and freed some time after the last one; copies of
 /// several threads share it.
 ///
+/// **Other processes** open a storage by a [io.undercroft.mmap.SharedStorageHandle] after `shareMemory()`, which moves it to
+/// memory that the driver shares. It is freed when it was released here and no other process has it open. The process that
+/// shares it has to run as long as others use it: they get an [IllegalStateException] after it has ended.
+///
 /// **Errors** are [io.undercroft.cuda.CudaException].
 ///
 /// **Systems.** Linux on x86-64, with a driver of CUDA 12.0 or newer and `--enable-native-access`.

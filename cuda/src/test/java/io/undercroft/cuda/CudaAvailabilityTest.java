@@ -57,7 +57,7 @@ class CudaAvailabilityTest {
         return run(all, environment, classPath());
     }
 
-    private static String classPath() {
+    static String classPath() {
         return classPathWithout("?");
     }
 

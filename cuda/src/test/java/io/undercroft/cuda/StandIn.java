@@ -120,10 +120,15 @@ final class StandIn {
         call("fault", FunctionDescriptor.ofVoid(JAVA_INT), code);
     }
 
+    /// Fills bytes of a device as another library of the process does: on the default stream.
+    static void submit(long address, long nbytes, int value) {
+        call("submit", FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_LONG, JAVA_INT), address, nbytes, value);
+    }
+
     // ---- what tests ask ----
 
     /// {@return how many there are: `allocations`, `bytes`, `pinned` (bytes), `registered`, `streams`, `pending`
-    /// (copies and fills), `events`, `pageable` (copies of host memory that is not pinned), `largest` (copy), `failed` (calls, since [#fail]), or calls of
+    /// (copies and fills), `events`, `imports`, `pageable` (copies of host memory that is not pinned), `largest` (copy), `failed` (calls, since [#fail]), or calls of
     /// the function of that name, `*` of any}
     static long get(String what) {
         try (Arena arena = Arena.ofConfined()) {

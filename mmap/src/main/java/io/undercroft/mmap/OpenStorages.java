@@ -51,7 +51,10 @@ final class OpenStorages {
     }
 
     private static Storage opened(SharedStorageHandle handle) throws IOException {
-        return handle.isSlice() ? slice(handle) : Storage.over(mapped(handle));
+        if (handle.isSlice()) {
+            return slice(handle);
+        }
+        return handle.home() == Home.DEVICE ? DeviceSharing.open(handle) : Storage.over(mapped(handle));
     }
 
     /// Puts a storage into the table, unless somebody was faster.

@@ -346,6 +346,21 @@ public final class SharedMemory implements AutoCloseable {
         return source.identity().inode() == 0 ? OptionalLong.empty() : OptionalLong.of(source.identity().number());
     }
 
+    /// {@return this segment as [#list] shows it, with those who hold it now; nothing if it is not registered: other
+    /// programs or users made it, or its name was removed or given to other memory}
+    ///
+    /// @throws SharedMemoryException if the registry cannot be read
+    public Optional<SharedSegment> registered() throws SharedMemoryException {
+        if (source.name().isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            return SegmentNames.ofThisProcess().find(source.name(), source.identity().inode());
+        } catch (IOException e) {
+            throw SharedMemoryFailure.of(source.what(), e);
+        }
+    }
+
     /// The bytes as an allocation that holds the mapping until it is freed.
     ///
     /// @return the allocation; shared, its file name the name with a slash in front (as PyTorch's `filename`), or the

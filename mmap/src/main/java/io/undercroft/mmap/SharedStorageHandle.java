@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 ///     undercroft:shm/weights?nbytes=4096&id=123                      shared memory by its name
 ///     undercroft:fd/4711/9?nbytes=4096&id=123                        descriptor 9 of process 4711
 ///     undercroft:file/home/me/a%20b.bin?nbytes=4096&id=77&at=512     a file, from byte 512 on
+///     undercroft:device/cuda_42_x?nbytes=4096&id=123                 memory of a CUDA device
 ///     undercroft:shm/weights?nbytes=4096&id=123&slice=16,8           bytes 16 to 23 of a storage of 4096
 ///     undercroft:shm/weights?nbytes=4096&id=123&access=read          to be read only
 ///
@@ -34,6 +35,11 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Lifetime.** Whoever hands a handle over keeps the storage until it was opened: the memory goes as its name or
 /// descriptor does (see [SharedMemory]).
+///
+/// **Devices.** A handle to memory of a device names a record in shared memory that says which device it is and how the
+/// memory is opened. Its provider keeps the memory until no other process has it open, however that ends; only the
+/// process that allocated it must not end before. What was submitted to the device before the handle was made is done
+/// when the handle is opened.
 ///
 /// **Trust.** A handle gives no rights: it is opened with those of the process that opens it, which can be made to map
 /// any file that it may write. Open handles only of those you would take a path from. Since `id` says which memory is
@@ -54,7 +60,9 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
         /// Shared memory without one, which a living process has open: [SharedMemory#anonymous].
         DESCRIPTOR("fd", Pattern.compile("[0-9]{1,9}/[0-9]{1,9}")),
         /// A file that is mapped shared.
-        FILE("file", Pattern.compile("/[-A-Za-z0-9._~!$&'()*+,;=:@/%]{1,16384}"));
+        FILE("file", Pattern.compile("/[-A-Za-z0-9._~!$&'()*+,;=:@/%]{1,16384}")),
+        /// Memory of a device, described by a record in shared memory of that name.
+        DEVICE("device", SHARED_MEMORY.names);
 
         private final String word;
         private final Pattern names;
@@ -85,6 +93,9 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
         if (!base.isBounded() || !slice.isBounded() || slice.end() > base.nbytes()) {
             throw new IllegalArgumentException("bytes " + slice + " are not inside a storage of " + base);
         }
+        if (home == Home.DEVICE && identity == 0) {
+            throw new IllegalArgumentException("a handle to memory of a device needs an id");
+        }
         if (home != Home.FILE && base.offset() != 0) {
             throw new IllegalArgumentException("a storage starts where shared memory does, not at " + base.offset());
         }
@@ -112,6 +123,9 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
         if (handle.isSlice()) {
             OpenStorages.remember(handle, storage);
         }
+        if (handle.home == Home.DEVICE) {
+            DeviceSharing.handOver(storage);
+        }
         return handle;
     }
 
@@ -131,9 +145,11 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
     /// since, and got the number of the old one, is opened as if it were that.
     ///
     /// @return the storage, with one reference for the caller to [Storage#release]
-    /// @throws SharedMemoryException if the shared memory is gone, is other memory by now, or is too small
+    /// @throws SharedMemoryException if the shared memory or memory of a device is gone, is other memory by now, or is
+    ///     too small
     /// @throws MappingException if the file is too short
     /// @throws IOException if the file is gone, is another one by now, or may not be opened
+    /// @throws IllegalStateException if the device is not here, or fails
     public Storage open() throws IOException {
         return OpenStorages.open(this);
     }
@@ -142,7 +158,11 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(HandleText.SCHEME).append(home.word).append(
-                home == Home.SHARED_MEMORY ? "/" + HandleText.encoded(name) : home == Home.FILE ? name : "/" + name);
+                switch (home) {
+                    case SHARED_MEMORY, DEVICE -> "/" + HandleText.encoded(name);
+                    case DESCRIPTOR -> "/" + name;
+                    case FILE -> name;
+                });
         text.append("?nbytes=").append(base.nbytes());
         if (identity != 0) {
             text.append("&id=").append(Long.toUnsignedString(identity));
@@ -184,15 +204,15 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
 
     static SharedStorageHandle read(HandleText text) {
         Home home = Arrays.stream(Home.values()).filter(each -> each.word.equals(text.home())).findFirst()
-                .orElseThrow(() -> text.wrong("it has to begin with undercroft:shm/, undercroft:fd/ or "
-                        + "undercroft:file/"));
+                .orElseThrow(() -> text.wrong("it has to begin with undercroft:shm/, undercroft:fd/, "
+                        + "undercroft:file/ or undercroft:device/"));
         long nbytes = text.number("nbytes", text.need("nbytes"));
         long identity = text.take("id").map(id -> identity(text, id)).orElse(0L);
         long at = text.take("at").map(digits -> text.number("at", digits)).orElse(0L);
         long[] slice = text.take("slice").map(pair -> slice(text, pair)).orElse(new long[]{0, nbytes});
         MapMode mode = text.take("access").map(access -> access(text, access)).orElse(MapMode.SHARED);
         String name = switch (home) {
-            case SHARED_MEMORY -> text.decoded(text.path().substring(1));
+            case SHARED_MEMORY, DEVICE -> text.decoded(text.path().substring(1));
             case DESCRIPTOR -> text.path().substring(1);
             case FILE -> text.path();
         };

@@ -16,7 +16,8 @@
 ///
 /// **Storages** on either are opened by [FileStorage], as Torch7 and PyTorch open theirs; which bytes of a file they have
 /// says a [ByteRange]. A [SharedStorageHandle] or [SharedTensorHandle] is a line of text by which another process finds
-/// what is shared; handles to one storage open to one storage, on one mapping.
+/// what is shared; handles to one storage open to one storage, on one mapping. Memory of devices is shared by the modules that
+/// implement [io.undercroft.mmap.spi.SharedDeviceMemory].
 ///
 /// **Pages.** [Pages] gives advice on mapped bytes, locks them in memory, tells how many are there, and writes them to the
 /// disk. A file that is cut short takes its bytes from under its mappings. What this library does with many bytes then

@@ -474,15 +474,15 @@ class SharedHandleTest {
             StringBuilder plain = new StringBuilder();
             random.ints(1 + random.nextInt(20), 0, characters.length())
                     .forEach(at -> plain.appendCodePoint(characters.codePointAt(at)));
-            Home home = List.of(Home.values()).get(random.nextInt(3));
+            Home home = List.of(Home.values()).get(random.nextInt(Home.values().length));
             String handleName = switch (home) {
-                case SHARED_MEMORY -> wellFormed(plain);
+                case SHARED_MEMORY, DEVICE -> wellFormed(plain);
                 case DESCRIPTOR -> random.nextInt(100_000) + "/" + random.nextInt(1000);
                 case FILE -> folder.resolve("x" + wellFormed(plain)).toUri().getRawPath();
             };
             long nbytes = random.nextLong(1L << 40);
             long start = random.nextLong(nbytes + 1);
-            SharedStorageHandle handle = new SharedStorageHandle(home, handleName, random.nextLong(),
+            SharedStorageHandle handle = new SharedStorageHandle(home, handleName, random.nextLong() | 1,
                     random.nextBoolean() ? MapMode.SHARED : MapMode.READ_ONLY,
                     new ByteRange(home == Home.FILE ? random.nextLong(1L << 40) : 0, nbytes),
                     new ByteRange(start, random.nextLong(nbytes - start + 1)));
@@ -512,7 +512,8 @@ class SharedHandleTest {
             "undercroft:fd/1?nbytes=8",
             "undercroft:fd/1/x?nbytes=8", "undercroft:fd/-1/1?nbytes=8", "undercroft:file?nbytes=8",
             "undercroft:file/a b?nbytes=8", "undercroft:file/a%00b?nbytes=8", "undercroft:file/a%?nbytes=8",
-            "undercroft:file/a?nbytes=1&at=9223372036854775807"})
+            "undercroft:file/a?nbytes=1&at=9223372036854775807", "undercroft:device/a?nbytes=1",
+            "undercroft:device/a?nbytes=1&id=1&at=1", "undercroft:device/a%2Fb?nbytes=1&id=1"})
     void textsThatAreNoHandlesAreRefusedInOneLine(String text) {
         assertThatExceptionOfType(HandleFormatException.class).isThrownBy(() -> SharedStorageHandle.parse(text))
                 .withMessageContaining("is no handle").withMessageNotContaining("\n");
@@ -579,6 +580,22 @@ class SharedHandleTest {
                 () -> new SharedStorageHandle(Home.SHARED_MEMORY, name, 0, MapMode.SHARED, ByteRange.whole(), eight));
         assertThatIllegalArgumentException().isThrownBy(
                 () -> new SharedStorageHandle(Home.FILE, "relative", 0, MapMode.SHARED, eight, eight));
+    }
+
+    @Test
+    void memoryOfADeviceThatNoModuleKnowsIsRefused() throws IOException {
+        try (SharedMemory memory = SharedMemory.create(name, 8, Lifespan.WITH_CREATOR)) {
+            String device = "undercroft:device/" + name + "?nbytes=8&id=";
+            String known = device + Long.toUnsignedString(memory.identity().orElseThrow());
+            assertThatExceptionOfType(SharedMemoryException.class)
+                    .isThrownBy(() -> SharedStorageHandle.parse(known).open())
+                    .withMessage(known + " cannot be opened: no module here knows the device; CUDA devices need "
+                            + "undercroft-cuda on the class path");
+            assertThatExceptionOfType(SharedMemoryException.class)
+                    .isThrownBy(() -> SharedStorageHandle.parse(device + 1).open())
+                    .withMessageContaining("the storage was released, or the process that shared it has ended");
+            assertThat(memory.registered().orElseThrow().holders()).hasSize(1);
+        }
     }
 
     @Test

@@ -22,10 +22,18 @@ final class MemoryProviders {
 
     private MemoryProviders() {}
 
-    static Allocator shared() {
+    private static Allocator shared() {
         return first(MemoryProvider::shared).orElseThrow(() -> new IllegalStateException(
                 "there is no shared memory here; it needs undercroft-mmap on the class path, Linux or macOS, and "
                         + "--enable-native-access=ALL-UNNAMED"));
+    }
+
+    /// Memory of a device that other processes can open.
+    static Allocator shared(Device device) {
+        return device.isCpu()
+                ? shared()
+                : device(device).shared().orElseThrow(() -> new IllegalStateException("there is no shared memory on "
+                        + device + "; copy what is to be shared with cpu()"));
     }
 
     static Allocator pinned() {

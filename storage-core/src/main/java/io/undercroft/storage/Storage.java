@@ -114,6 +114,16 @@ public final class Storage implements Iterable<Integer> {
         return over(allocation, Device.CPU, null);
     }
 
+    /// A storage that takes over an allocation on a device and gives it back when its last reference goes. It cannot be
+    /// resized.
+    ///
+    /// @param allocation the bytes, which the memory of that device can copy
+    /// @param device where they are, with its index
+    /// @return the storage
+    public static Storage over(Allocation allocation, Device device) {
+        return over(allocation, device, null);
+    }
+
     /// A storage on bytes that somebody else owns; what is written through it shows there. It cannot be resized. The
     /// segment's arena still rules: once it is closed, or from another thread than a confined one's, access throws as
     /// [MemorySegment] does.
@@ -445,8 +455,7 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// Passes bytes to some work, part after part in ascending order, in the calling thread. Those that the host can
-    /// reach are passed in place and as one part; those of a device come through host buffers of bounded size. The
-    /// storage is not freed meanwhile, whoever releases it.
+    /// reach are passed in place and as one part; those of a device come through host buffers of bounded size.
     ///
     /// @param offset the first byte
     /// @param length how many bytes
@@ -460,7 +469,7 @@ public final class Storage implements Iterable<Integer> {
         if (memory == null) {
             Bulk.run(this, () -> work.write(0, segment().asSlice(offset, length)));
         } else {
-            holding(this, () -> memory.download(deviceSegment().asSlice(offset, length), work));
+            Bulk.run(this, () -> memory.download(deviceSegment().asSlice(offset, length), work));
         }
     }
 
@@ -539,7 +548,7 @@ public final class Storage implements Iterable<Integer> {
         if (memory == null) {
             writable().fill(value);
         } else {
-            holding(this, () -> memory.fill(checkWritable(deviceSegment()), value));
+            memory.fill(checkWritable(deviceSegment()), value);
         }
     }
 
@@ -718,13 +727,12 @@ public final class Storage implements Iterable<Integer> {
         return isPinned() ? this : copyTo(MemoryProviders.pinned());
     }
 
-    /// Moves the bytes to memory that other processes can attach by [#filename] (`share_memory_` in PyTorch). The
-    /// storage stays what it is, with all its tensors and slices, but cannot be resized any more. A slice moves with
+    /// Moves the bytes to memory of the same device that other processes can open by a handle, on the CPU also by
+    /// [#filename] (`share_memory_` in PyTorch, which does nothing for CUDA storages). The storage stays what it is, with all its tensors and slices, but cannot be resized any more. A slice moves with
     /// its base. (In PyTorch it leaves it.) Does nothing if it is shared already.
     ///
     /// @return this storage
-    /// @throws IllegalArgumentException if the bytes live on another device
-    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no shared memory
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no shared memory on its device
     /// @throws OutOfMemoryError if there is not that much shared memory; nothing has changed then
     public Storage shareMemory() {
         checkAlive();
@@ -733,7 +741,7 @@ public final class Storage implements Iterable<Integer> {
         // Of several threads one moves the bytes: the others have given no handle to memory that is left again.
         synchronized (root.holding) {
             if (!isShared()) {
-                root.moveTo(MemoryProviders.shared());
+                root.moveTo(MemoryProviders.shared(device));
             }
         }
         return this;
@@ -909,27 +917,9 @@ public final class Storage implements Iterable<Integer> {
         DeviceMemory here = deviceMemory();
         DeviceMemory there = source.deviceMemory();
         source.checkBytes();
-        if (here == null && there == null) {
-            copyChecked(source, null, null);
-        } else {
-            holding(this, () -> holding(source, () -> copyChecked(source, here, there)));
-        }
-    }
-
-    private void copyChecked(Storage source, @Nullable DeviceMemory here, @Nullable DeviceMemory there) {
         source.deviceSegment();
         Bulk.check(source, source.nbytes);
         Bulk.run(this, source, () -> copyBytes(source, here, there));
-    }
-
-    /// Runs something while a storage cannot be freed: the memory of a device is out of the JVM's care.
-    private static void holding(Storage storage, Runnable work) {
-        storage.retain();
-        try {
-            work.run();
-        } finally {
-            storage.release();
-        }
     }
 
     private void copyBytes(Storage source, @Nullable DeviceMemory here, @Nullable DeviceMemory there) {

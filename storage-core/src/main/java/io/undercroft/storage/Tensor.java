@@ -712,8 +712,8 @@ public abstract sealed class Tensor extends ElementAccess {
     /// in PyTorch.
     ///
     /// @return this tensor
-    /// @throws IllegalArgumentException if the tensor is on another device
-    /// @throws IllegalStateException if the storage was freed, has no bytes (meta), or there is no shared memory
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta), or there is no shared memory on its
+    ///     device
     /// @throws OutOfMemoryError if there is not that much shared memory; nothing has changed then
     public Tensor shareMemory() {
         storage.shareMemory();

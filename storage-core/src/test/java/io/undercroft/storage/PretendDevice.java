@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// Two devices for tests, `xpu:0` and `xpu:1`, whose memory is really the host's; they count the allocations. A test may have
-/// them bring shared memory, or miss the bytes of the host.
+/// Two devices for tests, `xpu:0` and `xpu:1`, whose memory is really the host's; they count the allocations. Memory of
+/// `xpu:1` can be shared. A test may have them bring shared memory, or miss the bytes of the host.
 public final class PretendDevice implements MemoryProvider {
     static final Device DEVICE = new Device("xpu", 0);
     static final Device OTHER = new Device("xpu", 1);
@@ -50,7 +50,20 @@ public final class PretendDevice implements MemoryProvider {
                 : Optional.empty();
     }
 
+    /// Memory that other processes can open, it says.
+    private record SharedMemory(Device device) implements Allocator {
+        @Override
+        public Allocation allocate(long nbytes) {
+            return new Allocation(Arena.ofAuto().allocate(nbytes), Allocation.Sharing.SHARED, null, () -> {});
+        }
+    }
+
     private record Memory(Device device) implements DeviceMemory {
+        @Override
+        public Optional<Allocator> shared() {
+            return device.equals(OTHER) ? Optional.of(new SharedMemory(device)) : Optional.empty();
+        }
+
         @Override
         public Allocation allocate(long nbytes) {
             ALLOCATIONS.incrementAndGet();

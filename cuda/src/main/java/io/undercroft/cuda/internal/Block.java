@@ -14,13 +14,17 @@ import org.jspecify.annotations.Nullable;
 final class Block {
     private static final Map<MemorySegment.Scope, Block> ALL = new ConcurrentHashMap<>();
 
+    private final MemorySegment bytes;
     private final MemorySegment.Scope scope;
     private final Runnable free;
+    private final Runnable check;
     private final AtomicInteger holders = new AtomicInteger(1);
 
-    private Block(MemorySegment.Scope scope, Runnable free) {
-        this.scope = scope;
+    private Block(MemorySegment bytes, Runnable free, Runnable check) {
+        this.bytes = bytes;
+        this.scope = bytes.scope();
         this.free = free;
+        this.check = check;
     }
 
     /// A block with one holder, its allocation.
@@ -28,7 +32,16 @@ final class Block {
     /// @param segment the bytes; nothing else has its scope
     /// @param free run once, when nobody holds the block any more; must not throw
     static Block of(MemorySegment segment, Runnable free) {
-        Block made = new Block(segment.scope(), free);
+        return of(segment, free, () -> {});
+    }
+
+    /// A block with one holder, its allocation, of bytes that may be lost.
+    ///
+    /// @param segment the bytes; nothing else has its scope
+    /// @param free run once, when nobody holds the block any more; must not throw
+    /// @param check throws [IllegalStateException] if the bytes are lost
+    static Block of(MemorySegment segment, Runnable free, Runnable check) {
+        Block made = new Block(segment, free, check);
         ALL.put(made.scope, made);
         return made;
     }
@@ -42,14 +55,24 @@ final class Block {
 
     /// {@return the block of a segment, which the caller has to [#release]}
     ///
-    /// @throws IllegalStateException if it was freed
+    /// @throws IllegalStateException if it was freed, or its bytes are lost
     static Block hold(MemorySegment segment) {
         Block found = find(segment);
         if (found == null) {
             throw new IllegalStateException("the storage of these " + segment.byteSize() + " bytes was freed, or they "
                     + "are not on this device");
         }
-        return found;
+        try {
+            found.check.run();
+            return found;
+        } catch (IllegalStateException e) {
+            found.release();
+            throw e;
+        }
+    }
+
+    MemorySegment bytes() {
+        return bytes;
     }
 
     void release() {

@@ -10,10 +10,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /// The memory of one CUDA device.
@@ -30,6 +32,7 @@ public final class CudaMemory implements DeviceMemory {
     private final Driver.Context context;
     private final PinnedMemory pinned;
     private final Ring ring;
+    private final ExportedMemory exported;
     /// Where memory is freed, so that freeing makes no stream.
     private final Driver.Stream frees;
     /// Streams that no thread uses now.
@@ -40,6 +43,7 @@ public final class CudaMemory implements DeviceMemory {
         context = driver.context(index);
         pinned = new PinnedMemory(context);
         ring = new Ring(context, pinned);
+        exported = new ExportedMemory(this, context);
         frees = context.newStream();
     }
 
@@ -71,6 +75,15 @@ public final class CudaMemory implements DeviceMemory {
         return pinned;
     }
 
+    Driver.Context context() {
+        return context;
+    }
+
+    @Override
+    public Optional<Allocator> shared() {
+        return Optional.of(exported);
+    }
+
     Ring ring() {
         return ring;
     }
@@ -99,7 +112,7 @@ public final class CudaMemory implements DeviceMemory {
         }
         Driver.Stream stream = takeStream();
         try {
-            long address = reserve(nbytes, stream);
+            long address = reserve(nbytes, () -> context.allocate(nbytes, stream));
             MemorySegment bytes = MemorySegment.ofAddress(address).reinterpret(nbytes, Arena.ofAuto(), null);
             Block block = Block.of(bytes, () -> quietly(() -> context.free(address, frees)));
             try {
@@ -120,10 +133,10 @@ public final class CudaMemory implements DeviceMemory {
 
     /// Storages that nobody can reach hold device memory, of which the garbage collector does not know. So it runs before
     /// the device is out of memory, as the JDK has it run before it is out of direct memory.
-    private long reserve(long nbytes, Driver.Stream stream) {
+    long reserve(long nbytes, LongSupplier allocation) {
         for (int attempt = 0;; attempt++) {
             try {
-                return context.allocate(nbytes, stream);
+                return allocation.getAsLong();
             } catch (CudaException e) {
                 boolean full = e.code() == CudaException.OUT_OF_MEMORY && nbytes <= e.total().orElse(0);
                 if (!full || attempt == RETRIES || !collect(attempt)) {
@@ -142,6 +155,7 @@ public final class CudaMemory implements DeviceMemory {
             Thread.currentThread().interrupt();
             return false;
         }
+        exported.freeUnused();
         quietly(() -> context.synchronize(frees));
         return true;
     }

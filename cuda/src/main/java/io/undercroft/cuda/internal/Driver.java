@@ -6,16 +6,24 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.function.IntSupplier;
+import java.util.stream.IntStream;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUevent_flags;
+import jcuda.driver.CUipcEventHandle;
+import jcuda.driver.CUipcMemHandle;
+import jcuda.driver.CUipcMem_flags;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
@@ -34,6 +42,8 @@ public final class Driver {
     /// Functions that an older driver may lack.
     private static final List<String> NEEDED = List.of("cuMemAllocAsync", "cuMemHostRegister_v2", "cuCtxGetId");
     private static final int NAME_LENGTH = 256;
+    /// The size of a handle to memory or an event for other processes.
+    static final int HANDLE_BYTES = 64;
 
     /// After these, every call in the process fails.
     private static final List<Integer> LOST = List.of(CUresult.CUDA_ERROR_ECC_UNCORRECTABLE,
@@ -294,6 +304,22 @@ public final class Driver {
         return text[0].toLowerCase(Locale.ROOT);
     }
 
+    /// {@return which device has an address on the PCI bus}
+    ///
+    /// @param pciId the address
+    /// @param what what is on the device, for the message
+    /// @throws CudaException if this process does not see it
+    int indexOf(String pciId, String what) {
+        List<String> all = IntStream.range(0, devices.size()).mapToObj(this::pciId).toList();
+        int index = all.indexOf(pciId);
+        if (index < 0) {
+            throw failure(CudaException.INVALID_DEVICE, "cuDeviceGetByPCIBusId", "opening " + what, Sizes.NONE,
+                    "it is on the device " + pciId + ", and this process sees " + String.join(", ", all)
+                            + "; see CUDA_VISIBLE_DEVICES");
+        }
+        return index;
+    }
+
     private int attribute(int index, int attribute) {
         int[] value = new int[1];
         check(JCudaDriver.cuDeviceGetAttribute(value, attribute, devices.get(index)), "cuDeviceGetAttribute",
@@ -313,14 +339,25 @@ public final class Driver {
         CUcontext handle = new CUcontext();
         check(JCudaDriver.cuDevicePrimaryCtxRetain(handle, devices.get(index)), "cuDevicePrimaryCtxRetain",
                 "using cuda:" + index, Sizes.NONE);
-        return new Context(index, handle, pools);
+        return new Context(index, pciId(index), handle, pools);
     }
 
     /// A queue of work on a device, which is done in order.
     static final class Stream {
+        /// The stream that other libraries use by default. Not a constant of [Driver], which works without the classes
+        /// of jcuda until it is clear that they are there.
+        private static final Stream DEFAULT = new Stream();
+
         private final CUstream handle = new CUstream();
 
         private Stream() {}
+    }
+
+    /// A point in the work of a device, for which other processes can wait.
+    static final class Event {
+        private final CUevent handle = new CUevent();
+
+        private Event() {}
     }
 
     /// An address of the host.
@@ -333,6 +370,39 @@ public final class Driver {
 
         long address() {
             return getNativePointer();
+        }
+    }
+
+    /// The bytes of handles for other processes, of which jcuda shows nothing.
+    private static final class IpcBytes {
+        private static final VarHandle OF_MEMORY = field(CUipcMemHandle.class);
+        private static final VarHandle OF_EVENT = field(CUipcEventHandle.class);
+
+        private static VarHandle field(Class<?> type) {
+            try {
+                return MethodHandles.privateLookupIn(type, MethodHandles.lookup()).findVarHandle(type, "reserved",
+                        byte[].class);
+            } catch (ReflectiveOperationException e) {
+                throw new LinkageError("this is not the jcuda that the library was made with", e);
+            }
+        }
+
+        static byte[] of(CUipcMemHandle handle) {
+            return ((byte[]) OF_MEMORY.get(handle)).clone();
+        }
+
+        static byte[] of(CUipcEventHandle handle) {
+            return ((byte[]) OF_EVENT.get(handle)).clone();
+        }
+
+        static CUipcMemHandle set(CUipcMemHandle handle, byte[] bytes) {
+            OF_MEMORY.set(handle, bytes.clone());
+            return handle;
+        }
+
+        static CUipcEventHandle set(CUipcEventHandle handle, byte[] bytes) {
+            OF_EVENT.set(handle, bytes.clone());
+            return handle;
         }
     }
 
@@ -349,11 +419,13 @@ public final class Driver {
     /// pinned and stay where it is until then.
     static final class Context {
         private final int index;
+        private final String pciId;
         private final CUcontext handle;
         private final boolean pools;
 
-        private Context(int index, CUcontext handle, boolean pools) {
+        private Context(int index, String pciId, CUcontext handle, boolean pools) {
             this.index = index;
+            this.pciId = pciId;
             this.handle = handle;
             this.pools = pools;
         }
@@ -415,6 +487,122 @@ public final class Driver {
                 call("cuMemFree", "freeing memory of %s", -1, () -> JCudaDriver.cuMemFree(device(address)));
             }
         }
+
+        // ---- other processes ----
+
+        /// {@return the address of the device on the PCI bus}
+        String pciId() {
+            return pciId;
+        }
+
+        /// Allocates device memory that can be shared with other processes, which that of pools cannot.
+        long allocateUnpooled(long nbytes) {
+            Result result = new Result();
+            call("cuMemAlloc", "an allocation on %s", nbytes, () -> JCudaDriver.cuMemAlloc(result, nbytes));
+            return result.address();
+        }
+
+        /// Frees what [#allocateUnpooled] returned, after all work of the device.
+        void freeUnpooled(long address) {
+            call("cuMemFree", "freeing memory of %s", -1, () -> JCudaDriver.cuMemFree(device(address)));
+        }
+
+        /// {@return a handle by which other processes open an allocation that is in no pool}
+        byte[] handle(long address) {
+            CUipcMemHandle result = new CUipcMemHandle();
+            call("cuIpcGetMemHandle", "sharing memory of %s", -1,
+                    () -> JCudaDriver.cuIpcGetMemHandle(result, device(address)));
+            return IpcBytes.of(result);
+        }
+
+        /// {@return the address of memory of another process}
+        ///
+        /// @param memory its handle
+        /// @param nbytes how many bytes it has at least
+        long open(byte[] memory, long nbytes) {
+            Result result = new Result();
+            call("cuIpcOpenMemHandle", "opening memory of %s that another process shares", nbytes,
+                    () -> JCudaDriver.cuIpcOpenMemHandle(result, IpcBytes.set(new CUipcMemHandle(), memory),
+                            CUipcMem_flags.CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+            long address = result.address();
+            try {
+                long[] size = new long[1];
+                call("cuMemGetAddressRange", "opening memory of %s that another process shares", nbytes,
+                        () -> JCudaDriver.cuMemGetAddressRange(new CUdeviceptr(), size, device(address)));
+                if (size[0] < nbytes) {
+                    throw new IllegalStateException("another process shares " + size[0] + " bytes of cuda:" + index
+                            + " as " + nbytes + "; ask for a new handle");
+                }
+                return address;
+            } catch (IllegalStateException e) {
+                CudaMemory.quietly(() -> close(address));
+                throw e;
+            }
+        }
+
+        /// Closes what [#open(byte[], long)] returned.
+        void close(long address) {
+            call("cuIpcCloseMemHandle", "closing memory of %s that another process shares", -1,
+                    () -> JCudaDriver.cuIpcCloseMemHandle(device(address)));
+        }
+
+        Event newEvent() {
+            Event made = new Event();
+            call("cuEventCreate", "making an event on %s", -1, () -> JCudaDriver.cuEventCreate(made.handle,
+                    CUevent_flags.CU_EVENT_DISABLE_TIMING | CUevent_flags.CU_EVENT_INTERPROCESS));
+            return made;
+        }
+
+        /// {@return a handle by which other processes open an event}
+        byte[] handle(Event event) {
+            CUipcEventHandle result = new CUipcEventHandle();
+            call("cuIpcGetEventHandle", "sharing an event of %s", -1,
+                    () -> JCudaDriver.cuIpcGetEventHandle(result, event.handle));
+            return IpcBytes.of(result);
+        }
+
+        Event open(byte[] event) {
+            Event opened = new Event();
+            call("cuIpcOpenEventHandle", "opening an event of %s that another process shares", -1,
+                    () -> JCudaDriver.cuIpcOpenEventHandle(opened.handle,
+                            IpcBytes.set(new CUipcEventHandle(), event)));
+            return opened;
+        }
+
+        void destroy(Event event) {
+            call("cuEventDestroy", "ending an event of %s", -1, () -> JCudaDriver.cuEventDestroy(event.handle));
+        }
+
+        /// Has an event happen when all work is done that other libraries submitted to the default stream, and to
+        /// streams that it waits for.
+        void record(Event event) {
+            call("cuEventRecord", "recording an event on %s", -1,
+                    () -> JCudaDriver.cuEventRecord(event.handle, Stream.DEFAULT.handle));
+        }
+
+        /// Waits for the work that [#record] is about.
+        void synchronizeDefault() {
+            synchronize(Stream.DEFAULT);
+        }
+
+        /// Has later work of a stream wait until an event has happened.
+        void waitFor(Event event, Stream stream) {
+            call("cuStreamWaitEvent", "waiting for an event on %s", -1,
+                    () -> JCudaDriver.cuStreamWaitEvent(stream.handle, event.handle, 0));
+        }
+
+        /// {@return whether all work of a stream is done}
+        boolean isDone(Stream stream) {
+            boolean[] isDone = new boolean[1];
+            call("cuStreamQuery", "waiting for work on %s", -1, () -> {
+                int result = JCudaDriver.cuStreamQuery(stream.handle);
+                isDone[0] = result == CUresult.CUDA_SUCCESS;
+                return result == CUresult.CUDA_ERROR_NOT_READY ? CUresult.CUDA_SUCCESS : result;
+            });
+            return isDone[0];
+        }
+
+        // ---- pinned memory and copies ----
 
         /// Allocates pinned memory of the host, for all contexts. Up to 2 GiB: jcuda makes a buffer of it.
         long allocateHost(int nbytes) {
@@ -491,8 +679,21 @@ public final class Driver {
 
         private CudaException failed(int result, String call, String what, Sizes sizes) {
             boolean cannotPin = result == CudaException.OUT_OF_MEMORY && !isFull(result, call);
+            String remedy = cannotPin ? "release pinned storages, or use memory that is not pinned" : remedy(result);
             return failure(result, call, what.formatted("cuda:" + index), sizes,
-                    cannotPin ? "release pinned storages, or use memory that is not pinned" : remedy(result));
+                    call.startsWith("cuIpc") ? ipcRemedy(result, remedy) : remedy);
+        }
+
+        private static String ipcRemedy(int result, String otherwise) {
+            return switch (result) {
+                case CUresult.CUDA_ERROR_NOT_SUPPORTED, CUresult.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED ->
+                    "this system cannot share device memory between processes, as WSL and some virtual GPUs; copy it "
+                            + "with cpu() and share the copy";
+                case CUresult.CUDA_ERROR_INVALID_HANDLE, CUresult.CUDA_ERROR_INVALID_VALUE,
+                        CUresult.CUDA_ERROR_MAP_FAILED, CUresult.CUDA_ERROR_INVALID_CONTEXT ->
+                    "the process that shared it has ended, or is in another container; ask for a new handle";
+                default -> otherwise;
+            };
         }
 
         /// Whether there is too little memory on the device, and not too little that can be pinned.

@@ -63,6 +63,11 @@ final class PlainNames implements SegmentNames {
     }
 
     @Override
+    public Optional<SharedSegment> find(String name, long inode) {
+        return Optional.empty();
+    }
+
+    @Override
     public List<SharedSegment> list() {
         return List.of();
     }

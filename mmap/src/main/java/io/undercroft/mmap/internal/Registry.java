@@ -256,6 +256,11 @@ final class Registry implements SegmentNames {
     }
 
     @Override
+    public Optional<SharedSegment> find(String name, long inode) throws IOException {
+        return isUsed() ? locked(() -> found(name, inode)) : Optional.empty();
+    }
+
+    @Override
     public List<SharedSegment> list() throws IOException {
         return isUsed() ? locked(this::segments) : List.of();
     }
@@ -594,6 +599,12 @@ final class Registry implements SegmentNames {
                 place.records.remove(name, hold);
             }
         }
+    }
+
+    private Optional<SharedSegment> found(String name, long inode) throws IOException {
+        boolean hasName = files.inode(path(name)).equals(Optional.of(inode));
+        RegistryEntry entry = place.records.entry(name, inode);
+        return hasName && entry.lifespan().isPresent() ? Optional.of(segment(name, entry)) : Optional.empty();
     }
 
     private List<SharedSegment> segments() throws IOException {

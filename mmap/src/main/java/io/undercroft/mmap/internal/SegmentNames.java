@@ -55,6 +55,13 @@ public sealed interface SegmentNames permits Registry, PlainNames {
     /// @throws IOException if it cannot be done
     Optional<SharedSegment> unlinkIfUnheld(String name) throws IOException;
 
+    /// {@return a segment with those who hold it; nothing if it is not registered, or does not have the name any more}
+    ///
+    /// @param name the name, without a slash
+    /// @param inode of the segment
+    /// @throws IOException if that cannot be found out
+    Optional<SharedSegment> find(String name, long inode) throws IOException;
+
     /// {@return the segments that are known, by name}
     ///
     /// @throws IOException if that cannot be found out

@@ -6,13 +6,15 @@ import io.undercroft.storage.Device;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 
 /// The memory of one device that the host cannot read or write directly.
 ///
 /// The addresses and sizes of the segments of its allocations are those on the device. The host never accesses them, but
 /// passes them, or slices of them, back to the methods here. All methods return when the bytes are in place, and throw
 /// [IllegalStateException] if the device fails. Mapped bytes of the host were found to be readable immediately before
-/// they are passed to these methods. Instances are safe for use by several threads.
+/// they are passed to these methods. An allocation that is freed while its bytes are copied stays until the copy has
+/// ended; bytes that were freed before are refused. Instances are safe for use by several threads.
 public interface DeviceMemory extends Allocator {
     /// {@return the device, with its index}
     @Override
@@ -24,6 +26,12 @@ public interface DeviceMemory extends Allocator {
     /// @return an allocation of exactly that size
     default Allocation allocateUninitialized(long nbytes) {
         return allocate(nbytes);
+    }
+
+    /// {@return an allocator of memory on this device that other processes can open, or nothing if there is none} Its
+    /// allocations are [shared][Allocation.Sharing#SHARED], and have an [Allocation.Origin] that says where they are.
+    default Optional<Allocator> shared() {
+        return Optional.empty();
     }
 
     /// Copies from the device to the host.

@@ -1,0 +1,144 @@
+package io.undercroft.cuda.internal;
+
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.SharedMemory;
+import io.undercroft.mmap.SharedMemoryException;
+import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.SharedSegment;
+import io.undercroft.mmap.SharedSegment.Holder;
+import io.undercroft.mmap.SharedStorageHandle;
+import io.undercroft.mmap.spi.SharedDeviceMemory;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Storage;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/// Opens memory of CUDA devices that other processes share.
+public final class ImportedMemory implements SharedDeviceMemory {
+    private static final long FIRST_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
+    private static final long LAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+    /// For [java.util.ServiceLoader].
+    public ImportedMemory() {}
+
+    @Override
+    public void handOver(Storage storage) {
+        if (storage.isCuda()) {
+            CudaMemory memory = CudaMemory.of(storage.device().index());
+            if (storage.base().orElse(storage).allocator().orElse(null) instanceof ExportedMemory exported) {
+                exported.handOver();
+            } else {
+                // The event is that of the process that allocated the memory.
+                memory.context().synchronizeDefault();
+            }
+        }
+    }
+
+    @Override
+    public Optional<Storage> open(SharedMemory segment, SharedStorageHandle handle) throws SharedMemoryException {
+        Optional<SharedRecord> record = SharedRecord.read(segment.segment());
+        return record.isEmpty() ? Optional.empty() : Optional.of(new Opening(segment, handle, record.get()).open());
+    }
+
+    /// Memory while it is opened.
+    private record Opening(SharedMemory segment, SharedStorageHandle handle, SharedRecord shared) {
+        Storage open() throws SharedMemoryException {
+            check();
+            CudaMemory memory = CudaMemory.of(Driver.get().indexOf(shared.pciId(), handle.toString()));
+            Driver.Context context = memory.context();
+            long address = shared.nbytes() == 0 ? 0 : context.open(shared.memory(), shared.nbytes());
+            Block block = block(context, address);
+            try {
+                await(memory);
+                // It may have ended meanwhile, and its memory be used for something else.
+                check();
+            } catch (RuntimeException | Error | SharedMemoryException e) {
+                block.release();
+                throw e;
+            }
+            MemorySegment bytes = handle.mode() == MapMode.READ_ONLY ? block.bytes().asReadOnly() : block.bytes();
+            return Storage.over(new Allocation(bytes, Allocation.Sharing.SHARED, null, handle, block::release),
+                    memory.device());
+        }
+
+        @SuppressWarnings("restricted")
+        private Block block(Driver.Context context, long address) {
+            MemorySegment bytes = MemorySegment.ofAddress(address).reinterpret(shared.nbytes(), Arena.ofAuto(), null);
+            SharedMemory held = segment.retain();
+            Optional<ProcessHandle> owner = ProcessHandle.of(shared.pid()).filter(process -> process.info()
+                    .startInstant().map(Instant::toEpochMilli).filter(start -> start == shared.startMillis())
+                    .isPresent());
+            return Block.of(bytes, () -> {
+                if (address != 0) {
+                    CudaMemory.quietly(() -> context.close(address));
+                }
+                held.close();
+            }, () -> {
+                if (owner.isPresent() && !owner.get().isAlive()) {
+                    throw new IllegalStateException("process " + shared.pid() + ", which shared these "
+                            + shared.nbytes() + " bytes of device " + shared.pciId()
+                            + ", has ended, and they are lost; ask for a handle to another storage");
+                }
+            });
+        }
+
+        /// @throws SharedMemoryException if the memory is gone
+        private void check() throws SharedMemoryException {
+            if (SharedRecord.isReleased(segment.segment())) {
+                throw gone("process " + shared.pid() + " has released the storage");
+            }
+            SharedSegment registered = segment.registered().orElseThrow(() -> new SharedMemoryException(
+                    Reason.NOT_PERMITTED, handle + " cannot be opened: it is not known who has the memory open, since "
+                            + "the record of it was removed or is another user's; open it as the user who shared it",
+                    null));
+            if (registered.holders().stream().noneMatch(this::isOwner)) {
+                throw gone("process " + shared.pid() + ", which shared it, has ended");
+            }
+            if (shared.nbytes() != handle.base().nbytes()) {
+                throw gone("the storage has " + shared.nbytes() + " bytes");
+            }
+            if (shared.pid() == ProcessHandle.current().pid()) {
+                throw new IllegalStateException(
+                        handle + " cannot be opened: another copy of the library in this process "
+                                + "has shared it, and CUDA opens handles of other processes only");
+            }
+        }
+
+        private boolean isOwner(Holder holder) {
+            return holder.pid() == shared.pid() && holder.start().toEpochMilli() == shared.startMillis()
+                    && holder.state() == Holder.State.ALIVE;
+        }
+
+        private SharedMemoryException gone(String why) {
+            return new SharedMemoryException(Reason.NOT_FOUND, handle + " cannot be opened: " + why
+                    + "; ask for a new handle", null);
+        }
+
+        /// Waits for what was submitted to the device before the handle was made. The owner may end before that is done, and
+        /// then it never is.
+        private void await(CudaMemory memory) throws SharedMemoryException {
+            Driver.Context context = memory.context();
+            Driver.Event event = context.open(shared.event());
+            try {
+                Driver.Stream stream = context.newStream();
+                try {
+                    context.waitFor(event, stream);
+                    long pause = FIRST_PAUSE_NANOS;
+                    while (!context.isDone(stream)) {
+                        LockSupport.parkNanos(pause);
+                        pause = Math.min(2 * pause, LAST_PAUSE_NANOS);
+                        check();
+                    }
+                } finally {
+                    CudaMemory.quietly(() -> context.destroy(stream));
+                }
+            } finally {
+                CudaMemory.quietly(() -> context.destroy(event));
+            }
+        }
+    }
+}
