@@ -65,7 +65,11 @@ final class PickleInput {
     }
 
     byte[] bytes(long length) {
-        return bytes.asSlice(advance(length), length).toArray(ValueLayout.JAVA_BYTE);
+        long from = advance(length);
+        // Not by toArray, which makes five objects: a pickle may have half a million short texts.
+        byte[] copy = new byte[Math.toIntExact(length)];
+        MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, from, copy, 0, copy.length);
+        return copy;
     }
 
     String utf8(long length) {

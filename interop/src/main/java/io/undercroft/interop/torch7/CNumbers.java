@@ -77,7 +77,12 @@ final class CNumbers {
 
     /// Java takes more for a number than C does: a suffix, for instance.
     private static boolean isDecimal(String text) {
-        return text.chars().allMatch(c -> DECIMAL.indexOf(c) >= 0);
+        for (int i = 0; i < text.length(); i++) {
+            if (DECIMAL.indexOf(text.charAt(i)) < 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static <T> T other(String text, Function<String, T> parser, T negativeNaN) {

@@ -17,6 +17,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -143,7 +144,7 @@ final class StateDecoder {
             case FLOAT32 -> in.floatValue();
             case COMPLEX -> new Complex(in.doubleValue(), in.imaginaryValue());
             case STRING -> text();
-            case BYTES -> in.bytes().toArray(ValueLayout.JAVA_BYTE);
+            case BYTES -> bytes();
             case TENSOR -> tables.tensor(in.index());
             case STORAGE -> storage();
             case DTYPE -> tables.dtype(in.index());
@@ -154,6 +155,13 @@ final class StateDecoder {
             case LIST, TUPLE, SET, MAP, OBJECT, END, DONE ->
                 throw new IllegalStateException(token + " is no plain value");
         };
+    }
+
+    /// Not by toArray, which makes five objects: a tree may have half a million of them.
+    private byte[] bytes() {
+        byte[] copy = new byte[Math.toIntExact(in.length())];
+        MemorySegment.copy(in.bytes(), ValueLayout.JAVA_BYTE, 0, copy, 0, copy.length);
+        return copy;
     }
 
     private String text() {

@@ -297,7 +297,20 @@ public final class StateIndex {
         };
     }
 
-    private static boolean isPlain(Collection<?> elements) {
+    /// Without an iterator: there may be half a million empty lists.
+    private static boolean isPlain(List<?> elements) {
+        if (elements.size() <= FEW) {
+            for (int i = 0; i < elements.size(); i++) {
+                if (hasPlace(elements.get(i))) {
+                    return false;
+                }
+            }
+            return true;
+        }
+        return false;
+    }
+
+    private static boolean isPlain(Set<?> elements) {
         if (elements.size() <= FEW) {
             for (Object element : elements) {
                 if (hasPlace(element)) {

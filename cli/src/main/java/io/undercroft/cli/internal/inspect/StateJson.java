@@ -145,8 +145,11 @@ final class StateJson {
 
     private void writeArray(Collection<?> elements) throws IOException {
         json.writeStartArray();
-        for (Object element : elements) {
-            write(element);
+        // No iterator for nothing: there may be half a million empty lists.
+        if (!elements.isEmpty()) {
+            for (Object element : elements) {
+                write(element);
+            }
         }
         json.writeEndArray();
     }
