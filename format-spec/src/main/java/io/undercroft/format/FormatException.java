@@ -1,6 +1,7 @@
 package io.undercroft.format;
 
 import java.io.Serial;
+import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -135,7 +136,7 @@ public final class FormatException extends RuntimeException {
     private static String message(String code, String what, long offset, String remedy, @Nullable String file) {
         return (file == null ? "" : printable(file) + ": ")
                 + what
-                + (offset == NO_OFFSET ? "" : String.format(" (at byte 0x%X)", offset))
+                + (offset == NO_OFFSET ? "" : " (at byte 0x" + Long.toHexString(offset).toUpperCase(Locale.ROOT) + ")")
                 + " [" + code + "]. " + remedy;
     }
 

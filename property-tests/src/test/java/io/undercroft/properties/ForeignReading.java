@@ -21,8 +21,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/// Opens a file that may be damaged, reads all of it and reports what is in it, in little memory. It gives a state or a
-/// [FormatException], and nothing else.
+/// Opens a file that may be damaged, reads all of it and reports what is in it, in little memory and with few
+/// operations. It gives a state or a [FormatException], and nothing else.
 final class ForeignReading {
     /// What opening, reading and reporting may allocate on the heap for each byte of the file, and at least.
     private static final long PER_BYTE = 2;
@@ -56,7 +56,14 @@ final class ForeignReading {
                 .isLessThan(AT_LEAST + WORK_PER_BYTE * Files.size(path));
         assertThat(threads.getCurrentThreadAllocatedBytes() - allocated).as("bytes allocated on the heap")
                 .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
+        assertThat(Operations.bounded(path, ForeignReading.class, "outcomeName", path.toString(), way))
+                .isEqualTo(outcome.name());
         return outcome;
+    }
+
+    /// Called in the copy whose operations are counted.
+    static String outcomeName(String path, int way) throws IOException {
+        return outcome(Path.of(path), options(way)).name();
     }
 
     /// {@return how many bytes the system has copied for this thread so far, from the disk or not; 0 where it does not
@@ -76,10 +83,26 @@ final class ForeignReading {
 
     /// Opens a file and reports what is in it, as `croft inspect` does.
     ///
+    /// @param format the format of the file; empty to let the file show it
     /// @return the code of the refusal, or an empty text
-    static String inspect(Path path, OpenOptions options, Report report) throws IOException {
+    /// @throws AssertionError if that takes too much, or a refusal does not say what it should
+    static String inspect(Path path, String format, Report report) throws IOException {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long before = threads.getCurrentThreadAllocatedBytes();
+        String outcome = inspection(path.toString(), format, report.name());
+        assertThat(threads.getCurrentThreadAllocatedBytes() - before)
+                .as("bytes allocated for %s, %s, %s", path.getFileName(), report, outcome)
+                .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
+        assertThat(Operations.bounded(path, ForeignReading.class, "inspection", path.toString(), format,
+                report.name())).isEqualTo(outcome);
+        return outcome;
+    }
+
+    private static String inspection(String file, String format, String report) throws IOException {
+        Path path = Path.of(file);
+        OpenOptions options = format.isEmpty() ? OpenOptions.defaults() : OpenOptions.defaults().format(format);
         try (Checkpoint checkpoint = Checkpoint.open(path, options)) {
-            print(checkpoint, report);
+            print(checkpoint, Report.valueOf(report));
             return "";
         } catch (FormatException e) {
             Reading.checkText(e, path);

@@ -9,6 +9,7 @@ import java.nio.charset.CharacterCodingException;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -16,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /// is taken: no comments, no trailing commas, no text that is not UTF-8. Values that the caller does not care about are passed over without
 /// recursion.
 ///
-/// Nothing but strings that are asked for is allocated, so a text needs no more memory than its own size. Belongs to one thread.
+/// Nothing but strings and literals is allocated, short ones of them once, so a text needs no more memory than its own size. Belongs to one thread.
 public final class JsonReader {
     private static final Pattern LITERAL = Pattern
             .compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?|true|false|null");
@@ -24,13 +25,14 @@ public final class JsonReader {
     private static final int SHOWN = 40;
     private static final int FEW = 4;
 
-    /// Short strings come again and again as names of members, so each is made once; a power of two.
+    /// Short strings come again and again as names of members and as values, so each is made once; a power of two.
     private static final int REMEMBERED = 64;
     private static final int SHORT = 16;
 
     private final byte[] text;
     private final long base;
     private final @Nullable String[] remembered = new String[REMEMBERED];
+    private final Matcher literals = LITERAL.matcher("");
     private int at;
 
     /// A reader of a text.
@@ -188,11 +190,12 @@ public final class JsonReader {
     public String literal() {
         skipSpace();
         int start = at;
-        while (at < text.length && isOfLiteral(text[at])) {
-            at++;
+        int hash = 0;
+        for (; at < text.length && isOfLiteral(text[at]); at++) {
+            hash = 31 * hash + text[at];
         }
-        String literal = new String(text, start, at - start, ISO_8859_1);
-        if (!LITERAL.matcher(literal).matches()) {
+        String literal = ascii(start, at, hash);
+        if (!literals.reset(literal).matches()) {
             at = start;
             throw malformed("a value is due, not "
                     + FormatException.quote(new String(text, at, Math.min(SHOWN, text.length - at), ISO_8859_1)));

@@ -84,6 +84,7 @@ public final class NpzFormat implements CheckpointFormat {
                     throw e;
                 }
                 // NumPy reads each record by itself, too.
+                budget.takeMemory(ReadBudget.UNREADABLE);
                 tensors.put(name, Unreadable.tensor(e.withFile(file.path().toString())));
                 continue;
             }

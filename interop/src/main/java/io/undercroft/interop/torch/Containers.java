@@ -11,9 +11,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
-import java.util.ArrayDeque;
 import java.util.Collection;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
@@ -32,6 +30,8 @@ import org.jspecify.annotations.Nullable;
 /// entries.
 final class Containers {
     private static final int STRING_PIECE = 64;
+    /// How often the parts of a key are visited: when it is checked, counted, searched for and inserted.
+    private static final int HASHES = 4;
     /// Apart from tuples. Tensors and storages are hashed by identity, as in Python; a parameter or a frozenset cannot
     /// be a key here, since a state cannot hold one.
     private static final List<Class<?>> HASHABLE = List.of(String.class, Number.class, Boolean.class, byte[].class,
@@ -132,43 +132,43 @@ final class Containers {
         budget.takeMemory(ReadBudget.ENTRY);
         int parts = switch (key) {
             case String text -> 1 + text.length() / STRING_PIECE;
-            case Tuple tuple -> checkTuple(tuple);
+            case Tuple tuple -> StateKeys.MAX_PARTS - checkTuple(tuple, StateKeys.MAX_PARTS - 1);
             case null, default -> {
                 checkHashable(key);
                 yield 1;
             }
         };
-        budget.takeSteps(parts);
+        budget.takeSteps((long) HASHES * parts);
         countHash(container, keys, key, parts);
     }
 
-    /// Looks into a tuple without recursion, and before its hash is asked for, which recurses.
+    /// Looks into a tuple before its hash is computed. A level of the recursion takes a part at least, so there are few.
     ///
-    /// @return how many parts it has, counted as [StateKeys] does
-    private static int checkTuple(Tuple tuple) {
-        Deque<Tuple> open = new ArrayDeque<>();
-        open.push(tuple);
-        int parts = 1;
-        while (!open.isEmpty()) {
-            Tuple next = open.pop();
-            if (next.size() > StateKeys.MAX_PARTS - parts) {
-                throw Refused.because("TORCH-KEY", "a dict key is a tuple of more than " + StateKeys.MAX_PARTS
-                        + " parts", "Use shorter keys, or strings");
-            }
-            parts += next.size();
-            for (Object element : next) {
-                if (element instanceof Tuple inner) {
-                    open.push(inner);
-                } else {
-                    checkHashable(element);
-                }
+    /// @param parts how many parts it may have
+    /// @return how many are left
+    private static int checkTuple(Tuple tuple, int parts) {
+        if (tuple.size() > parts) {
+            throw Refused.because("TORCH-KEY", "a dict key is a tuple of more than " + StateKeys.MAX_PARTS + " parts",
+                    "Use shorter keys, or strings");
+        }
+        int left = parts - tuple.size();
+        for (int i = 0; i < tuple.size(); i++) {
+            if (tuple.get(i) instanceof Tuple inner) {
+                left = checkTuple(inner, left);
+            } else {
+                checkHashable(tuple.get(i));
             }
         }
-        return parts;
+        return left;
     }
 
+    /// Makes no garbage: one long tuple may be part of very many keys.
     private static void checkHashable(@Nullable Object key) {
-        if (key != null && HASHABLE.stream().noneMatch(type -> type.isInstance(key))) {
+        boolean isHashable = key == null;
+        for (int i = 0; i < HASHABLE.size() && !isHashable; i++) {
+            isHashable = HASHABLE.get(i).isInstance(key);
+        }
+        if (!isHashable) {
             throw Refused.malformed("a dict key cannot be " + Arguments.describe(key));
         }
     }

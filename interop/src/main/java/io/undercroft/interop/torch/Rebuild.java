@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
@@ -254,6 +255,7 @@ final class Rebuild {
             return checked(storage, dtype, offset, shape, stride);
         } catch (Refused refused) {
             // The pickle goes on behind it, and has other tensors.
+            arguments.containers().budget().takeMemory(ReadBudget.UNREADABLE);
             return Unreadable.tensor(
                     refused.at("", FormatException.NO_OFFSET).withFile(arguments.containers().file()));
         }

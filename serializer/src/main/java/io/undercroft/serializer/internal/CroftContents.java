@@ -322,9 +322,28 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// What a tree is made of: a tensor that breaks a rule of its own does not keep the others from being read.
     private final class TreeTables implements StateDecoder.Tables {
+        private final TreeCost cost;
+
+        TreeTables(TreeCost cost) {
+            this.cost = cost;
+        }
+
         @Override
         public Tensor tensor(int number) {
-            return tensorInTree(number);
+            Tensor known = unreadable.get(number);
+            if (known != null) {
+                return known;
+            }
+            try {
+                return CroftContents.this.tensor(number);
+            } catch (FormatException e) {
+                if (number >= snapshot.tensorCount() || !OF_ONE_TENSOR.contains(e.code())) {
+                    throw e;
+                }
+                cost.takeUnreadable();
+                FormatException why = e.withFile(file.path().toString());
+                return unreadable.computeIfAbsent(number, _ -> Unreadable.tensor(why));
+            }
         }
 
         @Override
@@ -335,22 +354,6 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         @Override
         public DType dtype(int number) {
             return CroftContents.this.dtype(number);
-        }
-    }
-
-    private Tensor tensorInTree(int number) {
-        Tensor known = unreadable.get(number);
-        if (known != null) {
-            return known;
-        }
-        try {
-            return tensor(number);
-        } catch (FormatException e) {
-            if (number >= snapshot.tensorCount() || !OF_ONE_TENSOR.contains(e.code())) {
-                throw e;
-            }
-            FormatException why = e.withFile(file.path().toString());
-            return unreadable.computeIfAbsent(number, _ -> Unreadable.tensor(why));
         }
     }
 
@@ -384,9 +387,11 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     private Tree readTree() {
         StateTreeReader in = snapshot.tree();
-        Object state = StateDecoder.decode(in, new TreeTables(), new TreeCost(in.nbytes()));
+        TreeCost cost = new TreeCost(in.nbytes());
+        TreeTables tables = new TreeTables(cost);
+        Object state = StateDecoder.decode(in, tables, cost);
         StateIndex names = StateIndex.of(state, namesWithin(snapshot.nameCount()));
-        checkNames(names);
+        checkNames(names, tables);
         return new Tree(state, names);
     }
 
@@ -396,15 +401,20 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         return length -> {
             left[0]--;
             left[1] -= length;
-            if (left[0] < 0 || left[1] < 0) {
+            if (left[0] < 0) {
                 throw Rule.V6_NAME.broken("the state tree names more tensors than the index, which has " + count,
+                        FormatException.NO_OFFSET);
+            }
+            if (left[1] < 0) {
+                throw Rule.V6_NAME.broken("the names of the tensors in the state tree have more characters than the "
+                        + file.size() + " bytes of the file, so they are not those of the index",
                         FormatException.NO_OFFSET);
             }
         };
     }
 
     /// The names in the index must be those of the tree, so that both ways to a tensor lead to the same.
-    private void checkNames(StateIndex names) {
+    private void checkNames(StateIndex names, TreeTables tables) {
         if (names.tensors().size() != snapshot.nameCount()) {
             throw Rule.V6_NAME.broken(
                     "the state tree names " + names.tensors().size() + " tensors, the index " + snapshot.nameCount(),
@@ -412,7 +422,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         }
         names.tensors().forEach((name, tensor) -> {
             int number = snapshot.findTensor(name);
-            if (number < 0 || tensorInTree(number) != tensor) {
+            if (number < 0 || tables.tensor(number) != tensor) {
                 throw Rule.V6_NAME.broken(
                         "the name '" + FormatException.quote(name)
                                 + "' means another tensor in the index than in the state tree",

@@ -75,6 +75,13 @@ public final class TreeCost {
         }
     }
 
+    /// Charges the stand-in for a tensor that cannot be read.
+    ///
+    /// @throws FormatException if that is more than is left of the budget
+    void takeUnreadable() {
+        budget.takeMemory(ReadBudget.UNREADABLE);
+    }
+
     private static long elements(int count) {
         return count == 0 ? 0 : FIRST_ELEMENT + ELEMENT * count;
     }

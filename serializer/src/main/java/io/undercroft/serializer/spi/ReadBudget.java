@@ -21,6 +21,9 @@ public final class ReadBudget {
     public static final long NUMBER = 24;
     /// What a tensor or storage takes, in bytes.
     public static final long TENSOR = 320;
+    /// What the stand-in for a tensor takes that cannot be read, with the exceptions that say why and their stack
+    /// traces, in bytes.
+    public static final long UNREADABLE = 24 << 10;
 
     private static final long TEXT = 56;
     private static final long NAME = 128;

@@ -43,6 +43,18 @@ public final class Tuple extends AbstractList<@Nullable Object> {
         return elements.size();
     }
 
+    /// As of any list, but without the iterators that a map would make garbage of for every key that it compares.
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return elements.equals(other instanceof Tuple tuple ? tuple.elements : other);
+    }
+
+    /// As of any list, see [#equals].
+    @Override
+    public int hashCode() {
+        return elements.hashCode();
+    }
+
     /// Makes a tuple that is there before its elements are: a reader needs it where an element refers back to the
     /// tuple.
     public static final class Builder {
