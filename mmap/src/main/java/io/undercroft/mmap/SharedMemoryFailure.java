@@ -53,8 +53,8 @@ final class SharedMemoryFailure {
             case ErrnoException.EACCES, ErrnoException.EPERM -> new SharedMemoryException(Reason.NOT_PERMITTED,
                     what + " may not be used: it, or " + HOME + ", belongs to another user; run as that user", e);
             case ErrnoException.ENODEV -> new SharedMemoryException(Reason.NOT_MEMORY, what
-                    + " is no memory but something else (a pipe, a directory, a link, a device); remove it, or choose"
-                    + " another name", e);
+                    + " is no memory but something else (a pipe, a directory, a link, a device); choose another"
+                    + " name, or move it away", e);
             case ErrnoException.EROFS -> new SharedMemoryException(Reason.NOT_PERMITTED, what
                     + " cannot be changed: " + HOME + " is mounted for reading only; mount -o remount,rw " + HOME, e);
             case ErrnoException.EMFILE, ErrnoException.ENFILE -> new SharedMemoryException(Reason.SYSTEM,

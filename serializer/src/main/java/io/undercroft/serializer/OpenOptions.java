@@ -450,6 +450,11 @@ public final class OpenOptions {
         return Optional.ofNullable(others.byId.get(uuid));
     }
 
+    /// {@return where the caller says that `.croft` files are, by their ids}
+    public Map<UUID, Path> basesById() {
+        return others.byId;
+    }
+
     /// {@return the files that the caller names as possible bases, in the order in which they were named}
     public List<Path> bases() {
         return others.named;

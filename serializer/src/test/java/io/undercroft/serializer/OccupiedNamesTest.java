@@ -100,7 +100,7 @@ class OccupiedNamesTest {
         refused(() -> CroftFile.append(path, STATE, OPTIONS), path, lock.toString(), "no regular file");
         Files.delete(lock);
         Files.createDirectory(lock);
-        refused(() -> CroftFile.append(path, STATE, OPTIONS), path, lock.toString(), "no regular file");
+        refused(() -> CroftFile.append(path, STATE, OPTIONS), path, lock.toString(), "it is a directory");
         Files.delete(lock);
         CroftFile.append(path, STATE, OPTIONS);
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /// Files in which bytes of others are stored are not replaced.
 class ReferencedFilesTest {
+    private static final int MOST_COLLECTIONS = 1000;
     private static final Map<String, Tensor> OTHER = Map.of("other", Tensor.of(1L));
 
     @TempDir
@@ -249,6 +251,45 @@ class ReferencedFilesTest {
         }
 
         assertRefused(raw, thin, () -> Checkpoint.export(raw, Tensor.zeros(DType.UINT8, 3)));
+    }
+
+    @Test
+    void anAdoptedFileThatWasRenamedIsNotReplacedIfTheOptionsNameIt() throws IOException {
+        Path raw = folder.resolve("some.raw");
+        Checkpoint.export(raw, Tensor.zeros(DType.UINT8, 300_000).fill(7));
+        try (Checkpoint c = Checkpoint.open(raw)) {
+            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(raw).wholeStorages());
+        }
+        Path renamed = Files.move(raw, folder.resolve("other.raw"));
+
+        try (Checkpoint _ = Checkpoint.open(thin, OpenOptions.defaults().base(renamed))) {
+            assertRefused(renamed, thin, () -> Checkpoint.export(renamed, Tensor.zeros(DType.UINT8, 3)));
+        }
+        // It is known from now on.
+        assertRefused(renamed, thin, () -> Checkpoint.export(renamed, Tensor.zeros(DType.UINT8, 3)));
+    }
+
+    /// {@return an object that only the options of a file refer to that was opened and closed}
+    private static WeakReference<Object> openedWith(Path file) throws IOException {
+        Object filter = new Object();
+        OpenOptions options = OpenOptions.defaults().only(name -> !name.equals(filter.toString()));
+        try (Checkpoint c = Checkpoint.open(file, options)) {
+            assertThat(c.names()).isNotEmpty();
+        }
+        return new WeakReference<>(filter);
+    }
+
+    @Test
+    void whatTheOptionsOfAClosedFileReferToIsNotKept() throws Exception {
+        saveThin();
+        WeakReference<Object> filter = openedWith(thin);
+
+        for (int i = 0; i < MOST_COLLECTIONS && filter.get() != null; i++) {
+            System.gc();
+            Thread.sleep(10);
+        }
+        assertThat(filter.get()).isNull();
+        assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
     }
 
     @Test

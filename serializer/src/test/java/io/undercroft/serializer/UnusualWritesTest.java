@@ -70,6 +70,23 @@ class UnusualWritesTest {
         return Snapshot.open(ByteSource.of(MemorySegment.ofArray(Files.readAllBytes(file))), Limits.DEFAULT);
     }
 
+    /// Nobody is told to remove a directory.
+    @Test
+    void aDirectoryIsNotAppendedTo() throws IOException {
+        Checkpoint.save(path, state(100, 1));
+        Path directory = Files.createDirectory(folder.resolve("models"));
+        assertRefusesDirectory(directory);
+        Files.createDirectory(folder.resolve("a.croft.lock"));
+        assertRefusesDirectory(path);
+    }
+
+    private static void assertRefusesDirectory(Path file) {
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> CroftFile.append(file, state(100, 2), SaveOptions.defaults()))
+                .withMessageStartingWith(file.toString()).withMessageContaining("it is a directory")
+                .withMessageContaining("take another name").withMessageNotContaining("remove");
+    }
+
     /// What had it as a base would take bytes from the wrong places.
     @Test
     void aCompactedFileIsNotFoundAsABaseEvenIfItsFirstSnapshotWasKept() throws IOException {

@@ -13,7 +13,9 @@ public interface Allocator {
     ///
     /// @param nbytes how many bytes, 0 or more
     /// @return an allocation of exactly that size; aligned to [Storage#ALIGNMENT] bytes unless it lies on the heap
-    /// @throws OutOfMemoryError when the bytes are not to be had
+    /// @throws OutOfMemoryError if there is not enough memory of the host
+    /// @throws IllegalStateException if there is not enough memory of the device, or it cannot be pinned, from an
+    ///     allocator of `cuda`: its `CudaException`, with the code `OUT_OF_MEMORY`
     Allocation allocate(long nbytes);
 
     /// {@return where the bytes live; the CPU unless an allocator says otherwise}

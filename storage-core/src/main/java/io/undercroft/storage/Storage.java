@@ -101,7 +101,8 @@ public final class Storage implements Iterable<Integer> {
     /// @param allocator where the bytes come from
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative
-    /// @throws OutOfMemoryError if the bytes are not to be had
+    /// @throws OutOfMemoryError if the bytes are not available; memory of a device throws what
+    ///     [Allocator#allocate] says
     public static Storage allocate(long nbytes, Allocator allocator) {
         return over(make(allocator, checkSize(nbytes)), allocator.device(), allocator);
     }

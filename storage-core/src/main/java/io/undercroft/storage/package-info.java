@@ -52,8 +52,9 @@
 ///   [java.lang.foreign.MemorySegment]: unordered, but safe for the JVM.
 /// - Errors: a wrong size, stride or offset is an [IllegalArgumentException], a wrong index an
 ///   [IndexOutOfBoundsException], a freed storage or one without bytes an [IllegalStateException], writing what is
-///   read-only or resizing what has a fixed size an [UnsupportedOperationException], memory that is not to be had an
-///   [OutOfMemoryError]. Messages hold the numbers.
+///   read-only or resizing what has a fixed size an [UnsupportedOperationException], memory of the host that is not
+///   available an [OutOfMemoryError]; a device that is out of memory throws the exception of its module. Messages hold
+///   the numbers.
 @NullMarked
 package io.undercroft.storage;
 

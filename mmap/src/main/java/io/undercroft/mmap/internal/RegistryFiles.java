@@ -238,7 +238,7 @@ class RegistryFiles {
         if (!Boolean.TRUE.equals(stat.get("isDirectory"))) {
             throw new RegistryException(
                     path + " is no directory, but has the name of the one that keeps who holds shared"
-                            + " memory; remove it");
+                            + " memory; move it away");
         }
         if (owner(stat) != libc.userId()) {
             throw new RegistryException(path + ", which keeps who holds shared memory, belongs to user " + owner(stat)

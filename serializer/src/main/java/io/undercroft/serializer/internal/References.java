@@ -43,20 +43,30 @@ public final class References {
 
     private References() {}
 
+    /// Where the options say that other files are. The options are not kept, since a file is remembered for long after
+    /// it was closed, and options refer to classes, allocators, listeners and functions of the program.
+    private record Places(Optional<Path> root, Map<UUID, Path> byId, List<Path> named) {
+        static final Places NONE = new Places(Optional.empty(), Map.of(), List.of());
+
+        static Places of(OpenOptions options) {
+            return new Places(options.root(), options.basesById(), options.bases());
+        }
+    }
+
     /// A file with bytes in others, registered until it is closed.
     public static final class Referrer implements AutoCloseable {
         private final Path path;
-        private final OpenOptions options;
+        private final Places places;
         private final List<Path> companions;
         /// What is open as long as it can be reached; null of a file that is only known.
         private final @Nullable WeakReference<MappedFile> open;
         private final boolean isRemembered;
         private final BaseRecords records = new BaseRecords();
 
-        private Referrer(Path path, OpenOptions options, List<Path> companions, @Nullable MappedFile open,
+        private Referrer(Path path, Places places, List<Path> companions, @Nullable MappedFile open,
                 boolean isRemembered) {
             this.path = path.toAbsolutePath();
-            this.options = options;
+            this.places = places;
             this.companions = companions.stream().map(Path::toAbsolutePath).toList();
             this.open = open == null ? null : new WeakReference<>(open);
             this.isRemembered = isRemembered;
@@ -66,7 +76,7 @@ public final class References {
         @Override
         public void close() {
             if (OPEN.remove(this) && isRemembered) {
-                remember(path, options, companions);
+                remember(path, places, companions);
             }
         }
 
@@ -128,7 +138,7 @@ public final class References {
     /// @param hasBases whether the snapshot that was opened has any, so that the file is remembered when it is closed
     /// @return the registration
     public static Referrer open(MappedFile file, OpenOptions options, boolean hasBases) {
-        return add(new Referrer(file.path(), options, List.of(), file, hasBases));
+        return add(new Referrer(file.path(), Places.of(options), List.of(), file, hasBases));
     }
 
     /// Registers an open index and the files that it names.
@@ -137,7 +147,7 @@ public final class References {
     /// @param companions the files
     /// @return the registration
     public static Referrer openSet(MappedFile index, List<Path> companions) {
-        return add(new Referrer(index.path(), OpenOptions.defaults(), companions, index, true));
+        return add(new Referrer(index.path(), Places.NONE, companions, index, true));
     }
 
     private static Referrer add(Referrer referrer) {
@@ -151,7 +161,7 @@ public final class References {
     /// @param path the file
     /// @param root the directory that paths of its bases start from, if it is not that of the file
     public static void saved(Path path, Optional<Path> root) {
-        remember(path, root.map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults()), List.of());
+        remember(path, new Places(root, Map.of(), List.of()), List.of());
     }
 
     /// Remembers a set that was opened or saved.
@@ -159,11 +169,11 @@ public final class References {
     /// @param path the index or the manifest
     /// @param companions the files that it names
     public static void knownSet(Path path, List<Path> companions) {
-        remember(path, OpenOptions.defaults(), companions);
+        remember(path, Places.NONE, companions);
     }
 
-    private static void remember(Path path, OpenOptions options, List<Path> companions) {
-        Referrer referrer = new Referrer(path, options, companions, null, true);
+    private static void remember(Path path, Places places, List<Path> companions) {
+        Referrer referrer = new Referrer(path, places, companions, null, true);
         synchronized (KNOWN) {
             KNOWN.remove(referrer.path);
             KNOWN.put(referrer.path, referrer);
@@ -185,7 +195,7 @@ public final class References {
     /// @param path the file that is copied
     /// @param options where its bases are
     public static Replacing ruleForCopyOf(Path path, OpenOptions options) {
-        Referrer source = new Referrer(path, options, List.of(), null, false);
+        Referrer source = new Referrer(path, Places.of(options), List.of(), null, false);
         return target -> {
             if (Files.isRegularFile(target) && new Search(target).finds(source)) {
                 throw new ReferencedFileException(target, path);
@@ -253,7 +263,7 @@ public final class References {
                     return true;
                 }
             }
-            return referrer.companions.isEmpty() && new Walk(this, referrer.options, new HashSet<>())
+            return referrer.companions.isEmpty() && new Walk(this, referrer.places, new HashSet<>())
                     .finds(referrer.bases(), parent(referrer.path), 0);
         }
 
@@ -284,7 +294,7 @@ public final class References {
     }
 
     /// A walk through the bases of a file, and theirs.
-    private record Walk(Search search, OpenOptions options, Set<Path> seen) {
+    private record Walk(Search search, Places places, Set<Path> seen) {
         boolean finds(Set<BaseRecord> bases, @Nullable Path directory, int depth) throws IOException {
             for (BaseRecord base : bases) {
                 Optional<Path> found = find(base, directory);
@@ -303,8 +313,10 @@ public final class References {
         /// Where a base is, if the file that is there is the one that was meant.
         private Optional<Path> find(BaseRecord base, @Nullable Path directory) throws IOException {
             try {
-                Optional<Path> given = base.kind() == BaseKind.CROFT ? options.base(base.uuid()) : Optional.empty();
-                Path root = options.root().orElse(directory);
+                Optional<Path> given = base.kind() == BaseKind.CROFT
+                        ? Optional.ofNullable(places.byId.get(base.uuid()))
+                        : Optional.empty();
+                Path root = places.root.orElse(directory);
                 Optional<Path> found = given.isPresent() || root == null
                         ? given
                         : Below.resolve(root.toRealPath(), base.path());
@@ -317,11 +329,21 @@ public final class References {
         }
 
         /// Where it cannot be found, a file is known by what it is. Of one that was adopted the record has the length
-        /// and a digest of all bytes, which would take long to compute; here the name has to do instead.
+        /// and a digest of all bytes, which would take long to compute; here the name has to do instead, or that the
+        /// options named the file.
         private boolean means(BaseRecord base) throws IOException {
             String name = base.path().substring(base.path().lastIndexOf('/') + 1);
-            return search.isOf(base, search.target)
-                    && (base.kind() == BaseKind.CROFT || search.target.toRealPath().endsWith(name));
+            return search.isOf(base, search.target) && (base.kind() == BaseKind.CROFT
+                    || search.target.toRealPath().endsWith(name) || isNamed(search.target));
+        }
+
+        private boolean isNamed(Path target) throws IOException {
+            for (Path named : places.named) {
+                if (isSame(named, target)) {
+                    return true;
+                }
+            }
+            return false;
         }
     }
 

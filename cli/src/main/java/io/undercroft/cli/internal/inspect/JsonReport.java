@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 public final class JsonReport {
     /// Up to three levels of JSON for one of the state, two for one of a key.
     private static final int DEEPEST = 3 * StateIndex.MAX_DEPTH + 2 * StateKeys.MAX_PARTS + 8;
-    /// How many characters a report may have, and how many for each byte of the file.
+    /// How many characters a report may have, and how many for each byte of its files.
     private static final long LEAST_LONG = 64L << 20;
     private static final long LONG_FACTOR = 64;
     /// ASCII only: it survives every terminal and locale, and Python's strings may hold half characters that UTF-8 has
@@ -92,17 +92,28 @@ public final class JsonReport {
         out.line("");
     }
 
-    /// Refuses a report that is much longer than the file, before anything is printed: a short file can refer to one
+    /// Refuses a report that is much longer than the file, or all files of a set, before anything is printed: a short file can refer to one
     /// long text very often, and JSON has no references to texts.
     private static void checkLength(Inspection inspection, Set<Object> written) throws IOException {
         Checkpoint checkpoint = inspection.checkpoint();
-        long most = LEAST_LONG + LONG_FACTOR * Files.size(checkpoint.path());
+        long most = longest(checkpoint.files());
         try (JsonGenerator json = generator(new BoundedWriter(most, () -> new FormatException("COST-REPORT",
                 "the report in JSON would have more than " + (most >> 20)
                         + " MiB, since the file refers to the same long texts again and again",
                 FormatException.NO_OFFSET, "Leave out --json, or look at a part of the state in Java")))) {
             new JsonReport(inspection.withoutDigests(), json, written).write();
         }
+    }
+
+    /// {@return how many characters the report of a file may have, or of a set}
+    ///
+    /// @param files the file, or all files of the set
+    static long longest(List<Path> files) throws IOException {
+        long nbytes = 0;
+        for (Path file : files) {
+            nbytes += Files.size(file);
+        }
+        return LEAST_LONG + LONG_FACTOR * nbytes;
     }
 
     /// {@return what writes JSON, an entry a line; closing it leaves the output open}

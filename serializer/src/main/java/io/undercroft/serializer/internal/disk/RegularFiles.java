@@ -51,10 +51,13 @@ final class RegularFiles {
 
     private static void check(Path path) throws IOException {
         try {
-            if (!Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS).isRegularFile()) {
-                throw new FileSystemException(path.toString(), null,
-                        "it is no regular file, but a directory, a link, a pipe or a device; remove it, or take "
-                                + "another name");
+            BasicFileAttributes found = Files.readAttributes(path, BasicFileAttributes.class,
+                    LinkOption.NOFOLLOW_LINKS);
+            if (!found.isRegularFile()) {
+                throw new FileSystemException(path.toString(), null, (found.isDirectory()
+                        ? "it is a directory and no file"
+                        : "it is no regular file, but a link, a pipe or a device")
+                        + "; take another name, or move it away");
             }
         } catch (NoSuchFileException _) {
             // Opening creates it, or says so.

@@ -150,7 +150,8 @@ public final class DeviceSource implements Supplier<Allocation> {
     ///
     /// @param size how many bytes, which may be those of more storages than this one
     /// @param isZeroed whether they have to be zero; else they are overwritten
-    /// @throws OutOfMemoryError if there are not so many; the message says what to do
+    /// @throws OutOfMemoryError if there are not so many; the message says what to do. CUDA throws its own exception
+    ///     instead, an [IllegalStateException], whose message says so too
     Allocation allocate(long size, boolean isZeroed) {
         try {
             return isZeroed ? memory.allocate(size) : memory.allocateUninitialized(size);
