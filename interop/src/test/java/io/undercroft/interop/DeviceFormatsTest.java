@@ -188,6 +188,7 @@ class DeviceFormatsTest {
                         if (c.damages().isEmpty()) {
                             formats.add(c.format());
                             assertSame(c, here);
+                            assertSameRows(file, here);
                         }
                     }
                     assertThat(device.live).as(file.toString()).hasValue(0);
@@ -196,6 +197,21 @@ class DeviceFormatsTest {
         }
         assertThat(formats).contains("torch-zip", "torch-legacy", "torch-tar", "safetensors", "npz", "npy", "gguf",
                 "torch7");
+    }
+
+    /// Compares the last row of each tensor, which is read without the others.
+    private void assertSameRows(Path file, Checkpoint here) throws IOException {
+        try (Checkpoint c = Checkpoint.open(file, there())) {
+            for (String name : here.names()) {
+                Tensor tensor = here.tensor(name);
+                if (tensor.dim() > 0 && tensor.size(0) > 0) {
+                    Tensor last = c.rows(name, tensor.size(0) - 1, tensor.size(0));
+                    assertThat(last.cpu().contentEquals(tensor.narrow(0, tensor.size(0) - 1, 1)))
+                            .as(name + " of " + file).isTrue();
+                    last.storage().release();
+                }
+            }
+        }
     }
 
     private static List<Checkpoint> opened(Path file) {

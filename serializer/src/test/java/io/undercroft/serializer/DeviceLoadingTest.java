@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// `.croft` files that are opened to a device.
@@ -213,6 +214,16 @@ class DeviceLoadingTest {
             assertThat(c.tensor("behind").storage()).isSameAs(c.tensor("before").storage());
             assertThat(c.tensor("behind").device()).isEqualTo(device.device());
             assertThat(c.tensor("other").cpu().getLong(99)).isEqualTo(CroftImage.bytes(100, 4)[99]);
+        }
+        assertThat(device.live).hasValue(0);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"READ_ONLY", "PRIVATE"})
+    void undamagedTensorsOfADamagedStorageAreWrittenToIfOthersAre(MapMode mode) throws IOException {
+        try (Checkpoint c = Checkpoint.open(damaged(), there().inMemory().mapping(mode))) {
+            assertThat(c.tensor("other").storage().isReadOnly()).isEqualTo(mode == MapMode.READ_ONLY);
+            assertThat(c.tensor("before").storage().isReadOnly()).isEqualTo(mode == MapMode.READ_ONLY);
         }
         assertThat(device.live).hasValue(0);
     }

@@ -253,8 +253,8 @@ final class CroftStorages implements AutoCloseable {
             return bytes;
         }
         DeviceMemory memory = DeviceSource.memoryOf(storage(number).device());
-        throw refused(number, damagedChunks, Storage.deferred(bytes.segment().byteSize(), memory, () -> bytes,
-                file.path()).materialize());
+        throw refused(number, damagedChunks, Storage.deferred(bytes.segment().byteSize(), memory,
+                () -> DeviceSource.withAccess(options, bytes), file.path()).materialize());
     }
 
     private static Device savedDevice(StorageRecord record) {

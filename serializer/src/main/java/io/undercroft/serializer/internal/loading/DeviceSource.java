@@ -109,8 +109,14 @@ public final class DeviceSource implements Supplier<Allocation> {
     @Override
     public Allocation get() {
         Supplier<Allocation> outcome = take();
-        Allocation bytes = outcome == null ? load() : outcome.get();
-        // Writes would not reach the file.
+        return withAccess(options, outcome == null ? load() : outcome.get());
+    }
+
+    /// {@return bytes on a device that can be written to if the file is opened copy-on-write} Writes would not reach the file.
+    ///
+    /// @param options how the file is opened
+    /// @param bytes the bytes, which the new allocation frees
+    public static Allocation withAccess(OpenOptions options, Allocation bytes) {
         return options.mapping() == MapMode.PRIVATE ? bytes : readOnly(bytes);
     }
 

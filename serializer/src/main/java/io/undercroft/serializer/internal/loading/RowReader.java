@@ -28,7 +28,9 @@ public final class RowReader {
                 ? Optional.empty()
                 : DeviceSource.of(tensor.storage()).filter(DeviceSource::isReadInParts);
         if (source.isPresent()) {
-            return read(tensor, source.get()::read);
+            // That of the base, if the storage is a slice.
+            long start = tensor.storage().sliceOffset();
+            return read(tensor, part -> source.get().read(new Span(start + part.start(), start + part.end())));
         }
         return moved(tensor.cpu().copy(AnonymousMemory.allocator()), device);
     }
