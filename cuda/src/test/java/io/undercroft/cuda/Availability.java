@@ -17,6 +17,9 @@ final class Availability {
         if (standIn != null) {
             System.load(standIn);
         }
+        if (Boolean.getBoolean("undercroft.removetmpdir")) {
+            System.clearProperty("java.io.tmpdir");
+        }
         System.out.println(
                 "available: " + CudaDevice.isAvailable() + ", devices: " + CudaDevice.count() + CudaDevice.all());
         System.out.println("why not: " + CudaDevice.unavailability().orElse("it is"));

@@ -144,4 +144,9 @@ class CudaAvailabilityTest {
         assertThat(withStandIn(Map.of(), "-Djava.io.tmpdir=" + missing))
                 .contains("why not: jcuda cannot be loaded", missing + " is there");
     }
+
+    @Test
+    void aProgramMayRemoveThePropertyOfTheTemporaryDirectory() throws Exception {
+        assertThat(withStandIn(Map.of(), "-Dundercroft.removetmpdir=true")).contains("available: true", "copied: [2]");
+    }
 }

@@ -48,4 +48,11 @@ class CudaDeviceTest {
         }
         assertThatThrownBy(() -> CudaDevice.of(-1)).isInstanceOf(CudaException.class);
     }
+
+    @Test
+    void whoAsksForADeviceOfAnotherKindIsToldWhichThereAre() {
+        assertThatThrownBy(() -> Storage.copyOf((byte) 1).to(Device.parse("xpu:0")))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageStartingWith("there is no device xpu:0 here, only cpu, cuda:0, cuda:1, cuda:2, cuda:3;");
+    }
 }

@@ -1,10 +1,12 @@
 package io.undercroft.cuda.internal;
 
+import io.undercroft.cuda.CudaDevice;
 import io.undercroft.cuda.CudaException;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.MemoryProvider;
+import java.util.List;
 import java.util.Optional;
 
 /// The memory of CUDA devices, and pinned memory where there is one.
@@ -15,6 +17,11 @@ public final class CudaProvider implements MemoryProvider {
     @Override
     public Optional<Allocator> pinned() {
         return Driver.unavailability().isPresent() ? Optional.empty() : Optional.of(CudaMemory.of(0).pinned());
+    }
+
+    @Override
+    public List<Device> devices() {
+        return CudaDevice.all().stream().map(CudaDevice::device).toList();
     }
 
     /// The memory of a CUDA device; without an index, of the first one.

@@ -1,10 +1,12 @@
 package io.undercroft.cuda.internal;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /// Loads jcuda's native library from a directory of this user.
 ///
@@ -28,8 +30,17 @@ final class NativeLibrary {
             System.setProperty(TEMPORARY, folder.toString());
             initializer.run();
         } finally {
-            System.setProperty(TEMPORARY, before);
+            restore(before);
             delete(folder);
+        }
+    }
+
+    /// A program may have removed the property.
+    private static void restore(@Nullable String before) {
+        if (before == null) {
+            System.clearProperty(TEMPORARY);
+        } else {
+            System.setProperty(TEMPORARY, before);
         }
     }
 
@@ -39,7 +50,7 @@ final class NativeLibrary {
                 Files.delete(file);
             }
             Files.delete(folder);
-        } catch (IOException _) {
+        } catch (IOException | UncheckedIOException _) {
             // What cannot be deleted stays, in a directory that nobody else can write to.
         }
     }
