@@ -57,6 +57,8 @@ struct pinned { struct pinned *next; char *start; size_t size; int registered; }
 struct state { unsigned long long recorded, completed; };
 struct event { struct state own, *state; int fd, references; };
 
+/* Which work the gate holds back. */
+enum { ALL_STREAMS = 1, DEFAULT_STREAM = 2 };
 enum kind { COPY, FILL, RECORD, AWAIT, READY, FREE };
 struct operation {
     struct operation *next;
@@ -69,13 +71,14 @@ struct operation {
     struct event *event;
     unsigned long long generation;
     struct allocation *allocation;
+    unsigned long long number;
 };
 struct stream {
     struct stream *next;
     pthread_t thread;
     struct operation *first, *last;
     unsigned long long submitted, done;
-    int ends;
+    int ends, device, is_independent;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -87,9 +90,10 @@ static size_t used[MAX_DEVICES], pinned_bytes;
 static struct context contexts[MAX_DEVICES];
 static struct allocation *allocations;
 static struct pinned *pinned_list;
-static struct stream *streams, *default_stream;
+static struct stream *streams, *default_streams[MAX_DEVICES];
 static long live_events, pageable_copies, all_calls, delay_micros, largest_copy;
 static int gate_closed, sticky;
+static unsigned long long operations;
 static struct { const char *name; long calls; } counted[MAX_NAMES];
 
 static char fail_name[64];
@@ -138,15 +142,17 @@ static void pause_micros(long micros) {
 
 static size_t pages(size_t size) { return (size + PAGE - 1) / PAGE * PAGE; }
 
-static struct allocation *find(CUdeviceptr address, size_t size) {
+static struct allocation *find_any(CUdeviceptr address, size_t size, int freed_too) {
     for (struct allocation *a = allocations; a; a = a->next) {
-        if (!a->freed && address >= a->address && address - a->address <= a->size
+        if ((freed_too || !a->freed) && address >= a->address && address - a->address <= a->size
                 && size <= a->size - (address - a->address)) {
             return a;
         }
     }
     return NULL;
 }
+
+static struct allocation *find(CUdeviceptr address, size_t size) { return find_any(address, size, 0); }
 
 static struct pinned *find_pinned(const char *start, size_t size) {
     for (struct pinned *p = pinned_list; p; p = p->next) {
@@ -221,16 +227,17 @@ static void drop_event(struct event *event) {
     }
 }
 
-static void execute(struct operation *op) {
+/* On the default stream, work of others that was submitted before the memory was freed is done before that. */
+static void execute(struct operation *op, int is_default) {
     const char *source = op->source_host;
     char *target = op->target_host;
     pthread_mutex_lock(&lock);
     if (op->source_device) {
-        struct allocation *a = find(op->source_device, op->size);
+        struct allocation *a = find_any(op->source_device, op->size, is_default);
         source = a && a->ready ? a->bytes + (op->source_device - a->address) : NULL;
     }
     if (op->target_device) {
-        struct allocation *a = find(op->target_device, op->size);
+        struct allocation *a = find_any(op->target_device, op->size, is_default);
         target = a && a->ready ? a->bytes + (op->target_device - a->address) : NULL;
     }
     if ((long) op->size > largest_copy) {
@@ -259,6 +266,32 @@ static void execute(struct operation *op) {
     }
 }
 
+static int is_default(struct stream *stream) { return stream == default_streams[stream->device]; }
+
+static int is_before(struct stream *stream, struct operation *op) {
+    return stream && stream->first && stream->first->number < op->number;
+}
+
+/* Work of the default stream of a device is done after what was submitted before to all other streams of it but the
+ * independent ones, and the other way round. */
+static int must_wait(struct stream *stream, struct operation *op) {
+    if (gate_closed == ALL_STREAMS && op->kind != READY) {
+        return 1;
+    }
+    if (!is_default(stream)) {
+        return !stream->is_independent && is_before(default_streams[stream->device], op);
+    }
+    if (gate_closed) {
+        return 1;
+    }
+    for (struct stream *s = streams; s; s = s->next) {
+        if (s != stream && s->device == stream->device && !s->is_independent && is_before(s, op)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void *work(void *argument) {
     struct stream *stream = argument;
     pthread_mutex_lock(&lock);
@@ -267,7 +300,7 @@ static void *work(void *argument) {
         if (!op && stream->ends) {
             break;
         }
-        if (!op || (gate_closed && op->kind != READY)) {
+        if (!op || must_wait(stream, op)) {
             pthread_cond_wait(&changed, &lock);
             continue;
         }
@@ -286,7 +319,7 @@ static void *work(void *argument) {
             pause_micros(micros);
         }
         if (op->kind == COPY || op->kind == FILL) {
-            execute(op);
+            execute(op, is_default(stream));
         }
         pthread_mutex_lock(&lock);
         if (op->kind == RECORD && op->event->state->completed < op->generation) {
@@ -322,6 +355,7 @@ static void submit(struct stream *stream, struct operation op) {
     struct operation *made = malloc(sizeof *made);
     *made = op;
     made->next = NULL;
+    made->number = ++operations;
     if (stream->last) {
         stream->last->next = made;
     } else {
@@ -334,7 +368,7 @@ static void submit(struct stream *stream, struct operation op) {
 
 static CUresult run(struct stream *stream, struct operation op) {
     if (!stream) {
-        while (gate_closed) {
+        while (gate_closed == ALL_STREAMS) {
             pthread_cond_wait(&changed, &lock);
         }
         long micros = delay_micros;
@@ -342,7 +376,7 @@ static CUresult run(struct stream *stream, struct operation op) {
         if (micros) {
             pause_micros(micros);
         }
-        execute(&op);
+        execute(&op, 1);
         pthread_mutex_lock(&lock);
         return sticky;
     }
@@ -410,6 +444,7 @@ EXPORT void undercroft_standin_delay(long micros) {
     pthread_mutex_unlock(&lock);
 }
 
+/* 0 opens it, 1 holds the work of all streams back, 2 that of the default stream. */
 EXPORT void undercroft_standin_gate(int closed) {
     pthread_mutex_lock(&lock);
     gate_closed = closed;
@@ -453,7 +488,7 @@ EXPORT long undercroft_standin_get(const char *what) {
         }
     } else if (!strcmp(what, "streams")) {
         for (struct stream *s = streams; s; s = s->next) {
-            result += s != default_stream;
+            result += !is_default(s);
         }
     } else if (!strcmp(what, "imports")) {
         for (struct allocation *a = allocations; a; a = a->next) {
@@ -848,8 +883,9 @@ EXPORT CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, size_t 
 
 /* ---- the driver: streams and events ---- */
 
-static struct stream *make_stream(void) {
+static struct stream *make_stream(int device) {
     struct stream *made = calloc(1, sizeof *made);
+    made->device = device;
     made->next = streams;
     streams = made;
     pthread_create(&made->thread, NULL, work, made);
@@ -857,25 +893,29 @@ static struct stream *make_stream(void) {
 }
 
 /* What is NULL to the driver's functions: the stream that other libraries use by default. */
-static struct stream *stream_or_default(struct stream *stream) {
-    if (!stream && !default_stream) {
-        default_stream = make_stream();
+static struct stream *default_stream(int device) {
+    if (!default_streams[device]) {
+        default_streams[device] = make_stream(device);
     }
-    return stream ? stream : default_stream;
+    return default_streams[device];
+}
+
+static struct stream *stream_or_default(struct stream *stream) {
+    return stream ? stream : default_stream(context()->device);
 }
 
 /* Work of another library of the process, on the default stream: fills bytes. */
 EXPORT void undercroft_standin_submit(CUdeviceptr target, size_t size, int value) {
     pthread_mutex_lock(&lock);
-    submit(stream_or_default(NULL), (struct operation) { .kind = FILL, .target_device = target, .value = value, .size = size });
+    submit(default_stream(find(target, size)->device), (struct operation) { .kind = FILL, .target_device = target, .value = value, .size = size });
     pthread_mutex_unlock(&lock);
 }
 
 EXPORT CUresult cuStreamCreate(CUstream *result, unsigned flags) {
-    (void) flags;
     WITH_CONTEXT(cuStreamCreate);
     pthread_mutex_lock(&lock);
-    *result = make_stream();
+    *result = make_stream(context()->device);
+    (*result)->is_independent = flags & 1;
     pthread_mutex_unlock(&lock);
     return SUCCESS;
 }

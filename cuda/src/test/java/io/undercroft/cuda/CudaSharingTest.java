@@ -3,6 +3,7 @@ package io.undercroft.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.cuda.internal.Rings;
 import io.undercroft.mmap.HandleFormatException;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryException;
@@ -16,6 +17,9 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +27,9 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -43,12 +49,15 @@ class CudaSharingTest {
         private final Process process;
         private final BufferedReader answers;
 
-        Peer(Map<String, String> environment) throws IOException {
-            ProcessBuilder builder = new ProcessBuilder(
-                    Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1",
-                    "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED",
+        /// @param parent a command that runs the rest of its arguments; empty if none is needed
+        /// @param environment variables
+        Peer(List<String> parent, Map<String, String> environment) throws IOException {
+            List<String> command = new ArrayList<>(parent);
+            command.addAll(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                    "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED",
                     "-Dundercroft.standin=" + StandIn.library(), "-cp", CudaAvailabilityTest.classPath(),
-                    SharingPeer.class.getName()).redirectErrorStream(true);
+                    SharingPeer.class.getName()));
+            ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
             builder.environment().putAll(environment);
             process = builder.start();
             answers = process.inputReader();
@@ -78,7 +87,10 @@ class CudaSharingTest {
     }
 
     private Peer peer(Map<String, String> environment) throws IOException {
-        Peer made = new Peer(environment);
+        return added(new Peer(List.of(), environment));
+    }
+
+    private Peer added(Peer made) {
         peers.add(made);
         return made;
     }
@@ -308,6 +320,65 @@ class CudaSharingTest {
                 .hasMessageContaining("has ended; ask for a new handle");
         assertThat(StandIn.get("imports")).isEqualTo(1);
         opened.release();
+    }
+
+    /// As in a container whose first process asks for the status of no other.
+    @Test
+    void aKilledProcessWhoseStatusNobodyAskedForHasEnded() throws Exception {
+        Peer peer = added(new Peer(List.of("sh", "-c", "exec 3<&0; \"$0\" \"$@\" <&3 & exec sleep 600"), Map.of()));
+        long pid = Long.parseLong(peer.ask("pid"));
+        Storage opened = SharedStorageHandle.parse(peer.ask("share 3")).open();
+        assertThat(opened.cpu().toList()).containsExactly(5, 5, 5);
+        ProcessHandle.of(pid).orElseThrow().destroyForcibly();
+        await(() -> isZombie(pid));
+        assertThatThrownBy(opened::cpu).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("process " + pid + ", which shared these 3 bytes")
+                .hasMessageContaining("has ended");
+        opened.release();
+    }
+
+    /// Whether all threads of a process have ended.
+    private static boolean isZombie(long pid) {
+        Path process = Path.of("/proc/" + pid);
+        try (Stream<Path> threads = Files.list(process.resolve("task"))) {
+            return threads.count() == 1
+                    && Files.readString(process.resolve("stat"), StandardCharsets.ISO_8859_1).contains(") Z ");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /// Two copies of the library in a process are two holders, of which one is said to have started later than the process.
+    @Test
+    void storagesOfASecondCopyOfTheLibraryInAKilledProcessAreLost() throws Exception {
+        Peer peer = peer();
+        String second = "undercroft_cuda_" + peer.process.pid() + "_second";
+        assertThat(peer.ask("second-copy")).contains(second);
+        Storage opened = SharedStorageHandle.parse(peer.ask("share 3")).open();
+        assertThat(opened.cpu().toList()).containsExactly(5, 5, 5);
+        peer.kill();
+        assertThatThrownBy(opened::cpu).isInstanceOf(IllegalStateException.class).hasMessageContaining("has ended");
+        opened.release();
+        assertThat(SharedMemory.unlink(second)).isTrue();
+    }
+
+    @Test
+    void memoryIsFreedWhoeverElseLooksWhetherItCanBe() throws Exception {
+        Storage storage = onDevice(SECOND, 1, 2, 3).shareMemory();
+        Peer peer = peer();
+        peer.ask("open " + handle(storage));
+        AtomicBoolean goesOn = new AtomicBoolean(true);
+        Thread looking = Thread.ofPlatform().start(() -> {
+            while (goesOn.get()) {
+                Rings.freeUnused(1);
+            }
+        });
+        storage.release();
+        Thread.sleep(500);
+        goesOn.set(false);
+        looking.join();
+        assertThat(peer.ask("release 0")).isEqualTo("released");
+        await(() -> StandIn.get("allocations") == allocations);
     }
 
     @Test

@@ -1,21 +1,30 @@
 package io.undercroft.cuda;
 
+import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedStorageHandle;
 import io.undercroft.mmap.SharedTensorHandle;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.MalformedURLException;
+import java.net.URI;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 
 /// The other process: shares storages and opens handles, as it is told by lines of its input. Answers each by one line.
 final class SharingPeer {
     private final List<Storage> storages = new ArrayList<>();
+    private Object secondCopy = this;
 
     private SharingPeer() {}
 
@@ -61,9 +70,35 @@ final class SharingPeer {
                 StandIn.gate(words[1].equals("closed"));
                 yield words[1];
             }
+            case "pid" -> String.valueOf(ProcessHandle.current().pid());
+            case "second-copy" -> {
+                secondCopy = heldBySecondCopy();
+                yield secondCopy.toString();
+            }
             case "get" -> String.valueOf(StandIn.get(words[1]));
             default -> throw new IllegalArgumentException(words[0]);
         };
+    }
+
+    /// Loads the library once more, and makes shared memory with that copy.
+    private static Object heldBySecondCopy() {
+        URL[] classPath = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+                .map(entry -> url(Path.of(entry).toUri())).toArray(URL[]::new);
+        ClassLoader loader = new URLClassLoader(classPath, ClassLoader.getPlatformClassLoader());
+        try {
+            return loader.loadClass(SharedMemory.class.getName()).getMethod("create", String.class, long.class)
+                    .invoke(null, "undercroft_cuda_" + ProcessHandle.current().pid() + "_second", 1L);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static URL url(URI uri) {
+        try {
+            return uri.toURL();
+        } catch (MalformedURLException e) {
+            throw new IllegalArgumentException(e);
+        }
     }
 
     private Storage storage(String index) {

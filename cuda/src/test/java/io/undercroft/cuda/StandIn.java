@@ -115,6 +115,11 @@ final class StandIn {
         call("gate", FunctionDescriptor.ofVoid(JAVA_INT), closed ? 1 : 0);
     }
 
+    /// Holds what other libraries submit back, until the gate is opened, but not what does not wait for it.
+    static void gateDefaultStream() {
+        call("gate", FunctionDescriptor.ofVoid(JAVA_INT), 2);
+    }
+
     /// Makes all calls fail, as after a fault of a kernel; 0 for none.
     static void fault(int code) {
         call("fault", FunctionDescriptor.ofVoid(JAVA_INT), code);

@@ -25,9 +25,11 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -212,6 +214,67 @@ class TransferTest {
     }
 
     @Test
+    void buffersThatAreStillCopiedAreNotFreed() throws Exception {
+        Rings.free();
+        Allocation there = memory.allocate(BUFFER);
+        long waits = StandIn.get("cuStreamSynchronize");
+        StandIn.gate(true);
+        CompletableFuture<Void> upload = CompletableFuture
+                .runAsync(() -> memory.upload(List.of(upload(there.segment(), 4))));
+        // One wait before the buffer is filled, and one after it was put back.
+        waitFor("cuStreamSynchronize", waits + 2);
+        long streams = StandIn.get("cuStreamDestroy_v2");
+        Thread freeing = Thread.ofPlatform().start(Rings::free);
+        while (freeing.isAlive() && StandIn.get("cuStreamDestroy_v2") == streams) {
+            Thread.onSpinWait();
+        }
+        assertThat(StandIn.get("cuStreamDestroy_v2")).isEqualTo(streams);
+        freeing.join();
+        StandIn.gate(false);
+        upload.get();
+        assertHolds(there.segment(), 4);
+        there.free();
+        Rings.free();
+        assertThat(StandIn.get("cuStreamDestroy_v2")).isGreaterThan(streams);
+    }
+
+    @Test
+    void readersAndConsumersThatCopyThemselvesNeedNoBufferOfTheOthers() throws Exception {
+        Allocation there = memory.allocate(BUFFER);
+        Allocation other = memory.allocate(BUFFER);
+        memory.upload(List.of(upload(there.segment(), 8)));
+        CyclicBarrier allHaveABuffer = new CyclicBarrier(Rings.BUFFERS);
+        try (ExecutorService threads = Executors.newFixedThreadPool(Rings.BUFFERS)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int i = 0; i < Rings.BUFFERS; i++) {
+                all.add(threads.submit(() -> memory.download(there.segment(), (_, from) -> {
+                    await(allHaveABuffer);
+                    memory.fromHost(from, other.segment());
+                    memory.download(other.segment().asSlice(7, 1),
+                            (_, part) -> assertThat(part.get(ValueLayout.JAVA_BYTE, 0)).isEqualTo(at(15)));
+                })));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+        assertHolds(other.segment(), 8);
+        memory.upload(List.of(new Upload(there.segment(),
+                (offset, into) -> memory.toHost(other.segment().asSlice(offset, into.byteSize()), into))));
+        assertHolds(there.segment(), 8);
+        there.free();
+        other.free();
+    }
+
+    private static void await(CyclicBarrier barrier) {
+        try {
+            barrier.await();
+        } catch (InterruptedException | BrokenBarrierException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
     void memoryOfOneThreadIsCopiedByThatThread() {
         Allocation there = memory.allocate(5L * BUFFER);
         try (Arena arena = Arena.ofConfined()) {
@@ -339,5 +402,55 @@ class TransferTest {
                 .hasMessageContaining("weights.bin");
         assertThat(there.cpu().nbytes()).isEqualTo(10L * BUFFER);
         there.release();
+    }
+
+    @Test
+    void whatOtherLibrariesSubmittedBeforeIsDoneBeforeACopy() throws Exception {
+        Storage there = Storage.copyOf((byte) 1, (byte) 2).cuda();
+        StandIn.gateDefaultStream();
+        StandIn.submit(there.dataPtr(), 2, 7);
+        long calls = StandIn.get("cuMemcpyDtoHAsync_v2");
+        CompletableFuture<Storage> copying = CompletableFuture.supplyAsync(there::cpu);
+        waitFor("cuMemcpyDtoHAsync_v2", calls + 1);
+        // A copy that does not wait ends meanwhile.
+        Thread.sleep(200);
+        assertThat(copying).isNotDone();
+        StandIn.gate(false);
+        assertThat(copying.get().toList()).containsExactly(7, 7);
+        there.release();
+    }
+
+    @Test
+    void whatOtherLibrariesSubmittedToTheOtherDeviceIsDoneBeforeACopyFromIt() throws Exception {
+        Storage there = Storage.copyOf((byte) 1, (byte) 2).cuda();
+        Device second = Device.cuda(1);
+        Storage.copyOf((byte) 0).to(second).release();
+        StandIn.gateDefaultStream();
+        StandIn.submit(there.dataPtr(), 2, 7);
+        CompletableFuture<Storage> copying = CompletableFuture.supplyAsync(() -> there.to(second));
+        // A copy that does not wait ends meanwhile.
+        Thread.sleep(200);
+        assertThat(copying).isNotDone();
+        StandIn.gate(false);
+        Storage copy = copying.get();
+        assertThat(copy.cpu().toList()).containsExactly(7, 7);
+        there.release();
+        copy.release();
+    }
+
+    @Test
+    void whatOtherLibrariesSubmittedBeforeIsDoneBeforeMemoryIsFreed() throws Exception {
+        Storage there = Storage.copyOf((byte) 1, (byte) 2).cuda();
+        long allocations = StandIn.get("allocations");
+        StandIn.gateDefaultStream();
+        StandIn.submit(there.dataPtr(), 2, 7);
+        there.release();
+        assertThat(StandIn.get("allocations")).isEqualTo(allocations - 1);
+        // Memory that is freed too early is freed meanwhile.
+        Thread.sleep(200);
+        StandIn.gate(false);
+        Storage after = Storage.copyOf((byte) 3).cuda();
+        assertThat(after.cpu().toList()).containsExactly(3);
+        after.release();
     }
 }

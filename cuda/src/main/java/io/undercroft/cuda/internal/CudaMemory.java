@@ -242,6 +242,8 @@ public final class CudaMemory implements DeviceMemory {
     @Override
     public void copyFrom(DeviceMemory other, MemorySegment source, MemorySegment target) {
         if (other instanceof CudaMemory peer) {
+            // The stream waits for the default stream of this device only.
+            peer.context.synchronizeDefault();
             run(stream -> context.copyFrom(peer.context, source, target, stream), source, target);
         } else {
             DeviceMemory.super.copyFrom(other, source, target);

@@ -188,7 +188,7 @@ public final class Driver {
     private static void loadJcuda() throws Unavailable {
         try {
             NativeLibrary.load(() -> JCudaDriver.setExceptionsEnabled(false));
-        } catch (IOException | LinkageError e) {
+        } catch (IOException | RuntimeException | LinkageError e) {
             String first = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
             throw new Unavailable("jcuda cannot be loaded (" + first + ")",
                     "see that jcuda and jcuda-natives of linux-x86_64 are on the class path, and that "
@@ -438,11 +438,20 @@ public final class Driver {
             return new Sizes(-1, free[0], total[0]);
         }
 
-        /// Makes a stream that does not wait for others.
+        /// Makes a stream whose work is done after what was submitted to the default stream before, by other libraries of
+        /// the process. They may have work there with the memory that is copied or freed.
         Stream newStream() {
+            return newStream(CUstream_flags.CU_STREAM_DEFAULT);
+        }
+
+        /// Makes a stream that does not wait for others, nor others for it.
+        Stream newIndependentStream() {
+            return newStream(CUstream_flags.CU_STREAM_NON_BLOCKING);
+        }
+
+        private Stream newStream(int flags) {
             Stream made = new Stream();
-            call("cuStreamCreate", "making a stream on %s", -1,
-                    () -> JCudaDriver.cuStreamCreate(made.handle, CUstream_flags.CU_STREAM_NON_BLOCKING));
+            call("cuStreamCreate", "making a stream on %s", -1, () -> JCudaDriver.cuStreamCreate(made.handle, flags));
             return made;
         }
 

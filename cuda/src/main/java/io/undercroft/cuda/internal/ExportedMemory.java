@@ -133,8 +133,7 @@ final class ExportedMemory implements Allocator {
         void release() {
             SharedRecord.release(record.segment());
             if (!freeIfUnused()) {
-                unfreed.add(this);
-                checkLater(FIRST_CHECK_MILLIS);
+                keep(this);
             }
         }
 
@@ -169,9 +168,15 @@ final class ExportedMemory implements Allocator {
     void freeUnused() {
         for (Export each : List.copyOf(unfreed)) {
             if (unfreed.remove(each) && !each.freeIfUnused()) {
-                unfreed.add(each);
+                keep(each);
             }
         }
+    }
+
+    /// A check that ran while the memory was taken out did not see it, and may have been the last one.
+    private void keep(Export export) {
+        unfreed.add(export);
+        checkLater(FIRST_CHECK_MILLIS);
     }
 
     private void checkLater(long millis) {

@@ -10,8 +10,12 @@ import io.undercroft.mmap.SharedStorageHandle;
 import io.undercroft.mmap.spi.SharedDeviceMemory;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Storage;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -78,12 +82,40 @@ public final class ImportedMemory implements SharedDeviceMemory {
                 }
                 held.close();
             }, () -> {
-                if (owner.isPresent() && !owner.get().isAlive()) {
+                if (!owner.map(Opening::isRunning).orElse(false) && !isHeldByOwner(held)) {
                     throw new IllegalStateException("process " + shared.pid() + ", which shared these "
                             + shared.nbytes() + " bytes of device " + shared.pciId()
                             + ", has ended, and they are lost; ask for a handle to another storage");
                 }
             });
+        }
+
+        /// Quick, but not enough to say that a process has ended: the time when it started depends on the clock, which may
+        /// have been set since.
+        private static boolean isRunning(ProcessHandle process) {
+            return process.isAlive() && !isZombie(process);
+        }
+
+        /// Whether a process has ended and its parent has not asked for its status yet, as in containers whose first process
+        /// asks for none.
+        private static boolean isZombie(ProcessHandle process) {
+            try {
+                String status = Files.readString(Path.of("/proc/" + process.pid() + "/stat"),
+                        StandardCharsets.ISO_8859_1);
+                // "PID (NAME) STATE ...", where the name may have brackets too.
+                return status.startsWith(") Z ", status.lastIndexOf(')'));
+            } catch (IOException _) {
+                return true;
+            }
+        }
+
+        /// Whether the process is known to have the record, which takes longer to find out.
+        private boolean isHeldByOwner(SharedMemory held) {
+            try {
+                return held.registered().stream().flatMap(each -> each.holders().stream()).anyMatch(this::isOwner);
+            } catch (SharedMemoryException _) {
+                return false;
+            }
         }
 
         /// @throws SharedMemoryException if the memory is gone
@@ -124,7 +156,8 @@ public final class ImportedMemory implements SharedDeviceMemory {
             Driver.Context context = memory.context();
             Driver.Event event = context.open(shared.event());
             try {
-                Driver.Stream stream = context.newStream();
+                // The default stream must not wait for the other process.
+                Driver.Stream stream = context.newIndependentStream();
                 try {
                     context.waitFor(event, stream);
                     long pause = FIRST_PAUSE_NANOS;

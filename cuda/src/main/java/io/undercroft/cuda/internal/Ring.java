@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /// The pinned buffers of one device, through which bytes go that are not in pinned memory.
@@ -28,6 +29,10 @@ import org.jspecify.annotations.Nullable;
 /// waits until the copy that it was last used for is done, fills it, starts the copy on the buffer's stream, puts it
 /// back, and goes on with the next batch. So some buffers are filled while others are copied, and transfers that run at the same time
 /// take turns. (Downloads likewise, the other way round.) When a transfer returns or throws, none of its copies is running.
+/// While it runs, buffers that it has put back may still be copied.
+///
+/// A reader or consumer that starts a transfer itself has a buffer, and so may have all others of its kind. Such a transfer gets
+/// buffers of its own.
 ///
 /// The numbers below are guesses until they are measured on a GPU.
 final class Ring {
@@ -42,6 +47,9 @@ final class Ring {
     private static final long PAGE = 4096;
     private static final long IDLE_SECONDS = 30;
 
+    /// Bound while a reader or consumer of a transfer runs.
+    private static final ScopedValue<Boolean> IS_INSIDE = ScopedValue.newInstance();
+
     private static final ExecutorService HELPERS = Executors
             .newCachedThreadPool(Thread.ofPlatform().daemon().name("undercroft-cuda-", 0).factory());
 
@@ -50,6 +58,8 @@ final class Ring {
     private final Semaphore permits = new Semaphore(BUFFERS, true);
     /// Those that nobody fills or empties, what was put back first first. Guarded by itself.
     private final Deque<Buffer> buffers = new ArrayDeque<>();
+    /// How many transfers are running.
+    private final AtomicInteger running = new AtomicInteger();
     private final AtomicInteger uses = new AtomicInteger();
     private final AtomicBoolean willBeChecked = new AtomicBoolean();
 
@@ -129,17 +139,43 @@ final class Ring {
     /// @param isInterruptible whether an interruption of the calling thread ends the transfer
     /// @param batch what to do
     void run(int count, int threads, boolean isInterruptible, Batch batch) {
-        Transfer transfer = new Transfer(count, isInterruptible, batch);
-        List<Future<?>> helpers = new ArrayList<>();
-        try {
-            for (int i = 1; i < Math.min(threads, count); i++) {
-                helpers.add(HELPERS.submit(transfer::help));
-            }
-        } catch (RuntimeException | Error e) {
-            transfer.fail(e);
+        if (IS_INSIDE.isBound()) {
+            withOwnBuffers(own -> own.transfer(count, 1, isInterruptible, batch));
+            return;
         }
-        transfer.workHere();
-        transfer.finish(helpers);
+        try {
+            transfer(count, threads, isInterruptible, batch);
+        } finally {
+            used();
+        }
+    }
+
+    private void transfer(int count, int threads, boolean isInterruptible, Batch batch) {
+        running.incrementAndGet();
+        try {
+            Transfer transfer = new Transfer(count, isInterruptible, batch);
+            List<Future<?>> helpers = new ArrayList<>();
+            try {
+                for (int i = 1; i < Math.min(threads, count); i++) {
+                    helpers.add(HELPERS.submit(transfer::help));
+                }
+            } catch (RuntimeException | Error e) {
+                transfer.fail(e);
+            }
+            transfer.workHere();
+            transfer.finish(helpers);
+        } finally {
+            running.decrementAndGet();
+        }
+    }
+
+    private void withOwnBuffers(Consumer<Ring> transfer) {
+        Ring own = new Ring(context, pinned);
+        try {
+            transfer.accept(own);
+        } finally {
+            own.free();
+        }
     }
 
     /// Copies to the host in ascending order.
@@ -147,9 +183,22 @@ final class Ring {
     /// @param source on the device
     /// @param consumer called by this thread with each part and where it begins in the source
     void runInOrder(MemorySegment source, PartConsumer consumer) {
+        if (IS_INSIDE.isBound()) {
+            withOwnBuffers(own -> own.transferInOrder(source, consumer));
+            return;
+        }
+        try {
+            transferInOrder(source, consumer);
+        } finally {
+            used();
+        }
+    }
+
+    private void transferInOrder(MemorySegment source, PartConsumer consumer) {
         record Part(long offset, MemorySegment bytes, Buffer buffer) {}
         Deque<Part> ahead = new ArrayDeque<>();
         long started = 0;
+        running.incrementAndGet();
         try {
             while (started < source.byteSize() || !ahead.isEmpty()) {
                 while (started < source.byteSize() && ahead.size() < AHEAD) {
@@ -165,7 +214,7 @@ final class Ring {
                 }
                 Part part = ahead.getFirst();
                 part.buffer.await();
-                consumer.accept(part.offset, part.bytes);
+                ScopedValue.where(IS_INSIDE, true).run(() -> consumer.accept(part.offset, part.bytes));
                 putBack(ahead.removeFirst().buffer);
             }
         } finally {
@@ -173,7 +222,7 @@ final class Ring {
                 CudaMemory.quietly(part.buffer::await);
                 putBack(part.buffer);
             }
-            used();
+            running.decrementAndGet();
         }
     }
 
@@ -220,11 +269,12 @@ final class Ring {
                     if (stopsWhenInterrupted && Thread.currentThread().isInterrupted()) {
                         throw cancellation();
                     }
+                    int index = i;
                     Buffer buffer = take();
                     copied.add(buffer);
                     try {
                         buffer.await();
-                        batch.run(i, buffer);
+                        ScopedValue.where(IS_INSIDE, true).run(() -> batch.run(index, buffer));
                     } finally {
                         putBack(buffer);
                     }
@@ -244,7 +294,6 @@ final class Ring {
                     fail(e);
                 }
             }
-            used();
             switch (failure.get()) {
                 case RuntimeException e -> throw e;
                 case Error e -> throw e;
@@ -328,15 +377,17 @@ final class Ring {
         }
     }
 
-    /// Frees all buffers, unless one is in use.
+    /// Frees all buffers, unless a transfer is running. One that begins meanwhile waits for a permit.
     void free() {
         if (!permits.tryAcquire(BUFFERS)) {
             return;
         }
         try {
-            synchronized (buffers) {
-                buffers.forEach(Buffer::free);
-                buffers.clear();
+            if (running.get() == 0) {
+                synchronized (buffers) {
+                    buffers.forEach(Buffer::free);
+                    buffers.clear();
+                }
             }
         } finally {
             permits.release(BUFFERS);

@@ -2,7 +2,7 @@ package io.undercroft.cuda.internal;
 
 import io.undercroft.cuda.CudaDevice;
 
-/// For tests: the rings of all devices.
+/// For tests: the rings of all devices, and the memory that they share.
 public final class Rings {
     /// The size of a buffer in bytes.
     public static final int BUFFER = Ring.BUFFER_BYTES;
@@ -16,5 +16,12 @@ public final class Rings {
         for (int i = 0; i < CudaDevice.count(); i++) {
             CudaMemory.of(i).ring().free();
         }
+    }
+
+    /// Frees what was shared and is not open in other processes any more, as each allocation of such memory does.
+    ///
+    /// @param index which device
+    public static void freeUnused(int index) {
+        ((ExportedMemory) CudaMemory.of(index).shared().orElseThrow()).freeUnused();
     }
 }
