@@ -907,7 +907,8 @@ static struct stream *stream_or_default(struct stream *stream) {
 /* Work of another library of the process, on the default stream: fills bytes. */
 EXPORT void undercroft_standin_submit(CUdeviceptr target, size_t size, int value) {
     pthread_mutex_lock(&lock);
-    submit(default_stream(find(target, size)->device), (struct operation) { .kind = FILL, .target_device = target, .value = value, .size = size });
+    submit(default_stream(find(target, size)->device),
+            (struct operation) { .kind = FILL, .target_device = target, .value = value, .size = size });
     pthread_mutex_unlock(&lock);
 }
 

@@ -15,9 +15,9 @@
 /// copied. A device has one ring of bounded size, which is made by the first copy and freed some time after the last one; copies of
 /// several threads share it.
 ///
-/// **Other CUDA libraries** of the process use the memory by `dataPtr()`. What they submitted to the default stream is done
-/// before a copy or fill that is called later, and before memory that is released later is freed. Work on other streams has to
-/// be waited for by the program.
+/// **Other CUDA libraries** of the process use the memory by `dataPtr()`. What they submitted to the default stream is
+/// done before a copy or fill that is called later, and before memory that is released later is freed. The program has
+/// to wait for work on other streams.
 ///
 /// **Other processes** open a storage by a [io.undercroft.mmap.SharedStorageHandle] after `shareMemory()`, which moves it to
 /// memory that the driver shares. It is freed when it was released here and no other process has it open. The process that

@@ -348,7 +348,8 @@ class CudaSharingTest {
         }
     }
 
-    /// Two copies of the library in a process are two holders, of which one is said to have started later than the process.
+    /// Two copies of the library in a process are two holders, of which one is said to have started later than the
+    /// process.
     @Test
     void storagesOfASecondCopyOfTheLibraryInAKilledProcessAreLost() throws Exception {
         Peer peer = peer();

@@ -438,8 +438,8 @@ public final class Driver {
             return new Sizes(-1, free[0], total[0]);
         }
 
-        /// Makes a stream whose work is done after what was submitted to the default stream before, by other libraries of
-        /// the process. They may have work there with the memory that is copied or freed.
+        /// Makes a stream whose work is done after what was submitted to the default stream before. Other libraries of
+        /// the process may have work there with the memory that is copied or freed.
         Stream newStream() {
             return newStream(CUstream_flags.CU_STREAM_DEFAULT);
         }

@@ -90,14 +90,14 @@ public final class ImportedMemory implements SharedDeviceMemory {
             });
         }
 
-        /// Quick, but not enough to say that a process has ended: the time when it started depends on the clock, which may
-        /// have been set since.
+        /// Quick, but not enough to say that a process has ended: the time when it started depends on the clock, which
+        /// may have been set since.
         private static boolean isRunning(ProcessHandle process) {
             return process.isAlive() && !isZombie(process);
         }
 
-        /// Whether a process has ended and its parent has not asked for its status yet, as in containers whose first process
-        /// asks for none.
+        /// Whether a process has ended and its parent has not waited for it, as in containers whose first process waits
+        /// for none.
         private static boolean isZombie(ProcessHandle process) {
             try {
                 String status = Files.readString(Path.of("/proc/" + process.pid() + "/stat"),

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
 /// take turns. (Downloads likewise, the other way round.) When a transfer returns or throws, none of its copies is running.
 /// While it runs, buffers that it has put back may still be copied.
 ///
-/// A reader or consumer that starts a transfer itself has a buffer, and so may have all others of its kind. Such a transfer gets
-/// buffers of its own.
+/// A reader or consumer that starts a transfer itself holds a buffer, and all buffers may be held by such readers and
+/// consumers. So this transfer gets buffers of its own.
 ///
 /// The numbers below are guesses until they are measured on a GPU.
 final class Ring {

@@ -112,7 +112,8 @@ public final class DeviceSource implements Supplier<Allocation> {
         return withAccess(options, outcome == null ? load() : outcome.get());
     }
 
-    /// {@return bytes on a device that can be written to if the file is opened copy-on-write} Writes would not reach the file.
+    /// {@return bytes on a device that can be written to if the file is opened copy-on-write} Writes would not reach
+    /// the file.
     ///
     /// @param options how the file is opened
     /// @param bytes the bytes, which the new allocation frees
