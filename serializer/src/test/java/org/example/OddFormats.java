@@ -2,7 +2,7 @@ package org.example;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
@@ -57,7 +57,7 @@ public final class OddFormats {
         }
 
         @Override
-        public @Nullable Draft draft(@Nullable Object state, ExportOptions options) {
+        public @Nullable Draft draft(@Nullable Object state, SaveOptions options) {
             byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
             return new Draft() {
                 @Override
@@ -147,7 +147,7 @@ public final class OddFormats {
         }
 
         @Override
-        public @Nullable Draft draft(@Nullable Object state, ExportOptions options) {
+        public @Nullable Draft draft(@Nullable Object state, SaveOptions options) {
             return null;
         }
     }

@@ -90,7 +90,7 @@ final class ConvertBenchmark {
 
     private static void export(Path from, Path to, OpenOptions options) throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(from, options)) {
-            Checkpoint.export(to, checkpoint.tree());
+            Checkpoint.save(to, checkpoint.tree());
         }
     }
 

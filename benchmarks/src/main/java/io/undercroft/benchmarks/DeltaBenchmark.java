@@ -1,8 +1,8 @@
 package io.undercroft.benchmarks;
 
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.format.ExtentDigester;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
@@ -48,14 +48,14 @@ final class DeltaBenchmark {
         List<Double> share = new ArrayList<>();
         for (int round = 0; round < WARM_UP; round++) {
             change(state);
-            CroftFile.append(path, state, SaveOptions.defaults());
+            CheckpointFile.open(path).commit(state, SaveOptions.defaults());
         }
         for (int round = 0; round < bench.rounds(); round++) {
             long changed = change(state);
             bench.peers().ask("settle");
             long before = Files.size(path);
             long start = System.nanoTime();
-            DedupReport report = CroftFile.append(path, state, SaveOptions.defaults());
+            DedupReport report = CheckpointFile.open(path).commit(state, SaveOptions.defaults());
             append.add((System.nanoTime() - start) / 1e9);
             written.add((double) (Files.size(path) - before));
             share.add(100.0 * (Files.size(path) - before - report.index()) / payload);

@@ -9,11 +9,9 @@ import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.StatePart;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
-import io.undercroft.serializer.ExportOptions;
-import io.undercroft.serializer.ExportReport;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.state.StateIndex;
@@ -63,8 +61,7 @@ final class ConvertCommand {
                                 + "output."),
                 Arguments.text(PART, "PATH", "Save only what the state of IN has there, for instance model."),
                 Arguments.text(TO, "NAME",
-                        "Write OUT in this format, whatever its name ends in; a .croft file takes no name of another "
-                                + "format."),
+                        "Write OUT in this format, whatever its name ends in."),
                 Arguments.settings(TO_SETTING,
                         "Tell the format of OUT something, such as safetensors.shard=5GB; may be given again."),
                 Arguments.format(), Arguments.setting(),
@@ -146,7 +143,7 @@ final class ConvertCommand {
         Path target = arguments.path(1);
         Part part = Part.of(checkpoint, arguments);
         String size = Sizes.of(checkpoint);
-        DedupReport report = Checkpoint.save(target, part.state, options);
+        DedupReport report = Checkpoint.save(target, part.state, options.format("croft")).dedup().orElseThrow();
         run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
                 Text.bytes(Files.size(target)), part.contents() + Saver.leftOut(report)));
         saver.report(report, arguments);
@@ -161,7 +158,7 @@ final class ConvertCommand {
             return run.complain("standard output is a terminal, which a .croft file would upset. Give OUT a name");
         }
         return saver.save(arguments.path(0), arguments.path(0), arguments, (checkpoint, options) -> {
-            DedupReport report = CroftFile.stream(out.channel(), Part.of(checkpoint, arguments).state, options);
+            DedupReport report = Checkpoint.save(out.channel(), Part.of(checkpoint, arguments).state, options);
             if (report.unreached() > 0) {
                 run.note(checkpoint.path() + Saver.leftOut(report));
             }
@@ -174,6 +171,11 @@ final class ConvertCommand {
                 .filter(arguments::has).filter(option -> !option.equals(Arguments.BASE)).findFirst();
         if (misplaced.isPresent()) {
             return refuseForOthers(misplaced.get(), arguments);
+        }
+        Path target = arguments.path(1);
+        if (arguments.text(TO).isEmpty() && Targets.format(target, Optional.empty()).isEmpty()) {
+            return run.complain("%s: no format is known by the end of its name. Choose one with --to (croft formats "
+                    .formatted(target) + "lists them), or give OUT a name that ends in .croft");
         }
         // It may say where bytes of the file are that is read.
         return replacing(arguments, (checkpoint, options) -> arguments.has(Arguments.BASE)
@@ -192,10 +194,10 @@ final class ConvertCommand {
         Part part = Part.of(checkpoint, arguments);
         Optional<CheckpointFormat> format = Targets.format(target, arguments.text(TO));
         String size = Sizes.of(checkpoint);
-        ExportOptions exporting = exporting(arguments).metadata(options.metadata()).progress(options.progress());
-        ExportReport report;
+        SaveOptions exporting = exporting(arguments).metadata(options.metadata()).progress(options.progress());
+        SaveReport report;
         try {
-            report = Checkpoint.export(target, part.state, exporting);
+            report = Checkpoint.save(target, part.state, exporting);
         } catch (IllegalArgumentException e) {
             boolean isOfSetting = arguments.settings(TO_SETTING).keySet().stream()
                     .anyMatch(String.valueOf(e.getMessage())::contains);
@@ -221,8 +223,8 @@ final class ConvertCommand {
         return Run.OK;
     }
 
-    private static ExportOptions exporting(Arguments arguments) {
-        ExportOptions options = ExportOptions.defaults();
+    private static SaveOptions exporting(Arguments arguments) {
+        SaveOptions options = SaveOptions.defaults();
         Optional<String> format = arguments.text(TO);
         if (format.isPresent()) {
             options = options.format(format.get());
@@ -242,12 +244,12 @@ final class ConvertCommand {
     }
 
     /// Every state dict of PyTorch has the versions of the classes of its modules as an attribute.
-    private static boolean isWorthSaying(ExportReport.Loss loss) {
-        return loss.kind() != ExportReport.Kind.ATTRIBUTES
+    private static boolean isWorthSaying(SaveReport.Loss loss) {
+        return loss.kind() != SaveReport.Kind.ATTRIBUTES
                 || loss.names().stream().anyMatch(name -> !name.endsWith("_metadata"));
     }
 
-    private static String describe(ExportReport.Loss loss, String format, boolean keepsSharing) {
+    private static String describe(SaveReport.Loss loss, String format, boolean keepsSharing) {
         return switch (loss.kind()) {
             case SHARING -> "%s%d tensors that share storages were each written for themselves"
                     .formatted(keepsSharing ? "" : format + " keeps no sharing: ", loss.count());

@@ -1,10 +1,10 @@
 package io.undercroft.cli;
 
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.cli.internal.NameTree;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
-import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.Salvage;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -35,11 +35,11 @@ final class CopyingCommands {
         commands.put("export", new Subcommand(
                 "Copies one snapshot to a new file. What stands in other files stays there.",
                 () -> List.of(croftFile(), target(), Arguments.at()),
-                arguments -> copySnapshot(arguments, CroftFile::export)));
+                arguments -> copySnapshot(arguments, CheckpointFile::copy)));
         commands.put("flatten", new Subcommand(
                 "Copies one snapshot to a new file that needs no other.",
                 () -> List.of(croftFile(), target(), Arguments.at(), Arguments.root(), Arguments.otherFile()),
-                arguments -> copySnapshot(arguments, CroftFile::flatten)));
+                arguments -> copySnapshot(arguments, CheckpointFile::copyWithBases)));
         commands.put("salvage", new Subcommand(
                 "Saves the tensors of a damaged .croft file that are sound, by name, and lists the damage.",
                 () -> List.of(croftFile(), target(), Arguments.at(), Arguments.root(), Arguments.otherFile()),
@@ -63,7 +63,10 @@ final class CopyingCommands {
         }
         return run.writing(file, () -> {
             long newest = newest(file, arguments);
-            long saved = CroftFile.compact(file, snapshot -> snapshot.sequence() > newest - keep);
+            long saved;
+            try (CheckpointFile growing = CheckpointFile.open(file)) {
+                saved = growing.compact(snapshot -> snapshot.sequence() > newest - keep);
+            }
             run.say("%s: %s, %s".formatted(file, Text.count(Math.min(keep, newest), "snapshot"),
                     difference(saved, Files.size(file))));
             return Run.OK;
@@ -102,7 +105,7 @@ final class CopyingCommands {
     }
 
     private interface SnapshotCopy {
-        void run(Path source, Path target, OpenOptions options) throws IOException;
+        void run(CheckpointFile source, Path target, long commit) throws IOException;
     }
 
     private int copySnapshot(Arguments arguments, SnapshotCopy body) {
@@ -113,7 +116,9 @@ final class CopyingCommands {
                 run.notePassedOver(checkpoint);
             }
             return run.writing(target, () -> {
-                body.run(source, target, arguments.opening());
+                try (CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults(), arguments.opening())) {
+                    body.run(file, target, number);
+                }
                 run.say("%s (snapshot %d, %s) -> %s (%s)".formatted(source, number, Text.bytes(Files.size(source)),
                         target, Text.bytes(Files.size(target))));
                 return Run.OK;

@@ -144,16 +144,15 @@ final class Run {
     /// The library names what a program would call.
     static String inWordsOfTheCommand(String message) {
         return message.replaceAll("(Open|Save)Options\\.root", "--root")
-                .replaceAll("CroftFile\\.export", "croft export")
+                .replaceAll("CheckpointFile\\.copy", "croft export")
                 .replaceAll("Checkpoint\\.snapshots lists", "croft snapshots lists")
-                .replaceAll("ExportOptions\\.format", "--to").replaceAll("ExportOptions\\.setting", "--to-set")
+                .replaceAll("SaveOptions\\.format", "--to").replaceAll("SaveOptions\\.setting", "--to-set")
                 .replaceAll("OpenOptions\\.format", "--format").replaceAll("OpenOptions\\.setting", "--set")
                 .replaceFirst("is for writing files(, not for opening files)?$",
                         "$0; croft convert takes it with --to-set")
                 .replaceFirst("is for opening files(, not for writing files)?$", "$0; tell it with --set")
                 .replaceFirst("Check that it is the file you meant and that it is complete$",
                         "$0, or name its format with --format")
-                .replaceFirst("Write it with Checkpoint\\.export, or take", "Leave out --to, or take")
                 .replaceFirst("OpenOptions\\.base( with the id [-0-9a-f]+)?", "--base")
                 .replaceFirst("Map devices when opening: .*", "Say where they go: --map-location cpu");
     }

@@ -8,7 +8,7 @@ import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Published;
@@ -70,9 +70,15 @@ final class SavingCommands {
 
     private int append(Arguments arguments) {
         Path file = arguments.path(0);
+        if (!Files.exists(file)) {
+            return run.complain("%s: there is no such file to append to. Make it with croft convert".formatted(file));
+        }
         return saver.save(arguments.path(1), file, arguments, (checkpoint, options) -> {
-            DedupReport report = CroftFile.append(file, checkpoint.tree(),
-                    options.time(Instant.now()).message(arguments.text(MESSAGE).orElse("")));
+            DedupReport report;
+            try (CheckpointFile growing = CheckpointFile.open(file)) {
+                report = growing.commit(checkpoint.tree(),
+                        options.time(Instant.now()).message(arguments.text(MESSAGE).orElse("")));
+            }
             run.say("%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.path(), checkpoint.format(), file,
                     newest(file), Text.bytes(Files.size(file)), Saver.contents(checkpoint) + Saver.leftOut(report)));
             Savings.print(report, out);
@@ -98,7 +104,7 @@ final class SavingCommands {
     private int adopt(Checkpoint checkpoint, Path target, Arguments arguments, SaveOptions options) throws IOException {
         Path source = checkpoint.path();
         DedupReport report = Checkpoint.save(target, checkpoint.tree(),
-                options.base(source, arguments.opening()).wholeStorages());
+                options.base(source, arguments.opening()).wholeStorages()).dedup().orElseThrow();
         run.say("%s (%s, %s) -> %s (%s): %s".formatted(source, checkpoint.format(), Sizes.of(checkpoint),
                 target, Text.bytes(Files.size(target)), Saver.contents(checkpoint)));
         long adopted = adopted(checkpoint, report, target);

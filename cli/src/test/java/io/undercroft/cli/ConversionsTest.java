@@ -37,7 +37,7 @@ class ConversionsTest {
     @Test
     void bytesThatNoTensorReachesAreToldWithTheOptionThatKeepsThem() throws IOException {
         Path source = folder.resolve("large.pt");
-        Checkpoint.export(source, Map.of("w", Tensor.zeros(DType.FLOAT32, 1 << 20).narrow(0, 0, 10)));
+        Checkpoint.save(source, Map.of("w", Tensor.zeros(DType.FLOAT32, 1 << 20).narrow(0, 0, 10)));
         Path small = folder.resolve("small.croft");
         long leftOut = (4 << 20) - (1 << 20);
 
@@ -201,7 +201,8 @@ class ConversionsTest {
         Invocation.of("adopt", base, thin, "--root", folder);
 
         assertOneLine(Invocation.of("convert", thin, base, "--root", folder), base + ": ", "are stored in it");
-        assertOneLine(Invocation.of("convert", thin, base, "--to", "croft", "--root", folder), "its name is that");
+        assertOneLine(Invocation.of("convert", thin, base, "--to", "croft", "--root", folder), base + ": ",
+                "are stored in it");
 
         assertThat(base).hasBinaryContent(before);
         assertThat(Invocation.of("convert", thin, folder.resolve("other.pt"), "--root", folder).code()).isZero();

@@ -4,6 +4,7 @@ import static io.undercroft.cli.Invocation.TRAINING;
 import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.OpenOptions;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.undercroft.serializer.Checkpoint;
@@ -65,15 +66,16 @@ class ConvertAndVerifyTest {
     void aFileOfAnotherProgramsObjectsIsShownConvertedAndVerifiedWithoutItsClasses() throws IOException {
         Path original = folder.resolve("objects.croft");
         Path converted = folder.resolve("converted.croft");
-        StateClasses classes = Checkpoint.registering(Step.class);
-        classes.save(original, Map.of("last", new Step(7, Instant.EPOCH, Tensor.of(1f))));
+        StateClasses classes = StateClasses.of(Step.class);
+        Checkpoint.save(original, Map.of("last", new Step(7, Instant.EPOCH, Tensor.of(1f))),
+                SaveOptions.defaults().classes(classes));
 
         assertThat(Invocation.of("convert", original, converted).err()).isEmpty();
 
         assertThat(Invocation.of("inspect", original).out()).contains("last/weight", "Step of 3");
         assertThat(Invocation.of("verify", converted).out()).contains("all is well");
         assertThat(withoutFormat(converted)).isEqualTo(withoutFormat(original));
-        try (Checkpoint c = classes.open(converted)) {
+        try (Checkpoint c = Checkpoint.open(converted, OpenOptions.defaults().classes(classes))) {
             Step step = (Step) c.state(Map.class).get("last");
             assertThat(step.number()).isEqualTo(7);
             assertThat(step.at()).isEqualTo(Instant.EPOCH);

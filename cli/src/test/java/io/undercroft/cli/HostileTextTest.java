@@ -2,9 +2,8 @@ package io.undercroft.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
-import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -69,12 +68,12 @@ class HostileTextTest {
         state.put("object", new Typed("java:" + HOSTILE, List.of()));
         SaveOptions options = SaveOptions.defaults().message(HOSTILE).metadata(Map.of(HOSTILE, HOSTILE));
         Checkpoint.save(croft, state, options);
-        CroftFile.append(croft, state, options);
+        CheckpointFile.open(croft).commit(state, options);
         flat = folder.resolve("f" + HOSTILE + ".safetensors");
-        Checkpoint.export(flat, Map.of(HOSTILE, Tensor.of(1f), HOSTILE + "/2", Tensor.of(2f)),
-                ExportOptions.defaults().metadata(Map.of(HOSTILE, HOSTILE)));
+        Checkpoint.save(flat, Map.of(HOSTILE, Tensor.of(1f), HOSTILE + "/2", Tensor.of(2f)),
+                SaveOptions.defaults().metadata(Map.of(HOSTILE, HOSTILE)));
         other = folder.resolve("o" + HOSTILE + ".pt");
-        Checkpoint.export(other, Map.of(HOSTILE, Tensor.of(1f), "t", HOSTILE));
+        Checkpoint.save(other, Map.of(HOSTILE, Tensor.of(1f), "t", HOSTILE));
     }
 
     private Invocation run(Object... args) {

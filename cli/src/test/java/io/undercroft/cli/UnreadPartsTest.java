@@ -113,7 +113,7 @@ class UnreadPartsTest {
     @Test
     void whatNoSettingOpensIsSaidWhenTheStateIsSaved() throws IOException {
         Path gguf = folder.resolve("a.gguf");
-        Checkpoint.export(gguf, Map.of("t", Tensor.zeros(DType.FLOAT32, 8)));
+        Checkpoint.save(gguf, Map.of("t", Tensor.zeros(DType.FLOAT32, 8)));
         Path rest = withRest(gguf);
         Path out = folder.resolve("out.croft");
         Invocation converted = Invocation.of("convert", rest, out);

@@ -3,7 +3,7 @@ package io.undercroft.interop;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -50,7 +50,7 @@ class DecodedStoragesTest {
     @ValueSource(strings = {"a.pt", "a.npz", "a.safetensors", "a.gguf", "a.t7"})
     void everyWriterDecodesOneAfterTheOther(String name) throws IOException {
         Path file = directory.resolve(name);
-        Checkpoint.export(file, counted());
+        Checkpoint.save(file, counted());
         checkExported(file);
     }
 
@@ -58,7 +58,7 @@ class DecodedStoragesTest {
     @CsvSource({"torch7.encoding, ascii, a.t7", "torch7.order, big, a.t7", "npz.compression, deflate, a.npz"})
     void soDoesEveryWayOfWriting(String setting, String value, String name) throws IOException {
         Path file = directory.resolve(name);
-        Checkpoint.export(file, counted(), ExportOptions.defaults().setting(setting, value));
+        Checkpoint.save(file, counted(), SaveOptions.defaults().setting(setting, value));
         checkExported(file);
     }
 
@@ -77,13 +77,13 @@ class DecodedStoragesTest {
     void aFileWhoseStoragesWereSavedElsewhereHasNoneInMemory(String setting, String value, String name)
             throws IOException {
         Path file = directory.resolve(name);
-        Checkpoint.export(file, counted(), ExportOptions.defaults().setting(setting, value));
+        Checkpoint.save(file, counted(), SaveOptions.defaults().setting(setting, value));
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             assertThat(checkpoint.storages()).hasSize(COUNT).allMatch(Storage::isDecodedOnDemand);
             checkpoint.verify();
             Checkpoint.save(directory.resolve("b.croft"), checkpoint.tree());
-            Checkpoint.export(directory.resolve("b.pt"), checkpoint.tree());
-            Checkpoint.export(directory.resolve("b.safetensors"), checkpoint.tree());
+            Checkpoint.save(directory.resolve("b.pt"), checkpoint.tree());
+            Checkpoint.save(directory.resolve("b.safetensors"), checkpoint.tree());
             assertThat(checkpoint.storages()).allMatch(Storage::isDecodedOnDemand);
             Storage first = checkpoint.tensor("t0").storage();
             assertThat(checkpoint.tensor("t0").getLong(0)).isEqualTo(0x101L);
@@ -102,7 +102,7 @@ class DecodedStoragesTest {
         for (int i = 0; i < 100; i++) {
             state.put("t" + i, Tensor.of(storage, DType.UINT8, i, Shape.of(2), 1));
         }
-        Checkpoint.export(directory.resolve("a.npz"), state);
+        Checkpoint.save(directory.resolve("a.npz"), state);
         assertThat(decoded.get()).isLessThan(10);
     }
 
@@ -111,8 +111,8 @@ class DecodedStoragesTest {
     void compressedZerosOfAnySizeAreRead() throws IOException {
         Path file = directory.resolve("zeros.npz");
         for (int size = 1 << 20; size < (1 << 20) + 600; size += 7) {
-            Checkpoint.export(file, Map.of("t", Tensor.zeros(DType.UINT8, size)),
-                    ExportOptions.defaults().setting("npz.compression", "deflate"));
+            Checkpoint.save(file, Map.of("t", Tensor.zeros(DType.UINT8, size)),
+                    SaveOptions.defaults().setting("npz.compression", "deflate"));
             try (Checkpoint checkpoint = Checkpoint.open(file)) {
                 assertThat(checkpoint.verify().isSound()).as("%d zeros", size).isTrue();
                 assertThat(checkpoint.tensor("t").getLong(size - 1)).isZero();

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.TruncatedMappingException;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -59,7 +59,7 @@ class DeviceFormatsTest {
 
     private Path export(String name, Object state) throws IOException {
         Path file = folder.resolve(name);
-        Checkpoint.export(file, state);
+        Checkpoint.save(file, state);
         return file;
     }
 
@@ -132,8 +132,8 @@ class DeviceFormatsTest {
         for (Map<String, String> settings : List.of(Map.of("torch7.longs", "4"), Map.of("torch7.encoding", "ascii"))) {
             Path fromHost = folder.resolve("host.t7");
             Path fromDevice = folder.resolve("device.t7");
-            Checkpoint.export(fromHost, here, ExportOptions.defaults().settings(settings));
-            Checkpoint.export(fromDevice, there, ExportOptions.defaults().settings(settings));
+            Checkpoint.save(fromHost, here, SaveOptions.defaults().settings(settings));
+            Checkpoint.save(fromDevice, there, SaveOptions.defaults().settings(settings));
             assertThat(Files.readAllBytes(fromDevice)).hasSameSizeAs(Files.readAllBytes(fromHost));
         }
     }
@@ -225,7 +225,7 @@ class DeviceFormatsTest {
     @Test
     void deflatedRecordsAreDecodedOneAfterTheOther() throws IOException {
         Path file = folder.resolve("model.npz");
-        Checkpoint.export(file, state(), ExportOptions.defaults().setting("npz.compression", "deflate"));
+        Checkpoint.save(file, state(), SaveOptions.defaults().setting("npz.compression", "deflate"));
         try (Checkpoint c = Checkpoint.open(file, there().inMemory()); Checkpoint here = Checkpoint.open(file)) {
             assertThat(c.storages()).allMatch(Storage::isMaterialized);
             assertSame(c, here);

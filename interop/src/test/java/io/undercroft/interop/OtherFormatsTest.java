@@ -7,8 +7,9 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
@@ -50,7 +51,7 @@ class OtherFormatsTest {
         }
         Map<String, Object> bomb = state;
 
-        assertThatThrownBy(() -> Checkpoint.export(folder.resolve(name), bomb))
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), bomb))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("stand in several places");
 
         assertThat(folder).isEmptyDirectory();
@@ -69,13 +70,13 @@ class OtherFormatsTest {
 
         try (Checkpoint c = Checkpoint.open(source)) {
             Object state = c.tree();
-            assertThatThrownBy(() -> Checkpoint.export(target, state)).isInstanceOf(FormatException.class)
+            assertThatThrownBy(() -> Checkpoint.save(target, state)).isInstanceOf(FormatException.class)
                     .hasMessageContaining("damages tensor 'w'");
             assertThat(target.getParent()).isEmptyDirectory();
         }
         OpenOptions unchecked = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
         try (Checkpoint c = Checkpoint.open(source, unchecked)) {
-            Checkpoint.export(target, c.tree());
+            Checkpoint.save(target, c.tree());
         }
     }
 
@@ -86,14 +87,14 @@ class OtherFormatsTest {
         Tensor even = Tensor.arange(DType.FLOAT32, 3000);
         Path source = folder.resolve(name);
         Path copy = folder.resolve("copy.croft");
-        Checkpoint.export(source, Map.of("w", even, "sound", Tensor.of(5f)));
+        Checkpoint.save(source, Map.of("w", even, "sound", Tensor.of(5f)));
         flip(source, even.narrow(0, 1500, 100));
 
         try (Checkpoint c = Checkpoint.open(source)) {
             assertThat(c.tensor("w").getFloat(3)).isEqualTo(3);
             for (ThrowingCallable use : List.<ThrowingCallable>of(() -> Checkpoint.save(copy, c.tree()),
                     () -> Checkpoint.saveAsync(copy, c.tree()).join(),
-                    () -> Checkpoint.export(folder.resolve("copy.safetensors"), c.tree()),
+                    () -> Checkpoint.save(folder.resolve("copy.safetensors"), c.tree()),
                     () -> c.loadInto(Map.of("w", Tensor.zeros(DType.FLOAT32, 3000), "sound", Tensor.of(0f))),
                     () -> Checkpoint.open(source, OpenOptions.defaults().inMemory()))) {
                 assertThatThrownBy(use).isInstanceOf(FormatException.class).hasMessageContaining(source.toString())
@@ -120,7 +121,7 @@ class OtherFormatsTest {
     @Test
     void aDamagedArrayThatIsNotAlignedIsRefusedWhenItIsCopied() throws IOException {
         Path source = folder.resolve("a.npz");
-        Checkpoint.export(source, Map.of("w", Tensor.arange(DType.FLOAT32, 3000)));
+        Checkpoint.save(source, Map.of("w", Tensor.arange(DType.FLOAT32, 3000)));
         byte[] prefix = {1, 2, 3};
         byte[] archive = Files.readAllBytes(source);
         byte[] shifted = Arrays.copyOf(prefix, prefix.length + archive.length);
@@ -141,7 +142,7 @@ class OtherFormatsTest {
     void aFileThatIsCutWhileItIsOpenIsNeitherSavedNorCalledWell(String name) throws IOException {
         Path source = folder.resolve(name);
         Path copy = folder.resolve("copy.croft");
-        Checkpoint.export(source, Map.of("w", Tensor.arange(DType.INT32, 3000)));
+        Checkpoint.save(source, Map.of("w", Tensor.arange(DType.INT32, 3000)));
         try (Checkpoint c = Checkpoint.open(source)) {
             assertThat(c.tensor("w").getLong(3)).isEqualTo(3);
             long size = Files.size(source);
@@ -150,7 +151,7 @@ class OtherFormatsTest {
                 channel.truncate(kept);
             }
             assertThatThrownBy(() -> Checkpoint.save(copy, c.tree())).hasMessageContaining("was cut to " + kept);
-            assertThatThrownBy(() -> Checkpoint.export(folder.resolve("b.npz"), c.tree()))
+            assertThatThrownBy(() -> Checkpoint.save(folder.resolve("b.npz"), c.tree()))
                     .hasMessageContaining("was cut to " + kept);
             assertThat(copy).doesNotExist();
             assertThat(c.verify().damages()).extracting(Damage::what)
@@ -178,7 +179,7 @@ class OtherFormatsTest {
     void whatHasNoChecksumsIsNotSaidToBeVerified(String name) throws IOException {
         Tensor tensor = Tensor.of(1f, 2f);
         Path file = folder.resolve(name);
-        Checkpoint.export(file, name.endsWith("npy") ? tensor : Map.of("w", tensor));
+        Checkpoint.save(file, name.endsWith("npy") ? tensor : Map.of("w", tensor));
 
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.verify().isSound()).isTrue();
@@ -189,7 +190,7 @@ class OtherFormatsTest {
     @Test
     void anArchiveOfNumPyIsVerified() throws IOException {
         Path file = folder.resolve("a.npz");
-        Checkpoint.export(file, Map.of("w", Tensor.of(1f, 2f)));
+        Checkpoint.save(file, Map.of("w", Tensor.of(1f, 2f)));
 
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.verify().unverifiedBytes()).isZero();
@@ -202,7 +203,7 @@ class OtherFormatsTest {
         Path file = folder.resolve("a.pt");
         Locale.setDefault(Locale.of("fa", "IR"));
         try {
-            Checkpoint.export(file, Map.of("w", Tensor.of(1f)));
+            Checkpoint.save(file, Map.of("w", Tensor.of(1f)));
         } finally {
             Locale.setDefault(before);
         }
@@ -217,7 +218,7 @@ class OtherFormatsTest {
         state.put(new Complex(0.0, 1), 1L);
         state.put(new Complex(-0.0, 1), 2L);
 
-        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("a.pt"), state))
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve("a.pt"), state))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 
@@ -228,7 +229,7 @@ class OtherFormatsTest {
         state.put("a", tensor);
         state.put("undercroft.views", tensor);
 
-        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("a.safetensors"), state))
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve("a.safetensors"), state))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("undercroft.views");
     }
 
@@ -237,10 +238,10 @@ class OtherFormatsTest {
         Path file = folder.resolve("a.safetensors");
         Map<String, Object> state = Map.of("w", Tensor.of(1f));
         assertThatThrownBy(
-                () -> Checkpoint.export(file, state, ExportOptions.defaults().setting("safetensors.sharing", "ignore")))
+                () -> Checkpoint.save(file, state, SaveOptions.defaults().setting("safetensors.sharing", "ignore")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("keep or copy");
 
-        Checkpoint.export(file, state);
+        Checkpoint.save(file, state);
         assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().setting("safetensors.sharing", "copy")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("keep or ignore");
     }
@@ -249,14 +250,14 @@ class OtherFormatsTest {
     void misspeltSettingsAreRefusedInBothDirections() throws IOException {
         Path file = folder.resolve("a.npz");
 
-        assertThatThrownBy(() -> Checkpoint.export(file, Map.of("w", Tensor.of(1f)),
-                ExportOptions.defaults().setting("npz.compresion", "deflate")))
+        assertThatThrownBy(() -> Checkpoint.save(file, Map.of("w", Tensor.of(1f)),
+                SaveOptions.defaults().setting("npz.compresion", "deflate")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("did you mean 'npz.compression'?");
-        assertThatThrownBy(() -> Checkpoint.export(file, Map.of("w", Tensor.of(1f)),
-                ExportOptions.defaults().setting("npz.compression", "deflate").setting("torch7.longs", "4")))
+        assertThatThrownBy(() -> Checkpoint.save(file, Map.of("w", Tensor.of(1f)),
+                SaveOptions.defaults().setting("npz.compression", "deflate").setting("torch7.longs", "4")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("'torch7.longs' does not apply");
-        Checkpoint.export(file, Map.of("w", Tensor.of(1f)),
-                ExportOptions.defaults().setting("npz.compression", "deflate"));
+        Checkpoint.save(file, Map.of("w", Tensor.of(1f)),
+                SaveOptions.defaults().setting("npz.compression", "deflate"));
         assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().setting("torch7.encodin", "ascii")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("did you mean 'torch7.encoding'?");
         assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().setting("npz.compression", "deflate")))
@@ -266,7 +267,7 @@ class OtherFormatsTest {
     @Test
     void whoNamesTheWrongFormatIsToldWhatTheFileLooksLike() throws IOException {
         Path file = folder.resolve("a.pt");
-        Checkpoint.export(file, Map.of("w", Tensor.of(1f)));
+        Checkpoint.save(file, Map.of("w", Tensor.of(1f)));
 
         assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().format("npz")))
                 .isInstanceOf(FormatException.class).hasMessageContaining("is no array")
@@ -275,10 +276,22 @@ class OtherFormatsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"model.pt", "model.pth", "pytorch_model.bin", "model.SafeTensors", "a.npz", "a.gguf",
-            "model.safetensors.index.json", "pytorch_model.bin.index.json"})
-    void noCroftFileIsSavedUnderTheNameOfAnotherFormat(String name) {
-        assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), Map.of("w", Tensor.of(1f))))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("another name");
+            "model.safetensors.index.json"})
+    void theSuffixNamesTheFormatThatIsWritten(String name) throws IOException {
+        Path file = folder.resolve(name);
+
+        SaveReport report = Checkpoint.save(file, Map.of("w", Tensor.of(1f)));
+
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.format()).isEqualTo(report.format()).isNotEqualTo("croft");
+        }
+    }
+
+    @Test
+    void aFormatThatCanOnlyBeOpenedIsNotWritten() {
+        assertThatThrownBy(
+                () -> Checkpoint.save(folder.resolve("pytorch_model.bin.index.json"), Map.of("w", Tensor.of(1f))))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("can be opened, not written");
 
         assertThat(folder).isEmptyDirectory();
     }
@@ -295,7 +308,7 @@ class OtherFormatsTest {
     @Test
     @EnabledOnOs(OS.LINUX)
     void aSetThatCannotBeOpenedLeavesNoShardOpen() throws IOException {
-        Checkpoint.export(folder.resolve("one.safetensors"), Map.of("w", Tensor.of(1f)));
+        Checkpoint.save(folder.resolve("one.safetensors"), Map.of("w", Tensor.of(1f)));
         Path index = Files.writeString(folder.resolve("model.safetensors.index.json"),
                 "{\"metadata\":{\"total_size\":4},\"weight_map\":{\"w\":\"one.safetensors\"}}");
 
@@ -327,11 +340,11 @@ class OtherFormatsTest {
     @ValueSource(strings = {"a.pt", "a.t7", "a.safetensors", "a.npz"})
     void tensorsOfGgufGoToAllOtherFormats(String name) throws IOException {
         Path gguf = folder.resolve("a.gguf");
-        Checkpoint.export(gguf, Map.of("w", Tensor.of(1f, 2f)),
-                ExportOptions.defaults().metadata(Map.of("general.architecture", "ours")));
+        Checkpoint.save(gguf, Map.of("w", Tensor.of(1f, 2f)),
+                SaveOptions.defaults().metadata(Map.of("general.architecture", "ours")));
         Path file = folder.resolve(name);
         try (Checkpoint c = Checkpoint.open(gguf)) {
-            Checkpoint.export(file, c.tree());
+            Checkpoint.save(file, c.tree());
         }
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.tensor("w").toFloatArray()).containsExactly(1, 2);
@@ -343,7 +356,7 @@ class OtherFormatsTest {
     void parametersOfPyTorchAreTensorsElsewhere(String name) throws IOException {
         Path file = folder.resolve(name);
         Typed parameter = new Typed("torch.nn.parameter.Parameter", Tensor.of(1f, 2f));
-        Checkpoint.export(file, Map.of("w", parameter));
+        Checkpoint.save(file, Map.of("w", parameter));
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.tensor("w").toFloatArray()).containsExactly(1, 2);
         }

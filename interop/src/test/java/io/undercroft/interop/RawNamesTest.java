@@ -38,7 +38,7 @@ class RawNamesTest {
         Map<String, Object> state = map("params", map("Dense/0", map("k~1", Tensor.of(1f, 2f)), "~", Tensor.of(3f)),
                 "top", Tensor.of(4f));
         Path path = folder.resolve(name);
-        Checkpoint.export(path, state);
+        Checkpoint.save(path, state);
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().strict(TensorSpec.ofState(state)))) {
             Map<?, ?> flat = (Map<?, ?>) c.state();
             assertThat(Set.copyOf(flat.keySet())).isEqualTo(Set.of("params/Dense/0/k~1", "params/~", "top"));
@@ -67,7 +67,7 @@ class RawNamesTest {
     @ValueSource(strings = {"x.safetensors", "x.npz", "x.gguf", "x.safetensors.index.json"})
     void twoPathsThatComeToOneNameAreRefused(String name) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Checkpoint.export(folder.resolve(name),
+                .isThrownBy(() -> Checkpoint.save(folder.resolve(name),
                         map("a", map("b", Tensor.of(1f)), "a/b", Tensor.of(2f))))
                 .withMessageContainingAll("a~1b: its name in a file", "'a/b'");
         assertThat(folder).isEmptyDirectory();
@@ -78,12 +78,12 @@ class RawNamesTest {
     void aNameThatWouldBeTooLongWhenItIsOpenedIsRefused(String name) throws IOException {
         Map<String, Object> longest = map("a".repeat(2000), map("b".repeat(2094), Tensor.of(1f)));
         Path path = folder.resolve(name);
-        Checkpoint.export(path, longest);
+        Checkpoint.save(path, longest);
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.names()).hasSize(1);
         }
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Checkpoint.export(path,
+                .isThrownBy(() -> Checkpoint.save(path,
                         map("a".repeat(2000), map("b".repeat(2095), Tensor.of(1f)))))
                 .withMessageContaining("4096");
     }

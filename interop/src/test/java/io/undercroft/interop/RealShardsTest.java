@@ -3,7 +3,7 @@ package io.undercroft.interop;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -94,7 +94,7 @@ class RealShardsTest {
                 """, ours, whole);
         Path index = ours.resolve("model.safetensors.index.json");
         try (Checkpoint c = Checkpoint.open(whole)) {
-            Checkpoint.export(index, c.state(), ExportOptions.defaults().setting("safetensors.shard", "3KB"));
+            Checkpoint.save(index, c.state(), SaveOptions.defaults().setting("safetensors.shard", "3KB"));
         }
         try (Checkpoint c = Checkpoint.open(index)) {
             assertThat(c.tensor(HEAD).storage()).isSameAs(c.tensor(EMBEDDING).storage());

@@ -42,7 +42,7 @@ class UnreadPartsTest {
         Object state = name.endsWith("npy")
                 ? Tensor.ones(DType.FLOAT32, size)
                 : Map.of("t", Tensor.ones(DType.FLOAT32, size));
-        Checkpoint.export(path, state);
+        Checkpoint.save(path, state);
         return path;
     }
 
@@ -195,7 +195,7 @@ class UnreadPartsTest {
 
     @Test
     void tensorsOfAShardThatTheIndexDoesNotNameAreReported() throws IOException {
-        Checkpoint.export(folder.resolve("model-1.safetensors"),
+        Checkpoint.save(folder.resolve("model-1.safetensors"),
                 Map.of("a", Tensor.ones(DType.FLOAT32, 3), "hidden", Tensor.ones(DType.FLOAT32, 5)));
         Path index = folder.resolve("model.safetensors.index.json");
         Files.writeString(index, "{\"metadata\":{},\"weight_map\":{\"a\":\"model-1.safetensors\"}}", UTF_8);

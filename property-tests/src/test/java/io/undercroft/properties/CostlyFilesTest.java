@@ -137,7 +137,7 @@ class CostlyFilesTest {
         byte[] pickle = ("\u0080\u0002(" + value.repeat(900_000 / value.length()) + "l.")
                 .getBytes(StandardCharsets.ISO_8859_1);
         Path file = folder.resolve("a.pt");
-        Checkpoint.export(file, List.of());
+        Checkpoint.save(file, List.of());
         check(Files.write(file, TorchZip.changePickle(file, _ -> pickle)));
     }
 

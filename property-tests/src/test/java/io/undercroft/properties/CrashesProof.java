@@ -1,5 +1,6 @@
 package io.undercroft.properties;
 
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
@@ -12,12 +13,11 @@ import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
 import io.undercroft.format.Verifier;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
-import io.undercroft.serializer.ExportOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.writing.CroftWriter;
-import io.undercroft.serializer.internal.writing.Exporter;
+import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -91,17 +91,17 @@ final class CrashesProof {
         cut("save over a file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
         for (int times = 1; times <= 5; times++) {
             change(state);
-            cut("append", path, (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
+            cut("append", path, (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
         }
         byte[] tail = new byte[10_000];
         random.nextBytes(tail);
         Files.write(path, tail, StandardOpenOption.APPEND);
         change(state);
-        cut("append after a torn one", path, (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
+        cut("append after a torn one", path, (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
         cut("compaction", path,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
         cutFailures("save over a file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
-        cutFailures("append", path, (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
+        cutFailures("append", path, (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
         cutFailures("compaction", path,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
         cutSet("set.safetensors.index.json", "export of a set", 900, "2KB");
@@ -229,7 +229,7 @@ final class CrashesProof {
             broken(fault + ": the file has a snapshot that nobody saved, or has lost one");
         }
         int first = disk.operations().size();
-        new CroftWriter(disk).append(path, Map.of("next", noise(3000)), OPTIONS);
+        new CroftWriter(disk).commit(path, Map.of("next", noise(3000)), OPTIONS);
         List<DiskOperation> operations = disk.operations();
         Digest128 next = rootOf(Files.readAllBytes(path));
         boolean isForced = false;
@@ -256,13 +256,13 @@ final class CrashesProof {
                 (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
         change((Tensor) state.get("large"));
         cut("append to a large file", path, triesPerFault,
-                (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
+                (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
         change((Tensor) state.get("large"));
         cut("save over a large file", path, triesPerFault,
                 (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
         cutFailures("save over a large file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
         cut("append to a large file once more", path, triesPerFault,
-                (disk, file) -> new CroftWriter(disk).append(file, state, OPTIONS));
+                (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
         cut("compaction of a large file", path, triesPerFault,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() == 2, Replacing.ANY));
         cutSet("large.safetensors.index.json", "export of a large set", LARGE, "2MB");
@@ -298,7 +298,8 @@ final class CrashesProof {
             state.put(tensor, noise(nbytes));
         }
         RecordingDisk disk = new RecordingDisk();
-        new Exporter(disk).write(index, state, ExportOptions.defaults().setting("safetensors.shard", shardSize));
+        new FormatWriter(disk).write(index, state, Formats.forWriting(index, null),
+                SaveOptions.defaults().setting("safetensors.shard", shardSize));
         List<DiskOperation> operations = disk.operations();
         lookAtWays(operations);
         Map<Path, byte[]> after = filesOfTheSet(index);
@@ -349,7 +350,7 @@ final class CrashesProof {
     private long brokenWithoutForce(Path path, Map<String, Object> state) throws IOException {
         Map<Path, byte[]> before = Map.of(path, Files.readAllBytes(path));
         RecordingDisk disk = new RecordingDisk();
-        new CroftWriter(disk).append(path, state, OPTIONS);
+        new CroftWriter(disk).commit(path, state, OPTIONS);
         List<DiskOperation> unforced = disk.operations().stream()
                 .filter(operation -> !(operation instanceof DiskOperation.Force)).toList();
         Digest128 old = rootOf(before.get(path));
@@ -409,7 +410,7 @@ final class CrashesProof {
         appended++;
         Path path = scratch.write("crashed.croft", bytes);
         Map<String, Object> state = new LinkedHashMap<>(Map.of("after", noise(2000)));
-        CroftFile.append(path, state, SaveOptions.defaults());
+        CheckpointFile.open(path).commit(state, SaveOptions.defaults());
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             boolean same = checkpoint.tensor("after").equal((Tensor) state.get("after"));
             if (!same || faultOf(Files.readAllBytes(path), Set.of(rootOf(Files.readAllBytes(path)))) != null) {

@@ -3,7 +3,7 @@ package io.undercroft.properties;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -170,11 +170,11 @@ enum Dialect {
     }
 
     void write(Path path, Object state) throws IOException {
-        ExportOptions options = ExportOptions.defaults().format(format).metadata(TEXT);
+        SaveOptions options = SaveOptions.defaults().format(format).metadata(TEXT);
         for (int i = 0; i < settings.size(); i += 2) {
             options = options.setting(settings.get(i), settings.get(i + 1));
         }
-        Checkpoint.export(path, state, options);
+        Checkpoint.save(path, state, options);
     }
 
     /// {@return options that say what the file was written with}

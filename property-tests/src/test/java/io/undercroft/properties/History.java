@@ -2,12 +2,12 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.format.CommitRecord;
 import io.undercroft.format.Header;
 import io.undercroft.format.Layout;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -148,7 +148,7 @@ final class History {
 
     private void save() throws IOException {
         SaveOptions options = options();
-        DedupReport report = Checkpoint.save(path, recipe.make(), options);
+        DedupReport report = Checkpoint.save(path, recipe.make(), options).dedup().orElseThrow();
         chunk = options.chunkSize();
         snapshots.clear();
         snapshots.add(saved(options));
@@ -158,7 +158,7 @@ final class History {
     private void append() throws IOException {
         SaveOptions options = options();
         long before = Files.size(path);
-        DedupReport report = CroftFile.append(path, recipe.make(), options);
+        DedupReport report = CheckpointFile.open(path).commit(recipe.make(), options);
         snapshots.add(saved(options));
         checkReport(report, Files.size(path) - before);
     }
@@ -181,7 +181,7 @@ final class History {
         }
         keeps[choices.below(keeps.length)] = true;
         long before = Files.size(path);
-        long saved = CroftFile.compact(path, info -> keeps[(int) info.sequence() - 1]);
+        long saved = CheckpointFile.open(path).compact(info -> keeps[(int) info.sequence() - 1]);
         assertThat(saved).isEqualTo(before - Files.size(path)).isNotNegative();
         for (int i = keeps.length - 1; i >= 0; i--) {
             if (!keeps[i]) {
@@ -193,14 +193,14 @@ final class History {
     private void export() throws IOException {
         int number = choices.below(snapshots.size());
         Path target = scratch.file("exported.croft");
-        CroftFile.export(path, target, OpenOptions.defaults().snapshot(snapshots.get(number).commit));
+        CheckpointFile.open(path).copy(target, snapshots.get(number).commit);
         checkFile(target, List.of(snapshots.get(number)));
     }
 
     private void flatten() throws IOException {
         int number = choices.below(snapshots.size());
         Path alone = scratch.file("flat.croft");
-        CroftFile.flatten(path, alone, OpenOptions.defaults().snapshot(snapshots.get(number).commit));
+        CheckpointFile.open(path).copyWithBases(alone, snapshots.get(number).commit);
         checkFile(alone, List.of(snapshots.get(number)));
     }
 
@@ -209,7 +209,7 @@ final class History {
         Path target = scratch.file("sealed.croft");
         try (FileChannel channel = FileChannel.open(target, StandardOpenOption.CREATE, StandardOpenOption.WRITE,
                 StandardOpenOption.TRUNCATE_EXISTING)) {
-            DedupReport report = CroftFile.stream(channel, recipe.make(), options);
+            DedupReport report = Checkpoint.save(channel, recipe.make(), options);
             checkReport(report, channel.size() - Layout.DATA_START);
         }
         checkFile(target, List.of(new Saved(1, recipe, options.savesWholeStorages(), options.chunkSize(),

@@ -1,11 +1,11 @@
 package io.undercroft.properties;
 
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.benchmarks.Environment;
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -85,7 +85,7 @@ final class KillsProof {
                 Map<String, Object> state = state(Long.parseLong(words[1]));
                 System.out.println("start");
                 if (words[0].equals("append")) {
-                    CroftFile.append(path, state, SaveOptions.defaults());
+                    CheckpointFile.open(path).commit(state, SaveOptions.defaults());
                 } else {
                     Checkpoint.save(path, state);
                 }

@@ -47,7 +47,7 @@ final class ObjectFuzz {
     /// {@return the file of a state}
     static byte[] save(Object state, Scratch scratch) throws IOException {
         Path path = scratch.file("a.croft");
-        TrainingObjects.CLASSES.save(path, state);
+        Checkpoint.save(path, state, SaveOptions.defaults().classes(TrainingObjects.CLASSES));
         return Files.readAllBytes(path);
     }
 

@@ -46,8 +46,8 @@ record Specimen(String name, String format, byte[] bytes) {
 
     /// {@return the index of two files, which stay there}
     private static Specimen index(Scratch scratch) throws IOException {
-        Checkpoint.export(scratch.file("one.safetensors"), Map.of("w", Tensor.of(1f, 2f)));
-        Checkpoint.export(scratch.file("two.safetensors"), Map.of("b", Tensor.of(3L), "c", Tensor.of(true)));
+        Checkpoint.save(scratch.file("one.safetensors"), Map.of("w", Tensor.of(1f, 2f)));
+        Checkpoint.save(scratch.file("two.safetensors"), Map.of("b", Tensor.of(3L), "c", Tensor.of(true)));
         String text = """
                 {"metadata": {"total_size": 17, "format": "pt"},
                  "weight_map": {"w": "one.safetensors", "b": "two.safetensors", "c": "two.safetensors"}}""";

@@ -2,6 +2,7 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.StateClasses;
@@ -23,7 +24,7 @@ class TrainingCheckpointTest {
     private static final Path TRAINING = Repository.path("fixtures/models/tiny-gpt2-training.pt");
     private static final String EMBEDDING = "transformer.wte.weight";
     private static final String HEAD = "lm_head.weight";
-    private static final StateClasses CLASSES = Checkpoint.registering(GptTraining.class, AdamW.class, Moments.class);
+    private static final StateClasses CLASSES = StateClasses.of(GptTraining.class, AdamW.class, Moments.class);
 
     @TempDir
     private Path folder;
@@ -101,9 +102,9 @@ class TrainingCheckpointTest {
             Checkpoint.save(croft, pt.state());
             try (Checkpoint ours = Checkpoint.open(croft)) {
                 Sameness.check(pt.state(), ours.state());
-                CLASSES.save(records, GptTraining.of(cast(ours.state())));
+                Checkpoint.save(records, GptTraining.of(cast(ours.state())), SaveOptions.defaults().classes(CLASSES));
             }
-            try (Checkpoint ours = CLASSES.open(records)) {
+            try (Checkpoint ours = Checkpoint.open(records, OpenOptions.defaults().classes(CLASSES))) {
                 GptTraining training = ours.state(GptTraining.class);
                 assertTied(training.model());
                 assertThat(training.step()).isEqualTo(3);
@@ -128,7 +129,7 @@ class TrainingCheckpointTest {
         Path records = folder.resolve("records.croft");
         try (Checkpoint pt = Checkpoint.open(TRAINING)) {
             GptTraining saved = GptTraining.of(cast(pt.state()));
-            CLASSES.save(records, saved);
+            Checkpoint.save(records, saved, SaveOptions.defaults().classes(CLASSES));
             Map<String, Tensor> live = new LinkedHashMap<>();
             SharingCopy copy = SharingCopy.into(Allocator.offHeap());
             saved.model().forEach((name, tensor) -> live.put(name, copy.of(tensor)));

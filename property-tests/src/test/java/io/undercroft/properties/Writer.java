@@ -43,7 +43,7 @@ record Writer(String name, String fileName, Action action, UnaryOperator<OpenOpt
     static List<Writer> all() {
         Stream<Writer> ours = Stream.of(
                 new Writer("croft", "a.croft", Checkpoint::save, options -> options),
-                new Writer("safetensors-index", "a.safetensors.index.json", Checkpoint::export, options -> options));
+                new Writer("safetensors-index", "a.safetensors.index.json", Checkpoint::save, options -> options));
         Stream<Writer> foreign = Arrays.stream(Dialect.values())
                 .map(dialect -> new Writer(dialect.toString(), "a", dialect::write, _ -> dialect.opening()));
         return Stream.concat(ours, foreign).toList();

@@ -19,7 +19,7 @@ import io.undercroft.serializer.internal.loading.InPlaceLoad;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.writing.CroftWriter;
-import io.undercroft.serializer.internal.writing.Exporter;
+import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting.Use;
@@ -28,6 +28,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.channels.WritableByteChannel;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -241,102 +242,60 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// Saves a state as a `.croft` file, durably and atomically: the file appears whole under its name or not at all,
-    /// and a file of that name stays as it was until then.
+    /// Saves a state, with the default options; see [#save(Path, Object, SaveOptions)].
     ///
-    /// A process that is killed meanwhile leaves a temporary file, whose name ends with `.croft-tmp`, until the next
-    /// save in the directory, and perhaps `NAME.lock` until the next save of that name; neither keeps anybody out.
-    /// Writers on several machines keep each other out only if the file system has locks that all of them see, as NFS
-    /// mounted with `nolock` has not.
-    ///
-    /// @param path the file to make or replace
+    /// @param path the file to make or replace; its suffix names the format
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @return what became of the bytes
+    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
     /// @throws LockedException if somebody else is writing to the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
-    ///     Also if the name is that of a file of another known format, for instance `model.pt`: [#export(Path, Object)]
-    ///     writes these
-    public static DedupReport save(Path path, @Nullable Object state) throws IOException {
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public static SaveReport save(Path path, @Nullable Object state) throws IOException {
         return save(path, state, SaveOptions.defaults());
     }
 
-    /// Saves a state as a `.croft` file, durably and atomically.
+    /// Saves a state, durably and atomically: the file appears whole under its name or not at all, and a file of that
+    /// name stays as it was until then.
     ///
-    /// @param path the file to make or replace
-    /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to save, and how
-    /// @return what became of the bytes
-    /// @throws LockedException if somebody else is writing to the file that would be replaced
-    /// @throws IOException if writing fails; nothing is left behind
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
-    ///     Also if the name is that of a file of another known format, for instance `model.pt`: [#export(Path, Object)]
-    ///     writes these
-    public static DedupReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        return new CroftWriter(Disk.system()).save(path, state, options);
-    }
-
-    /// Writes a state as a file of another format, durably and atomically: the format that the name of the file ends
-    /// in, for instance `.safetensors`. To write a `.croft` file is to [save][#save(Path, Object)]. See
-    /// [#export(Path, Object, ExportOptions)].
+    /// The suffix names the format, for instance `.safetensors` or `.pt`. A name without the suffix of a known format
+    /// makes a `.croft` file, and [SaveOptions#format] overrides the suffix. A `.croft` file keeps everything and stores
+    /// equal bytes once; what other formats do not keep is in the [report][SaveReport#losses].
+    ///
+    /// A process that is killed meanwhile leaves a temporary file, whose name ends with `.croft-tmp`, until the next
+    /// save in the directory, and perhaps `NAME.lock` until the next save of that name; neither keeps anybody out. A
+    /// file that is replaced is locked meanwhile, so that a second writer is refused. Of several writers that make the
+    /// same new file the last one wins, whole. Writers on several machines keep each other out only if the file system
+    /// has locks that all of them see, as NFS mounted with `nolock` has not.
+    ///
+    /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] puts the others in the directory of the
+    /// one that is named, which is written last and makes a set of them. Files of an existing set are never mixed with
+    /// new ones: if one of its files would be replaced, nothing is written. So the directory has the former set or the
+    /// new one whenever the power fails, and perhaps files that no index names, which the next save replaces.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no
     ///     place for the rest
-    /// @return the files that were written, and what of the state they do not keep
-    /// @throws LockedException if somebody else is writing to the file that would be replaced
-    /// @throws IOException if writing fails; nothing is left behind
-    /// @throws FormatException if bytes of the state stand in a file that turns out damaged
-    /// @throws IllegalStateException if they stand in a checkpoint that was closed
-    /// @throws IllegalArgumentException if no format that can be written is known by the end of the name, or it cannot
-    ///     hold the state; the message has the path to what it cannot hold
-    public static ExportReport export(Path path, @Nullable Object state) throws IOException {
-        return export(path, state, ExportOptions.defaults());
-    }
-
-    /// Writes a state as a file of another format, durably and atomically.
-    ///
-    /// A file that is replaced is locked meanwhile, so that a second writer is refused. A name that nobody has is not:
-    /// of several that write it at the same time the last one wins, whole. What a process that is killed leaves is said
-    /// at [#save(Path, Object)].
-    ///
-    /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] puts the others beside the one that is
-    /// named, which comes last and makes a set of them. A set that is there is never mixed with a new one: if one of
-    /// its files would be replaced, nothing is written. So the directory has the former set or the new one whenever the
-    /// power fails, and perhaps files that no index names, which the next export replaces.
-    ///
-    /// @param path the file to make or replace
-    /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options in which format, what else to write, and how
-    /// @return the files that were written, and what of the state they do not keep
+    /// @param options in which format, what else to save, and how
+    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
     /// @throws LockedException if somebody else is writing to the file that would be replaced, or to the set
     /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to
     ///     it would be replaced
     /// @throws IOException if writing fails; nothing is left behind
-    /// @throws FormatException if bytes of the state stand in a file that turns out damaged; nothing is left behind
-    /// @throws UncheckedIOException if they stand in a file that cannot be read any more; nothing is left behind
-    /// @throws IllegalStateException if they stand in a checkpoint that was closed; nothing is left behind
+    /// @throws FormatException if bytes of the state are in a file that turns out damaged; nothing is left behind
+    /// @throws UncheckedIOException if they are in a file that cannot be read any more; nothing is left behind
+    /// @throws IllegalStateException if they are in a checkpoint that was closed; nothing is left behind
     /// @throws IllegalArgumentException if the format is not known or cannot be written, or cannot hold the state; the
-    ///     message has the path to what it cannot hold. Also if no known format has one of the
-    ///     [settings][CheckpointFormat#settings] for writing
-    public static ExportReport export(Path path, @Nullable Object state, ExportOptions options) throws IOException {
-        return new Exporter(Disk.system()).write(path, state, options);
-    }
-
-    /// Says of which classes of the program objects stand in states that are to be saved and opened; see
-    /// [StateClasses].
-    ///
-    /// ```java
-    /// StateClasses classes = Checkpoint.registering(TrainerState.class, Optimizer.class);
-    /// classes.save(path, trainer);
-    /// ```
-    ///
-    /// @param classes records, enums, other classes, and sealed classes and interfaces, which stand for all that they
-    ///     permit
-    /// @return the classes
-    /// @throws IllegalArgumentException if one cannot be registered
-    public static StateClasses registering(Class<?>... classes) {
-        return StateClasses.of(classes);
+    ///     message has the path to what it cannot hold. Also if the format does not have one of the
+    ///     [settings][CheckpointFormat#settings] or of the options
+    public static SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        CheckpointFormat format = Formats.forWriting(path, options.format().orElse(null));
+        Settings.check(options.settings().keySet(), Use.WRITING);
+        Settings.requireApplying(path, format, options.settings().keySet());
+        if (Formats.isCroft(format)) {
+            return new CroftWriter(Disk.system()).save(path, state, options);
+        }
+        options.requireForeign(path, format.name());
+        return new FormatWriter(Disk.system()).write(path, state, format, options);
     }
 
     /// Saves a state in the background; see [#saveAsync(Path, Object, SaveOptions)].
@@ -348,8 +307,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
-    ///     Also if the name is that of a file of another known format, for instance `model.pt`: [#export(Path, Object)]
-    ///     writes these
+    ///     Also if the name or the options choose a format other than `croft`, which is not written in the background
     public static PendingSave saveAsync(Path path, @Nullable Object state) throws IOException {
         return saveAsync(path, state, SaveOptions.defaults());
     }
@@ -358,8 +316,8 @@ public final class Checkpoint implements AutoCloseable {
     /// same bytes. When this returns a snapshot of the state has been taken, and the caller may change it at once.
     ///
     /// While the snapshot is taken nobody may write to the tensors. Storages in [io.undercroft.mmap.CopyOnWriteMemory]
-    /// are frozen, which takes milliseconds; of others the bytes that tensors reach are copied. Who saves again and
-    /// again takes a [BackgroundSaver], which keeps the memory for that.
+    /// are frozen, which takes milliseconds; of others the bytes that tensors reach are copied. Callers that save often
+    /// should give [SaveOptions#snapshotMemory], which keeps the memory for that.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
@@ -369,12 +327,38 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
-    ///     Also if the name is that of a file of another known format, for instance `model.pt`: [#export(Path, Object)]
-    ///     writes these
+    ///     Also if the name or the options choose a format other than `croft`, which is not written in the background
     public static PendingSave saveAsync(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        try (BackgroundSaver once = new BackgroundSaver()) {
-            return once.save(path, state, options);
+        return saveAsync(Disk.system(), path, state, options);
+    }
+
+    static PendingSave saveAsync(Disk disk, Path path, @Nullable Object state, SaveOptions options)
+            throws IOException {
+        if (options.snapshotMemory().isEmpty()) {
+            try (SnapshotMemory once = new SnapshotMemory()) {
+                return saveAsync(disk, path, state, options.snapshotMemory(once));
+            }
         }
+        return PendingSave.start(
+                new CroftWriter(disk).take(path, state, options, options.snapshotMemory().get().staging()));
+    }
+
+    /// Writes a state as a sealed `.croft` file, from its first byte to its last, to something that cannot seek: a
+    /// socket, a pipe, an upload. The file is complete when the method returns; a part of it is recognised as such.
+    /// Nothing can be appended to it. Storages of equal bytes are all written, since what was written cannot be read
+    /// again.
+    ///
+    /// @param channel where the file goes; it stays open
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to save, and how; the file gets a random id unless they give one
+    /// @return how many bytes were written and shared
+    /// @throws IOException if writing fails
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
+    ///     Also if the options choose another format
+    public static DedupReport save(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
+            throws IOException {
+        Objects.requireNonNull(channel, "channel");
+        return CroftWriter.stream(channel, state, options);
     }
 
     /// Opens what is left of a damaged `.croft` file, copy-on-write.
@@ -667,25 +651,13 @@ public final class Checkpoint implements AutoCloseable {
     /// need to have the same names, or the same keys as [#tensor] compares them, and the same shapes; elements of
     /// another dtype are converted, as [Tensor#copyFrom] does.
     ///
-    /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @return how they fitted: exactly
-    /// @throws StateMismatchException if they do not fit; nothing was changed then
-    /// @throws PartlyLoadedException as [#loadInto(Object, LoadOptions)]
-    /// @throws FormatException as [#loadInto(Object, LoadOptions)]
-    public MatchReport loadInto(@Nullable Object state) {
-        return loadInto(state, LoadOptions.defaults());
-    }
-
-    /// Copies the tensors of this checkpoint into those of a state, in place.
-    ///
-    /// All that can be known is looked at before the first element changes: names, shapes, whether the tensors can be
-    /// written to, and checksums if the [policy][ChecksumPolicy] says so. Bytes that several tensors stand on are
-    /// copied once. Tensors that share bytes in the state, while the file has different bytes for them, are refused.
+    /// Everything is checked before the first element changes: names, shapes, whether the tensors can be written to,
+    /// and checksums if the [policy][ChecksumPolicy] says so. Bytes that several tensors share are copied once. Tensors
+    /// that share bytes in the state, while the file has different bytes for them, are refused.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was
     ///     opened with
-    /// @param options whether names may be missing
-    /// @return how they fitted
+    /// @return how they fitted: exactly
     /// @throws StateMismatchException if they do not fit; nothing was changed then
     /// @throws UnsupportedOperationException if a tensor of the state is read-only or on the meta device; nothing was
     ///     changed then
@@ -694,10 +666,25 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IllegalStateException if a storage of the state was freed, or this is closed; nothing was changed then
     /// @throws FormatException if what is to be loaded is damaged; nothing was changed then
     /// @throws PartlyLoadedException if the file turned out to be unreadable in the midst
-    public MatchReport loadInto(@Nullable Object state, LoadOptions options) {
-        Objects.requireNonNull(options, "options");
+    public MatchReport loadInto(@Nullable Object state) {
+        return loadInto(state, true);
+    }
+
+    /// Copies the tensors that both this checkpoint and a state have, and leaves the others as they are (`strict=False`
+    /// in PyTorch). Their shapes still have to be the same. Otherwise as [#loadInto].
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was
+    ///     opened with
+    /// @return how they fitted
+    /// @throws StateMismatchException if shapes differ; nothing was changed then
+    /// @throws PartlyLoadedException as [#loadInto], as are all others
+    public MatchReport loadMatching(@Nullable Object state) {
+        return loadInto(state, false);
+    }
+
+    private MatchReport loadInto(@Nullable Object state, boolean isStrict) {
         return named(() -> InPlaceLoad.run(contents, path().toString(),
-                Lowering.of(state, this.options.classes(), "load into"), options));
+                Lowering.of(state, options.classes(), "load into"), isStrict));
     }
 
     /// Releases the storages and the file, and ends what reads in the background. The second and later calls do

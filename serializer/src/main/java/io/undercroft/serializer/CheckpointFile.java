@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// A `.croft` file that a run commits its state to, again and again, and goes on from after it was stopped.
@@ -44,10 +45,12 @@ public final class CheckpointFile implements AutoCloseable {
     private final SaveOptions saving;
     private final OpenOptions opening;
     private final Map<SnapshotInfo, Checkpoint> opened = new HashMap<>();
-    private final BackgroundSaver background = new BackgroundSaver();
+    private final Disk disk;
+    private final SnapshotMemory memory = new SnapshotMemory();
     private boolean closed;
 
-    private CheckpointFile(Path path, SaveOptions saving, OpenOptions opening) {
+    private CheckpointFile(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
+        this.disk = disk;
         this.path = path;
         this.saving = saving;
         this.opening = opening;
@@ -68,7 +71,11 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param opening how snapshots are opened; the one that it names is of no account
     /// @return the file
     public static CheckpointFile open(Path path, SaveOptions saving, OpenOptions opening) {
-        return new CheckpointFile(Objects.requireNonNull(path, "path"), Objects.requireNonNull(saving, "saving"),
+        return open(Disk.system(), path, saving, opening);
+    }
+
+    static CheckpointFile open(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
+        return new CheckpointFile(disk, Objects.requireNonNull(path, "path"), Objects.requireNonNull(saving, "saving"),
                 Objects.requireNonNull(opening, "opening"));
     }
 
@@ -77,30 +84,41 @@ public final class CheckpointFile implements AutoCloseable {
         return path;
     }
 
-    /// Saves a state as the next snapshot, with the time of now.
+    /// Saves a state as the next snapshot, with the current time.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param message what is said about it in the list of snapshots
-    /// @return what became of the bytes
+    /// @param message a text about it for the list of snapshots
+    /// @return how many bytes were written and shared
     /// @throws LockedException if somebody else is writing to the file
     /// @throws IOException if writing fails; the file has the snapshots that it had
     /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended
     ///     to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
-    ///     Also if there is no file yet, and its name is that of a file of another known format, for instance
-    ///     `model.pt`: [Checkpoint#export(Path, Object)] writes these
+    ///     Also if there is no file yet, and the name or the options choose a format other than `croft`
     /// @throws IllegalStateException if this is closed
-    public synchronized DedupReport commit(@Nullable Object state, String message) throws IOException {
-        checkOpen();
-        return new CroftWriter(Disk.system()).commit(path, state, saying(message));
+    public DedupReport commit(@Nullable Object state, String message) throws IOException {
+        return commit(state, withMessage(message));
     }
 
-    /// Saves a state as the next snapshot in the background, with the time of now. When this returns a snapshot of the
+    /// Saves a state as the next snapshot. Chunks that a snapshot of the file or one of its bases has already are not
+    /// written again. The snapshot is durable when the method returns; if the power fails before, the file has the
+    /// snapshots that it had.
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to save, and how, instead of the options that this was opened with
+    /// @return how many bytes were written and shared
+    /// @throws LockedException as [#commit(Object, String)], as are all others
+    public synchronized DedupReport commit(@Nullable Object state, SaveOptions options) throws IOException {
+        checkOpen();
+        return new CroftWriter(disk).commit(path, state, options);
+    }
+
+    /// Saves a state as the next snapshot in the background, with the current time. When this returns a snapshot of the
     /// state has been taken, and the caller may change it at once; see
     /// [Checkpoint#saveAsync(Path, Object, SaveOptions)]. The memory that it is copied to is kept for the next one.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param message what is said about it in the list of snapshots
+    /// @param message a text about it for the list of snapshots
     /// @return the save, which goes on, also if this is closed; what fails from now on shows there only
     /// @throws LockedException if somebody else is writing to the file, for instance a commit that has not ended
     /// @throws SnapshotMemoryException if there is no memory for a copy
@@ -108,15 +126,26 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended
     ///     to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
-    ///     Also if there is no file yet, and its name is that of a file of another known format, for instance
-    ///     `model.pt`: [Checkpoint#export(Path, Object)] writes these
+    ///     Also if there is no file yet, and the name or the options choose a format other than `croft`
     /// @throws IllegalStateException if this is closed
-    public synchronized PendingSave commitAsync(@Nullable Object state, String message) throws IOException {
-        checkOpen();
-        return background.commit(path, state, saying(message));
+    public PendingSave commitAsync(@Nullable Object state, String message) throws IOException {
+        return commitAsync(state, withMessage(message));
     }
 
-    private SaveOptions saying(String message) {
+    /// Saves a state as the next snapshot in the background, as durably as [#commit(Object, SaveOptions)] and with the
+    /// same bytes.
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to save, and how, instead of the options that this was opened with
+    /// @return the save, which goes on, also if this is closed; what fails from now on shows there only
+    /// @throws LockedException as [#commitAsync(Object, String)], as are all others
+    public synchronized PendingSave commitAsync(@Nullable Object state, SaveOptions options) throws IOException {
+        checkOpen();
+        return PendingSave.start(new CroftWriter(disk).takeForCommit(path, state, options,
+                options.snapshotMemory().orElse(memory).staging()));
+    }
+
+    private SaveOptions withMessage(String message) {
         Objects.requireNonNull(message, "message");
         return saving.message(message).time(Instant.now());
     }
@@ -203,7 +232,7 @@ public final class CheckpointFile implements AutoCloseable {
         if (dropped.isEmpty()) {
             return 0;
         }
-        long staying = new FileCopier(Disk.system()).storedBytes(path, snapshot -> !dropped.contains(snapshot));
+        long staying = new FileCopier(disk).storedBytes(path, snapshot -> !dropped.contains(snapshot));
         return 2 * staying > Files.size(path) ? 0 : drop(dropped);
     }
 
@@ -226,11 +255,90 @@ public final class CheckpointFile implements AutoCloseable {
         return rule.dropped(snapshots());
     }
 
-    /// By what they are and not by their numbers: should another process have compacted the file meanwhile, these mean
+    /// By what they are and not by their numbers: if another process has compacted the file meanwhile, these mean
     /// others.
     private long drop(Set<SnapshotInfo> dropped) throws IOException {
-        return new FileCopier(Disk.system()).compact(path, snapshot -> !dropped.contains(snapshot),
-                References.rule(saving.isReplacingReferenced()));
+        return compact(snapshot -> !dropped.contains(snapshot));
+    }
+
+    /// Replaces the file by one that has only some of its snapshots, which keep their numbers, and no bytes that none of
+    /// these needs. The new file has another id, so files that had this one as a base do not find it any more. Durable
+    /// and atomic; processes that have the old file open keep their mapping.
+    ///
+    /// @param keep whether a snapshot stays
+    /// @return how many bytes shorter the file is
+    /// @throws ReferencedFileException if bytes of another known file are stored in this one, unless
+    ///     [that is allowed][SaveOptions#replacingReferenced]
+    /// @throws LockedException if somebody else is writing to the file
+    /// @throws IOException if reading or writing fails; the file is as it was
+    /// @throws io.undercroft.format.FormatException if what is kept is damaged
+    /// @throws IllegalArgumentException if no snapshot is kept
+    /// @throws IllegalStateException if this is closed
+    public synchronized long compact(Predicate<SnapshotInfo> keep) throws IOException {
+        Objects.requireNonNull(keep, "keep");
+        checkOpen();
+        return new FileCopier(disk).compact(path, keep, References.rule(saving.isReplacingReferenced()));
+    }
+
+    /// Writes the newest snapshot as a new file. Bytes that are stored in bases stay there; the new file looks for them
+    /// in the same places below its root.
+    ///
+    /// @param target the file to make or replace
+    /// @throws ReferencedFileException if bytes of this file are stored in the target, or those of another known file,
+    ///     unless [that is allowed][SaveOptions#replacingReferenced]
+    /// @throws IOException if reading or writing fails; no file is made or changed
+    /// @throws io.undercroft.format.FormatException if the snapshot is damaged
+    /// @throws IllegalArgumentException if the name of the target is that of a file of another format
+    /// @throws IllegalStateException if this is closed
+    public void copy(Path target) throws IOException {
+        copy(target, opening.newest());
+    }
+
+    /// Writes one snapshot as a new file, as [#copy(Path)].
+    ///
+    /// @param target the file to make or replace
+    /// @param commit the number of the snapshot, see [SnapshotInfo#commit]
+    /// @throws java.util.NoSuchElementException if there is no such snapshot
+    /// @throws IOException as [#copy(Path)], as are all others
+    public void copy(Path target, long commit) throws IOException {
+        copy(target, opening.snapshot(commit));
+    }
+
+    private synchronized void copy(Path target, OpenOptions which) throws IOException {
+        Objects.requireNonNull(target, "target");
+        checkOpen();
+        new FileCopier(disk).export(path, target, which, saving.isReplacingReferenced());
+    }
+
+    /// Writes the newest snapshot as a new file that needs no other: bytes that are stored in bases are copied, each
+    /// once. The options that this was opened with say where the bases are; adopted files need a root.
+    ///
+    /// @param target the file to make or replace
+    /// @throws ReferencedFileException if bytes of another known file are stored in the target, unless
+    ///     [that is allowed][SaveOptions#replacingReferenced]
+    /// @throws IOException if reading or writing fails; no file is made or changed
+    /// @throws io.undercroft.format.FormatException if the snapshot, or what it needs of a base, is damaged, or a base
+    ///     is missing
+    /// @throws IllegalArgumentException if the name of the target is that of a file of another format
+    /// @throws IllegalStateException if this is closed
+    public void copyWithBases(Path target) throws IOException {
+        copyWithBases(target, opening.newest());
+    }
+
+    /// Writes one snapshot as a new file that needs no other, as [#copyWithBases(Path)].
+    ///
+    /// @param target the file to make or replace
+    /// @param commit the number of the snapshot, see [SnapshotInfo#commit]
+    /// @throws java.util.NoSuchElementException if there is no such snapshot
+    /// @throws IOException as [#copyWithBases(Path)], as are all others
+    public void copyWithBases(Path target, long commit) throws IOException {
+        copyWithBases(target, opening.snapshot(commit));
+    }
+
+    private synchronized void copyWithBases(Path target, OpenOptions which) throws IOException {
+        Objects.requireNonNull(target, "target");
+        checkOpen();
+        new FileCopier(disk).flatten(path, target, which, References.rule(saving.isReplacingReferenced()));
     }
 
     private void checkOpen() {
@@ -243,7 +351,7 @@ public final class CheckpointFile implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
-        background.close();
+        memory.close();
         opened.values().forEach(Checkpoint::close);
         opened.clear();
     }

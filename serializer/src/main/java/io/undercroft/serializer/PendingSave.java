@@ -8,7 +8,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/// A save that goes on in the background: of [Checkpoint#saveAsync], [CroftFile#appendAsync] or a [BackgroundSaver].
+/// A save that goes on in the background: of [Checkpoint#saveAsync] or [CheckpointFile#commitAsync(Object, String)].
 ///
 /// ```java
 /// try (PendingSave save = Checkpoint.saveAsync(path, state)) {

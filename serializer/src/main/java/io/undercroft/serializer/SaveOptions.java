@@ -2,11 +2,13 @@ package io.undercroft.serializer;
 
 import io.undercroft.format.CommitRecord;
 import io.undercroft.format.Layout;
+import io.undercroft.serializer.spi.CheckpointFormat;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,12 +17,17 @@ import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/// How a state is saved. Immutable: each method with a parameter returns a changed copy.
+/// How a state is saved, in a `.croft` file or in a file of another format. Immutable: each method with a parameter
+/// returns a changed copy.
+///
+/// What only a `.croft` file has (a message, a time, an id, bases, shared bytes, chunks, objects of the program) is
+/// refused when a file of another format is written.
 public final class SaveOptions {
-    private static final SaveOptions DEFAULTS = new SaveOptions(Map.of(), new Stamp("", null, null),
-            new Dedup(Sharing.CONTENT, List.of(), null, false), Extent.REACHED, Layout.DEFAULT_CHUNK_LOG2,
-            StateClasses.of(), (_, _) -> {});
+    private static final SaveOptions DEFAULTS = new SaveOptions(new Target(null, Map.of(), false, false), Map.of(),
+            new Stamp("", null, null), new Dedup(Sharing.CONTENT, List.of(), null), Extent.REACHED,
+            Layout.DEFAULT_CHUNK_LOG2, StateClasses.of(), (_, _) -> {}, null);
 
+    private final Target target;
     private final Map<String, String> metadata;
     private final Stamp stamp;
     private final Dedup dedup;
@@ -28,6 +35,7 @@ public final class SaveOptions {
     private final int chunkLog2;
     private final StateClasses classes;
     private final SaveProgress progress;
+    private final @Nullable SnapshotMemory snapshotMemory;
 
     /// Which storages may share bytes of a file.
     public enum Sharing {
@@ -42,10 +50,14 @@ public final class SaveOptions {
         REACHED, WHOLE, WITH_ZEROS
     }
 
+    /// The format, its settings, and what may happen to files that exist.
+    private record Target(@Nullable String format, Map<String, String> settings, boolean replacesReferenced,
+            boolean deletesFormer) {}
+
     /// What is said about a commit.
     private record Stamp(String message, @Nullable Instant time, @Nullable UUID uuid) {}
 
-    private record Dedup(Sharing sharing, List<Base> bases, @Nullable Path root, boolean replacing) {}
+    private record Dedup(Sharing sharing, List<Base> bases, @Nullable Path root) {}
 
     /// A file whose bytes are referred to.
     ///
@@ -59,8 +71,9 @@ public final class SaveOptions {
         }
     }
 
-    private SaveOptions(Map<String, String> metadata, Stamp stamp, Dedup dedup, Extent extent, int chunkLog2,
-            StateClasses classes, SaveProgress progress) {
+    private SaveOptions(Target target, Map<String, String> metadata, Stamp stamp, Dedup dedup, Extent extent,
+            int chunkLog2, StateClasses classes, SaveProgress progress, @Nullable SnapshotMemory snapshotMemory) {
+        this.target = target;
         this.metadata = metadata;
         this.stamp = stamp;
         this.dedup = dedup;
@@ -68,15 +81,53 @@ public final class SaveOptions {
         this.chunkLog2 = chunkLog2;
         this.classes = classes;
         this.progress = progress;
+        this.snapshotMemory = snapshotMemory;
     }
 
-    /// {@return no metadata, message or time; bytes shared by content; only what tensors reach; chunks of 1 MiB.
-    /// Durable, atomic and canonical: the same state gives the same bytes}
+    /// {@return the format that the name of the file ends in, `.croft` if it ends in none; no metadata, message or time;
+    /// bytes shared by content; only what tensors reach; chunks of 1 MiB. Durable, atomic and canonical: the same state
+    /// gives the same bytes}
     public static SaveOptions defaults() {
         return DEFAULTS;
     }
 
-    /// Adds free-form text about the snapshot.
+    /// Chooses the format, whatever the name of the file ends in.
+    ///
+    /// @param name the name of a format, for instance `croft` or `safetensors`; see [Checkpoint#format]
+    /// @return the changed options
+    public SaveOptions format(String name) {
+        return to(new Target(Objects.requireNonNull(name, "name"), target.settings, target.replacesReferenced,
+                target.deletesFormer));
+    }
+
+    /// Sets how a format writes. A name that is no [setting][CheckpointFormat#settings] of the format that is written
+    /// is refused when a state is saved.
+    ///
+    /// @param name the name of the format, a dot, and a name, for instance `torch7.encoding`
+    /// @param value what the format documents, for instance `ascii`
+    /// @return the changed options
+    public SaveOptions setting(String name, String value) {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(value, "value");
+        return settings(Map.of(name, value));
+    }
+
+    /// Sets several settings, as [#setting(String, String)].
+    ///
+    /// @param settings values by name
+    /// @return the changed options
+    public SaveOptions settings(Map<String, String> settings) {
+        Objects.requireNonNull(settings, "settings");
+        Map<String, String> more = new HashMap<>(target.settings);
+        more.putAll(settings);
+        return to(new Target(target.format, Map.copyOf(more), target.replacesReferenced, target.deletesFormer));
+    }
+
+    private SaveOptions to(Target changed) {
+        return new SaveOptions(changed, metadata, stamp, dedup, extent, chunkLog2, classes, progress, snapshotMemory);
+    }
+
+    /// Adds free-form text about the snapshot or the file. A format that has no place for it leaves it out.
     ///
     /// @param text replaces what was set before; without nulls, kept in its order
     /// @return the changed options
@@ -85,8 +136,8 @@ public final class SaveOptions {
             Objects.requireNonNull(key, "a key of the metadata is null");
             Objects.requireNonNull(value, () -> "the metadata of " + key + " is null");
         });
-        return new SaveOptions(Collections.unmodifiableMap(new LinkedHashMap<>(text)), stamp, dedup, extent,
-                chunkLog2, classes, progress);
+        return new SaveOptions(target, Collections.unmodifiableMap(new LinkedHashMap<>(text)), stamp, dedup, extent,
+                chunkLog2, classes, progress, snapshotMemory);
     }
 
     /// Says something about the snapshot, which is shown in the list of snapshots.
@@ -103,8 +154,8 @@ public final class SaveOptions {
             throw new IllegalArgumentException(
                     "the message is longer than " + CommitRecord.MAX_MESSAGE_BYTES + " bytes; metadata has room");
         }
-        return new SaveOptions(metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2, classes,
-                progress);
+        return new SaveOptions(target, metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2, classes,
+                progress, snapshotMemory);
     }
 
     /// Says when the snapshot was made, to the millisecond. By default nothing is said, so that equal states give equal
@@ -117,8 +168,8 @@ public final class SaveOptions {
         if (when.isBefore(Instant.ofEpochMilli(Long.MIN_VALUE)) || when.isAfter(Instant.ofEpochMilli(Long.MAX_VALUE))) {
             throw new IllegalArgumentException(when + " is too far away; say nothing, or another time");
         }
-        return new SaveOptions(metadata, new Stamp(stamp.message, when, stamp.uuid), dedup, extent, chunkLog2,
-                classes, progress);
+        return new SaveOptions(target, metadata, new Stamp(stamp.message, when, stamp.uuid), dedup, extent, chunkLog2,
+                classes, progress, snapshotMemory);
     }
 
     /// Gives a new file its id. By default it is made of what the file holds. A file that is appended to keeps its own.
@@ -127,8 +178,8 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions uuid(UUID id) {
         Objects.requireNonNull(id, "id");
-        return new SaveOptions(metadata, new Stamp(stamp.message, stamp.time, id), dedup, extent, chunkLog2, classes,
-                progress);
+        return new SaveOptions(target, metadata, new Stamp(stamp.message, stamp.time, id), dedup, extent, chunkLog2, classes,
+                progress, snapshotMemory);
     }
 
     /// Chooses which storages may share bytes.
@@ -137,8 +188,8 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions sharing(Sharing which) {
         Objects.requireNonNull(which, "which");
-        return new SaveOptions(metadata, stamp, new Dedup(which, dedup.bases, dedup.root, dedup.replacing), extent,
-                chunkLog2, classes, progress);
+        return new SaveOptions(target, metadata, stamp, new Dedup(which, dedup.bases, dedup.root), extent,
+                chunkLog2, classes, progress, snapshotMemory);
     }
 
     /// Names a file whose bytes are not written again, but referred to: a `.croft` file, or one of another format whose
@@ -161,9 +212,8 @@ public final class SaveOptions {
     public SaveOptions base(Path file, OpenOptions opening) {
         List<Base> bases = new ArrayList<>(dedup.bases);
         bases.add(new Base(file, opening));
-        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root,
-                dedup.replacing), extent,
-                chunkLog2, classes, progress);
+        return new SaveOptions(target, metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root), extent,
+                chunkLog2, classes, progress, snapshotMemory);
     }
 
     /// Sets the directory that paths of bases start from: by default that of the file itself. Who opens the file names
@@ -173,8 +223,8 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions root(Path directory) {
         Objects.requireNonNull(directory, "directory");
-        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory, dedup.replacing),
-                extent, chunkLog2, classes, progress);
+        return new SaveOptions(target, metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory),
+                extent, chunkLog2, classes, progress, snapshotMemory);
     }
 
     /// Allows a file to be replaced in which bytes of other files are stored: a base of a `.croft` file, an adopted
@@ -184,9 +234,18 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions replacingReferenced() {
-        return new SaveOptions(metadata, stamp, new Dedup(dedup.sharing, dedup.bases, dedup.root, true), extent,
-                chunkLog2,
-                classes, progress);
+        return to(new Target(target.format, target.settings, true, target.deletesFormer));
+    }
+
+    /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] that is replaced, once the new set is
+    /// durable: those that the former index names and that are in its directory. A file that this process knows to be
+    /// referenced elsewhere stays, and so does a symbolic link. By default all of them stay; the
+    /// [report][SaveReport#leftBehind()] lists them. A `.croft` file that references them and that this process has not
+    /// seen is not looked for, and loses its bytes.
+    ///
+    /// @return the changed options
+    public SaveOptions deletingFormerFiles() {
+        return to(new Target(target.format, target.settings, target.replacesReferenced, true));
     }
 
     /// Saves all bytes of all storages. By default a chunk of a storage that no tensor of the state reaches is saved as
@@ -194,8 +253,8 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions wholeStorages() {
-        return new SaveOptions(metadata, stamp, dedup, savesZeros() ? extent : Extent.WHOLE, chunkLog2, classes,
-                progress);
+        return new SaveOptions(target, metadata, stamp, dedup, savesZeros() ? extent : Extent.WHOLE, chunkLog2, classes,
+                progress, snapshotMemory);
     }
 
     /// Gives every storage all of its bytes in the file, zeros too, and shares none of them with another, as a file
@@ -204,7 +263,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions writableInPlace() {
-        return new SaveOptions(metadata, stamp, dedup, Extent.WITH_ZEROS, chunkLog2, classes, progress);
+        return new SaveOptions(target, metadata, stamp, dedup, Extent.WITH_ZEROS, chunkLog2, classes, progress, snapshotMemory);
     }
 
     /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. A file that is appended to
@@ -218,7 +277,7 @@ public final class SaveOptions {
             throw new IllegalArgumentException("a chunk cannot have " + bytes
                     + " bytes; take a power of two from " + (1 << 16) + " to " + (1 << 30));
         }
-        return new SaveOptions(metadata, stamp, dedup, extent, Long.numberOfTrailingZeros(bytes), classes, progress);
+        return new SaveOptions(target, metadata, stamp, dedup, extent, Long.numberOfTrailingZeros(bytes), classes, progress, snapshotMemory);
     }
 
     /// Says of which classes of the program objects may stand in the state. By default of none.
@@ -226,20 +285,59 @@ public final class SaveOptions {
     /// @param known records, enums and other classes
     /// @return the changed options
     public SaveOptions classes(StateClasses known) {
-        return new SaveOptions(metadata, stamp, dedup, extent, chunkLog2, Objects.requireNonNull(known, "known"),
-                progress);
+        return new SaveOptions(target, metadata, stamp, dedup, extent, chunkLog2, Objects.requireNonNull(known, "known"),
+                progress, snapshotMemory);
     }
 
-    /// Names somebody to be told how far writing has come.
+    /// Sets the memory that [Checkpoint#saveAsync] copies a state to, so that it is kept from one save to the next. By
+    /// default each save takes and releases memory of its own.
     ///
-    /// @param listener who is told
+    /// @param memory to be closed by the caller, after the last save
+    /// @return the changed options
+    public SaveOptions snapshotMemory(SnapshotMemory memory) {
+        return new SaveOptions(target, metadata, stamp, dedup, extent, chunkLog2, classes, progress,
+                Objects.requireNonNull(memory, "memory"));
+    }
+
+    /// Sets a listener that is called as writing proceeds. The bytes that it is given are those of the file, or of all
+    /// files of a set.
+    ///
+    /// @param listener called with the progress
     /// @return the changed options
     public SaveOptions progress(SaveProgress listener) {
-        return new SaveOptions(metadata, stamp, dedup, extent, chunkLog2, classes,
-                Objects.requireNonNull(listener, "listener"));
+        return new SaveOptions(target, metadata, stamp, dedup, extent, chunkLog2, classes,
+                Objects.requireNonNull(listener, "listener"), snapshotMemory);
     }
 
-    /// {@return free-form text about the snapshot}
+    /// {@return the name of the format, if one was chosen}
+    public Optional<String> format() {
+        return Optional.ofNullable(target.format);
+    }
+
+    /// {@return the value of a setting, if it was set}
+    ///
+    /// @param name the name of a setting
+    public Optional<String> setting(String name) {
+        Objects.requireNonNull(name, "name");
+        return Optional.ofNullable(target.settings.get(name));
+    }
+
+    /// {@return all settings that were set, by name}
+    public Map<String, String> settings() {
+        return target.settings;
+    }
+
+    /// {@return the memory that background saves copy a state to, if it was set}
+    public Optional<SnapshotMemory> snapshotMemory() {
+        return Optional.ofNullable(snapshotMemory);
+    }
+
+    /// {@return whether the files of a set that is replaced are deleted}
+    public boolean isDeletingFormerFiles() {
+        return target.deletesFormer;
+    }
+
+    /// {@return free-form text about the snapshot or the file}
     public Map<String, String> metadata() {
         return metadata;
     }
@@ -271,7 +369,7 @@ public final class SaveOptions {
 
     /// {@return whether a file may be replaced in which bytes of other files are stored}
     public boolean isReplacingReferenced() {
-        return dedup.replacing;
+        return target.replacesReferenced;
     }
 
     /// {@return the directory that paths of bases start from, if it is not that of the file itself}
@@ -302,5 +400,25 @@ public final class SaveOptions {
     /// {@return who is told how far writing has come; somebody who does not listen if nobody was named}
     public SaveProgress progress() {
         return progress;
+    }
+
+    /// Refuses options that only a `.croft` file can follow.
+    void requireForeign(Path path, String format) {
+        Map<String, Boolean> own = new LinkedHashMap<>();
+        own.put("message", !stamp.message.isEmpty());
+        own.put("time", stamp.time != null);
+        own.put("uuid", stamp.uuid != null);
+        own.put("sharing", dedup.sharing != Sharing.CONTENT);
+        own.put("base", !dedup.bases.isEmpty());
+        own.put("root", dedup.root != null);
+        own.put("wholeStorages", extent == Extent.WHOLE);
+        own.put("writableInPlace", extent == Extent.WITH_ZEROS);
+        own.put("chunkSize", chunkLog2 != DEFAULTS.chunkLog2);
+        own.put("classes", !classes.classes().isEmpty());
+        own.values().removeIf(isSet -> !isSet);
+        if (!own.isEmpty()) {
+            throw new IllegalArgumentException(path + ": a file of " + format + " cannot follow SaveOptions."
+                    + String.join(", ", own.keySet()) + "; only a .croft file can. Leave it out, or save a .croft file");
+        }
     }
 }

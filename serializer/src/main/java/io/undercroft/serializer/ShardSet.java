@@ -32,7 +32,7 @@ import java.util.UUID;
 ///
 /// ```java
 /// for (int rank = 0; rank < ranks; rank++) {
-///     CroftFile.append(shard(rank), state(rank), SaveOptions.defaults());
+///     Checkpoint.save(shard(rank), state(rank));
 /// }
 /// ShardSet.save(Path.of("model.croftset"), shards);          // commits all of them
 /// try (ShardSet set = ShardSet.open(Path.of("model.croftset"))) {
@@ -103,7 +103,7 @@ public final class ShardSet implements AutoCloseable {
     }
 
     /// Saves a manifest, durably and atomically, of files as they are now, each at its newest snapshot. The files
-    /// should be on the disk already, as they are when [Checkpoint#save] and [CroftFile#append] return.
+    /// should be on the disk already, as they are when [Checkpoint#save] and [CheckpointFile#commit] return.
     ///
     /// @param manifest the manifest to make or replace
     /// @param files the shards, in their order; in the directory of the manifest or below it

@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 /// The classes of a program whose objects may stand in its states: records, enums and other classes of its own.
 ///
 /// ```java
-/// StateClasses classes = Checkpoint.registering(TrainerState.class, Optimizer.class, RandomState.class);
-/// classes.save(path, new TrainerState(…));
-/// try (Checkpoint c = classes.open(path)) {
+/// StateClasses classes = StateClasses.of(TrainerState.class, Optimizer.class, RandomState.class);
+/// Checkpoint.save(path, new TrainerState(…), SaveOptions.defaults().classes(classes));
+/// try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
 ///     TrainerState state = c.state(TrainerState.class);
 /// }
 /// ```
@@ -294,43 +294,6 @@ public final class StateClasses {
         Map<K, V> more = new LinkedHashMap<>(map);
         more.put(key, value);
         return more;
-    }
-
-    /// Saves a state as a `.croft` file that may hold objects of these classes; see [Checkpoint#save(Path, Object)].
-    ///
-    /// @param path the file to make or replace
-    /// @param state what [io.undercroft.serializer.state] describes, and objects of these classes
-    /// @return what became of the bytes
-    /// @throws LockedException if somebody else is writing to the file that would be replaced
-    /// @throws IOException if writing fails; nothing is left behind
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
-    public DedupReport save(Path path, @Nullable Object state) throws IOException {
-        return Checkpoint.save(path, state, SaveOptions.defaults().classes(this));
-    }
-
-    /// Saves a state that may hold objects of these classes in the background; see
-    /// [Checkpoint#saveAsync(Path, Object)].
-    ///
-    /// @param path the file to make or replace
-    /// @param state what [io.undercroft.serializer.state] describes, and objects of these classes
-    /// @return the save, which goes on
-    /// @throws LockedException if somebody else is writing to the file
-    /// @throws SnapshotMemoryException if there is no memory for a copy
-    /// @throws IOException if the file cannot be written to
-    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
-    public PendingSave saveAsync(Path path, @Nullable Object state) throws IOException {
-        return Checkpoint.saveAsync(path, state, SaveOptions.defaults().classes(this));
-    }
-
-    /// Opens a file whose state may hold objects of these classes; see [Checkpoint#open(Path)].
-    ///
-    /// @param path the file
-    /// @return what it holds
-    /// @throws IOException if the file is missing, a directory or not readable
-    /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or
-    ///     unsupported
-    public Checkpoint open(Path path) throws IOException {
-        return Checkpoint.open(path, OpenOptions.defaults().classes(this));
     }
 
     /// {@return all classes, in the order in which they were added}

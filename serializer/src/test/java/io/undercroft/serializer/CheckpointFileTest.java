@@ -214,7 +214,8 @@ class CheckpointFileTest {
     @Test
     void commitsOfOtherProgramsCountByTheirPlace() throws IOException {
         Checkpoint.save(path, state(1), SaveOptions.defaults().message("saved"));
-        CroftFile.append(path, state(2), SaveOptions.defaults().metadata(Map.of("commit", "x")).message("appended"));
+        CheckpointFile.open(path).commit(state(2),
+                SaveOptions.defaults().metadata(Map.of("commit", "x")).message("appended"));
         try (CheckpointFile file = CheckpointFile.open(path)) {
             commit(file, 3, 3);
             file.compact(Retention.last(1).andEvery(2));

@@ -58,11 +58,11 @@ class CroftFileTest {
     }
 
     private DedupReport append() throws IOException {
-        return CroftFile.append(path, state, SaveOptions.defaults());
+        return CheckpointFile.open(path).commit(state, SaveOptions.defaults());
     }
 
     private void export(long sequence, Path target) throws IOException {
-        CroftFile.export(path, target, OpenOptions.defaults().snapshot(sequence));
+        CheckpointFile.open(path).copy(target, sequence);
     }
 
     private Snapshot snapshot() throws IOException {
@@ -88,7 +88,7 @@ class CroftFileTest {
         Checkpoint.save(path, state);
         byte[] before = Files.readAllBytes(path);
         state.put("bias", noise(50, 2));
-        CroftFile.append(path, state, SaveOptions.defaults().message("with a bias"));
+        CheckpointFile.open(path).commit(state, SaveOptions.defaults().message("with a bias"));
 
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.names()).containsExactly("weight", "bias");
@@ -155,7 +155,7 @@ class CroftFileTest {
         state.put("b", noise(2 * MIB, 1));
         state.put("c", noise(100, 2));
         state.put("d", noise(100, 2));
-        DedupReport report = Checkpoint.save(path, state);
+        DedupReport report = Checkpoint.save(path, state).dedup().orElseThrow();
         assertThat(report.sharedStorages()).isEqualTo(2 * MIB + 100);
         assertThat(report.written()).isEqualTo(2 * MIB + 100);
         assertAddsUp(report);
@@ -175,7 +175,8 @@ class CroftFileTest {
     void withoutSharingByContentEveryStorageHasBytesOfItsOwn() throws IOException {
         state.put("a", noise(100, 1));
         state.put("b", noise(100, 1));
-        DedupReport report = Checkpoint.save(path, state, SaveOptions.defaults().sharing(Sharing.IDENTITY));
+        DedupReport report = Checkpoint.save(path, state, SaveOptions.defaults().sharing(Sharing.IDENTITY)).dedup()
+                .orElseThrow();
         assertThat(report.written()).isEqualTo(200);
         assertThat(snapshot().extent(0).isShared()).isFalse();
         assertSound();
@@ -185,7 +186,7 @@ class CroftFileTest {
     void chunksThatNoTensorReachesAreZerosUnlessWholeStoragesAreAskedFor() throws IOException {
         Tensor large = noise(5 * MIB, 1);
         state.put("part", large.narrow(0, 2 * MIB, 10));
-        DedupReport report = Checkpoint.save(path, state);
+        DedupReport report = Checkpoint.save(path, state).dedup().orElseThrow();
         assertThat(report.written()).isEqualTo(MIB);
         assertThat(report.unreached()).isEqualTo(4 * MIB);
         assertSound();
@@ -194,7 +195,7 @@ class CroftFileTest {
             assertThat(checkpoint.tensor("part").equal((Tensor) state.get("part"))).isTrue();
             assertThat(checkpoint.tensor("part").storage().get(1)).isZero();
         }
-        assertThat(Checkpoint.save(path, state, SaveOptions.defaults().wholeStorages()).written())
+        assertThat(Checkpoint.save(path, state, SaveOptions.defaults().wholeStorages()).dedup().orElseThrow().written())
                 .isEqualTo(5 * MIB);
     }
 
@@ -203,7 +204,7 @@ class CroftFileTest {
         Tensor large = noise(3 * MIB, 1);
         state.put("part", large.narrow(0, 0, 10));
         state.put("storage", large.storage());
-        assertThat(Checkpoint.save(path, state).written()).isEqualTo(3 * MIB);
+        assertThat(Checkpoint.save(path, state).dedup().orElseThrow().written()).isEqualTo(3 * MIB);
         assertSound();
     }
 
@@ -212,7 +213,7 @@ class CroftFileTest {
         Tensor weight = noise(1000, 1);
         state.put("embedding", weight);
         state.put("head", weight.view(DType.INT8));
-        assertThat(Checkpoint.save(path, state).identity()).isEqualTo(1000);
+        assertThat(Checkpoint.save(path, state).dedup().orElseThrow().identity()).isEqualTo(1000);
     }
 
     @Test
@@ -332,17 +333,10 @@ class CroftFileTest {
         Path link = Files.createSymbolicLink(folder.resolve("latest"), path.getFileName());
         try (WriterLock _ = WriterLock.of(path)) {
             assertThatExceptionOfType(LockedException.class)
-                    .isThrownBy(() -> CroftFile.append(link, state, SaveOptions.defaults()));
+                    .isThrownBy(() -> CheckpointFile.open(link).commit(state, SaveOptions.defaults()));
         }
-        CroftFile.append(link, state, SaveOptions.defaults());
+        CheckpointFile.open(link).commit(state, SaveOptions.defaults());
         assertThat(snapshot().commit().sequence()).isEqualTo(2);
-    }
-
-    @Test
-    void aFileThatIsNotThereIsNotAppendedTo() {
-        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(this::append)
-                .withMessageContaining("save it first");
-        assertThat(folder).isEmptyDirectory();
     }
 
     @Test
@@ -367,12 +361,12 @@ class CroftFileTest {
         state.put("bias", noise(100, 2));
         Checkpoint.save(path, state, SaveOptions.defaults().message("first"));
         weight.storage().fill((byte) 7);
-        CroftFile.append(path, state, SaveOptions.defaults().message("second"));
+        CheckpointFile.open(path).commit(state, SaveOptions.defaults().message("second"));
         weight.storage().set(0, (byte) 8);
-        CroftFile.append(path, state, SaveOptions.defaults().message("third"));
+        CheckpointFile.open(path).commit(state, SaveOptions.defaults().message("third"));
         var old = snapshot();
 
-        long freed = CroftFile.compact(path, info -> info.sequence() > 1);
+        long freed = CheckpointFile.open(path).compact(info -> info.sequence() > 1);
 
         assertThat(freed).isGreaterThanOrEqualTo(3 * MIB);
         assertSound();
@@ -393,7 +387,7 @@ class CroftFileTest {
     void aFileIsNotCompactedToNothing() throws IOException {
         Checkpoint.save(path, state);
         assertThatExceptionOfType(IllegalArgumentException.class)
-                .isThrownBy(() -> CroftFile.compact(path, _ -> false));
+                .isThrownBy(() -> CheckpointFile.open(path).compact(_ -> false));
         assertThat(snapshot().commit().sequence()).isEqualTo(1);
         assertThat(folder.toFile().list()).containsExactly("state.croft");
     }
@@ -404,7 +398,7 @@ class CroftFileTest {
         Checkpoint.save(path, state);
         append();
         vandalise(1024 + 3, 1);
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CroftFile.compact(path, _ -> true))
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CheckpointFile.open(path).compact(_ -> true))
                 .withMessageContaining("not carried over").withMessageContaining(path.toString());
         assertThatExceptionOfType(FormatException.class)
                 .isThrownBy(() -> export(1, folder.resolve("other.croft")));
@@ -417,7 +411,7 @@ class CroftFileTest {
         Checkpoint.save(path, state);
         append();
         vandalise(snapshot().commit().previousRecord() + 8, 1);
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CroftFile.compact(path, _ -> true))
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CheckpointFile.open(path).compact(_ -> true))
                 .withMessageContaining(path.toString());
     }
 
@@ -445,7 +439,7 @@ class CroftFileTest {
         state.put("same", noise(3 * MIB + 5, 1));
         state.put("bias", noise(100, 2));
         var bytes = new java.io.ByteArrayOutputStream();
-        DedupReport report = CroftFile.stream(java.nio.channels.Channels.newChannel(bytes), state,
+        DedupReport report = Checkpoint.save(java.nio.channels.Channels.newChannel(bytes), state,
                 SaveOptions.defaults().message("streamed"));
         assertThat(report.written()).isEqualTo(report.storages());
         Files.write(path, bytes.toByteArray());
@@ -457,7 +451,7 @@ class CroftFileTest {
         }
         assertThatExceptionOfType(FormatException.class).isThrownBy(this::append).withMessageContaining("sealed");
         export(1, folder.resolve("open.croft"));
-        CroftFile.append(folder.resolve("open.croft"), state, SaveOptions.defaults());
+        CheckpointFile.open(folder.resolve("open.croft")).commit(state, SaveOptions.defaults());
     }
 
     @Test
@@ -468,7 +462,7 @@ class CroftFileTest {
         Checkpoint.save(base, state);
         weight.storage().set(2 * MIB, (byte) (weight.storage().get(2 * MIB) + 1));
         state.put("head", noise(100, 3));
-        DedupReport report = Checkpoint.save(path, state, SaveOptions.defaults().base(base));
+        DedupReport report = Checkpoint.save(path, state, SaveOptions.defaults().base(base)).dedup().orElseThrow();
         assertThat(report.written()).isEqualTo(MIB + 100);
         assertThat(report.sharedChunks()).isEqualTo(3 * MIB);
         assertAddsUp(report);
@@ -493,14 +487,14 @@ class CroftFileTest {
             assertThat(checkpoint.tensor("weight").equal(weight)).isTrue();
         }
         Path flat = folder.resolve("flat.croft");
-        CroftFile.flatten(path, flat, OpenOptions.defaults());
+        CheckpointFile.open(path).copyWithBases(flat);
         Files.delete(base);
         try (Checkpoint checkpoint = Checkpoint.open(flat)) {
             assertThat(checkpoint.tensor("weight").equal(weight)).isTrue();
             assertThat(checkpoint.verify().unverifiedExtents()).isZero();
         }
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> CroftFile.flatten(path, flat, OpenOptions.defaults()))
+                .isThrownBy(() -> CheckpointFile.open(path).copyWithBases(flat))
                 .withMessageContaining("base.croft").extracting(FormatException::code).isEqualTo("V18-BASE");
     }
 
@@ -510,12 +504,12 @@ class CroftFileTest {
         state.put("weight", noise(100, 1));
         Checkpoint.save(base, state);
         state.put("weight", noise(70_000, 2));
-        CroftFile.append(base, state, SaveOptions.defaults());
+        CheckpointFile.open(base).commit(state, SaveOptions.defaults());
         Checkpoint.save(path, state, SaveOptions.defaults().base(base));
         state.put("weight", noise(100, 1));
         Checkpoint.save(base, state, SaveOptions.defaults().replacingReferenced());
         state.put("weight", noise(70_000, 3));
-        CroftFile.append(base, state, SaveOptions.defaults());
+        CheckpointFile.open(base).commit(state, SaveOptions.defaults());
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThatExceptionOfType(FormatException.class)
                     .isThrownBy(() -> checkpoint.tensor("weight").storage().get(0))

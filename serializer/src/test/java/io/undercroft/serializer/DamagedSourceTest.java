@@ -105,13 +105,13 @@ class DamagedSourceTest {
             case SAVE_SMALL_CHUNKS -> Checkpoint.save(copy, c.tree(), options.chunkSize(1 << 16));
             case SAVE_WHOLE_STORAGES -> Checkpoint.save(copy, c.tree(), options.wholeStorages());
             case SAVE_ASYNC -> Checkpoint.saveAsync(copy, c.tree()).join();
-            case STREAM -> CroftFile.stream(Channels.newChannel(new ByteArrayOutputStream()), c.tree(), options);
+            case STREAM -> Checkpoint.save(Channels.newChannel(new ByteArrayOutputStream()), c.tree(), options);
             case COMMIT -> {
                 try (CheckpointFile growing = CheckpointFile.open(copy, options, OpenOptions.defaults())) {
                     growing.commit(c.tree(), "first");
                 }
             }
-            case EXPORT -> Checkpoint.export(folder.resolve("middle.raw"), c.tensor("middle"));
+            case EXPORT -> Checkpoint.save(folder.resolve("middle.raw"), c.tensor("middle"));
             case LOAD_INTO -> c.loadInto(zeros());
         }
     }
@@ -220,7 +220,7 @@ class DamagedSourceTest {
         try (Checkpoint c = Checkpoint.open(file)) {
             Map<String, Object> part = Map.of("start", c.tensor("start"), "end", c.tensor("end"));
             Checkpoint.save(copy, part, SaveOptions.defaults().chunkSize(chunkSize));
-            Checkpoint.export(folder.resolve("end.raw"), c.tensor("end"));
+            Checkpoint.save(folder.resolve("end.raw"), c.tensor("end"));
         }
         try (Checkpoint c = Checkpoint.open(copy)) {
             assertThat(c.verify().isSound()).isTrue();
@@ -247,7 +247,7 @@ class DamagedSourceTest {
             c.tensor("end").fill(3);
             Checkpoint.save(copy, c.tree());
             Checkpoint.saveAsync(folder.resolve("async.croft"), c.tree()).join();
-            Checkpoint.export(folder.resolve("middle.raw"), c.tensor("middle"));
+            Checkpoint.save(folder.resolve("middle.raw"), c.tensor("middle"));
         }
         for (String name : List.of("copy.croft", "async.croft")) {
             try (Checkpoint c = Checkpoint.open(folder.resolve(name))) {
@@ -343,7 +343,7 @@ class DamagedSourceTest {
     @Test
     void appendingToTheSameFileGivesDamageNoNewChecksum() throws IOException {
         try (Checkpoint c = Checkpoint.open(file)) {
-            CroftFile.append(file, c.tree(), SaveOptions.defaults());
+            CheckpointFile.open(file).commit(c.tree(), SaveOptions.defaults());
         }
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.verify().damages()).extracting(Damage::where).contains("tensor 'middle'");

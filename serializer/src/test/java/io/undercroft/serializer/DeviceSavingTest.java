@@ -65,8 +65,8 @@ class DeviceSavingTest {
         Path fromHost = folder.resolve("host.croft");
         Path fromDevice = folder.resolve("device.croft");
         Path again = folder.resolve("again.croft");
-        DedupReport expected = Checkpoint.save(fromHost, here, options);
-        DedupReport report = Checkpoint.save(fromDevice, there, options);
+        DedupReport expected = Checkpoint.save(fromHost, here, options).dedup().orElseThrow();
+        DedupReport report = Checkpoint.save(fromDevice, there, options).dedup().orElseThrow();
         assertThat(report.written()).isEqualTo(expected.written());
         assertThat(report.sharedChunks()).isEqualTo(expected.sharedChunks());
         assertThat(report.zeros()).isEqualTo(expected.zeros());
@@ -106,12 +106,12 @@ class DeviceSavingTest {
         put("wte", Tensor.arange(DType.INT32, 10_000_000));
         Path file = folder.resolve("model.croft");
         Checkpoint.save(file, there, SaveOptions.defaults().chunkSize(chunkSize));
-        assertThat(CroftFile.append(file, there, SaveOptions.defaults()).written()).isZero();
+        assertThat(CheckpointFile.open(file).commit(there, SaveOptions.defaults()).written()).isZero();
         Storage storage = ((Tensor) there.get("wte")).storage();
         Storage part = storage.slice(20_000_000, 4);
         part.fill((byte) 1);
         part.release();
-        assertThat(CroftFile.append(file, there, SaveOptions.defaults()).written()).isEqualTo(chunkSize);
+        assertThat(CheckpointFile.open(file).commit(there, SaveOptions.defaults()).written()).isEqualTo(chunkSize);
         try (Checkpoint c = Checkpoint.open(file, TO_CPU)) {
             assertThat(c.tensor("wte").getLong(5_000_000)).isEqualTo(0x01010101);
             assertThat(c.tensor("wte").getLong(5_000_001)).isEqualTo(5_000_001);
@@ -140,7 +140,8 @@ class DeviceSavingTest {
         put("wte", Tensor.arange(DType.INT32, 1_000_000));
         put("head", Tensor.arange(DType.INT32, 1_000_000));
         Path file = folder.resolve("model.croft");
-        DedupReport report = Checkpoint.save(file, Map.of("a", there.get("wte"), "b", here.get("head")));
+        DedupReport report = Checkpoint.save(file, Map.of("a", there.get("wte"), "b", here.get("head"))).dedup()
+                .orElseThrow();
         assertThat(report.sharedStorages()).isEqualTo(4_000_000);
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.tensor("a").device()).isEqualTo(device.device());

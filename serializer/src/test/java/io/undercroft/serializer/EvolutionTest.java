@@ -118,8 +118,9 @@ class EvolutionTest {
 
     private Path saved() throws IOException {
         Path path = directory.resolve("old.croft");
-        StateClasses.of().named(NAME, Optimizer1.class).save(path,
-                Map.of("optimizer", List.of(new Optimizer1(0.5, 7, Tensor.of(1f)))));
+        Checkpoint.save(path,
+                Map.of("optimizer", List.of(new Optimizer1(0.5, 7, Tensor.of(1f)))),
+                SaveOptions.defaults().classes(StateClasses.of().named(NAME, Optimizer1.class)));
         return path;
     }
 
@@ -129,7 +130,7 @@ class EvolutionTest {
 
     private static void assertRefused(Path path, StateClasses classes, String code, String... parts)
             throws IOException {
-        try (Checkpoint c = classes.open(path)) {
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
                     .withMessageStartingWith(path + ": state/optimizer/0 ").withMessageNotContaining("\n")
                     .satisfies(e -> assertThat(e.getMessage()).contains(parts))
@@ -146,12 +147,12 @@ class EvolutionTest {
             }
             components.putIfAbsent("amsgrad", false);
         });
-        try (Checkpoint c = now.open(saved())) {
+        try (Checkpoint c = Checkpoint.open(saved(), OpenOptions.defaults().classes(now))) {
             Optimizer2 upgraded = (Optimizer2) optimizer(c);
             assertThat(upgraded).isEqualTo(new Optimizer2(0.5, 7, c.tensor("optimizer/0/moments"), false));
             Path again = directory.resolve("new.croft");
-            now.save(again, Map.of("optimizer", List.of(upgraded)));
-            try (Checkpoint second = now.open(again)) {
+            Checkpoint.save(again, Map.of("optimizer", List.of(upgraded)), SaveOptions.defaults().classes(now));
+            try (Checkpoint second = Checkpoint.open(again, OpenOptions.defaults().classes(now))) {
                 assertThat(((Optimizer2) optimizer(second)).learningRate()).isEqualTo(0.5);
             }
         }
@@ -180,7 +181,8 @@ class EvolutionTest {
 
     @Test
     void numbersFitWhatHoldsThemExactly() throws IOException {
-        try (Checkpoint c = StateClasses.of().named(NAME, Wide.class).open(saved())) {
+        try (Checkpoint c = Checkpoint.open(saved(),
+                OpenOptions.defaults().classes(StateClasses.of().named(NAME, Wide.class)))) {
             assertThat(((Wide) optimizer(c)).steps()).isEqualTo(7);
         }
         assertRefused(saved(), StateClasses.of().named(NAME, Optimizer1.class)
@@ -208,7 +210,7 @@ class EvolutionTest {
                 "was saved without 'decay' of the record " + Grown.class.getName(),
                 "StateClasses.defaulting(Grown.class");
         StateClasses declared = grown.defaulting(Grown.class, "decay", 1L).defaulting(Grown.class, "rate", 9.0);
-        try (Checkpoint c = declared.open(saved())) {
+        try (Checkpoint c = Checkpoint.open(saved(), OpenOptions.defaults().classes(declared))) {
             assertThat(optimizer(c))
                     .isEqualTo(new Grown(0.5, 7, c.tensor("optimizer/0/moments"), Optional.empty(), null, 1));
         }
@@ -224,12 +226,14 @@ class EvolutionTest {
     void whatAClassHasLostIsIgnoredOnlyIfThatIsSaid() throws IOException {
         StateClasses shrunk = StateClasses.of().named(NAME, Shrunk.class);
         assertRefused(saved(), shrunk, "CROFT-OBJECT", "was saved with 'steps'", "StateClasses.ignoringUnknown");
-        try (Checkpoint c = shrunk.ignoringUnknown(Shrunk.class).open(saved())) {
+        try (Checkpoint c = Checkpoint.open(saved(),
+                OpenOptions.defaults().classes(shrunk.ignoringUnknown(Shrunk.class)))) {
             assertThat(optimizer(c)).isEqualTo(new Shrunk(0.5, c.tensor("optimizer/0/moments")));
         }
         StateClasses asClass = StateClasses.of().named(NAME, ShrunkClass.class);
         assertRefused(saved(), asClass, "CROFT-OBJECT", "was saved with the field", "StateClasses.ignoringUnknown");
-        try (Checkpoint c = asClass.ignoringUnknown(ShrunkClass.class).open(saved())) {
+        try (Checkpoint c = Checkpoint.open(saved(),
+                OpenOptions.defaults().classes(asClass.ignoringUnknown(ShrunkClass.class)))) {
             assertThat(((ShrunkClass) optimizer(c)).rate).isEqualTo(0.5);
         }
         assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().ignoringUnknown(Phase.class))
@@ -245,15 +249,16 @@ class EvolutionTest {
     void aRecordMayBecomeAnotherClassAndAClassARecord() throws IOException {
         StateClasses asClass = StateClasses.of().named(NAME, OptimizerClass.class);
         Path path = directory.resolve("class.croft");
-        try (Checkpoint c = asClass.open(saved())) {
+        try (Checkpoint c = Checkpoint.open(saved(), OpenOptions.defaults().classes(asClass))) {
             OptimizerClass optimizer = (OptimizerClass) optimizer(c);
             assertThat(optimizer.rate).isEqualTo(0.5);
             assertThat(optimizer.steps).isEqualTo(7);
             assertThat(optimizer.moments).isSameAs(c.tensor("optimizer/0/moments"));
             assertThat(optimizer.note).isEqualTo("new");
-            asClass.save(path, Map.of("optimizer", List.of(optimizer)));
+            Checkpoint.save(path, Map.of("optimizer", List.of(optimizer)), SaveOptions.defaults().classes(asClass));
         }
-        try (Checkpoint c = StateClasses.of().named(NAME, Noted.class).open(path)) {
+        try (Checkpoint c = Checkpoint.open(path,
+                OpenOptions.defaults().classes(StateClasses.of().named(NAME, Noted.class)))) {
             assertThat(optimizer(c)).isEqualTo(new Noted(0.5, 7, c.tensor("optimizer/0/moments"), "new"));
         }
     }
@@ -263,7 +268,7 @@ class EvolutionTest {
     @Test
     void anEmptyClassStandsForOneThatIsGone() throws IOException {
         StateClasses classes = StateClasses.of().named(NAME, Gone.class).upgrading(Gone.class, Map::clear);
-        try (Checkpoint c = classes.open(saved())) {
+        try (Checkpoint c = Checkpoint.open(saved(), OpenOptions.defaults().classes(classes))) {
             assertThat(optimizer(c)).isInstanceOf(Gone.class);
         }
     }
@@ -282,21 +287,22 @@ class EvolutionTest {
         for (Class<?> type : List.of(UUID.class, TimeUnit.class, Path.class, Integer.class, String.class,
                 BigInteger.class,
                 Boolean.class, ArrayList.class, Map.class, Optional.class, Tensor.class, DType.class, Tuple.class)) {
-            assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.registering(type))
+            assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of(type))
                     .withMessageContaining(type.getName() + " needs no registration");
         }
     }
 
     @Test
     void aFormerNameIsFound() throws IOException {
-        try (Checkpoint c = StateClasses.of(Optimizer1.class).formerly(NAME, Optimizer1.class).open(saved())) {
+        try (Checkpoint c = Checkpoint.open(saved(),
+                OpenOptions.defaults().classes(StateClasses.of(Optimizer1.class).formerly(NAME, Optimizer1.class)))) {
             assertThat(optimizer(c)).isInstanceOf(Optimizer1.class);
         }
     }
 
     @Test
     void aClassUnderAnotherNameIsOnlyFoundUnderThat() throws IOException {
-        StateClasses classes = Checkpoint.registering(Optimizer1.class).named("short", Optimizer1.class);
+        StateClasses classes = StateClasses.of(Optimizer1.class).named("short", Optimizer1.class);
         assertThat(classes.name(Optimizer1.class)).contains("short");
         assertThat(classes.type(Optimizer1.class.getName())).isEmpty();
         assertRefused(saved(), classes, "CROFT-CLASS", NAME);
@@ -305,8 +311,10 @@ class EvolutionTest {
     @Test
     void aConstantThatIsGoneIsNamed() throws IOException {
         Path path = directory.resolve("phase.croft");
-        StateClasses.of().named("phase", Phase.class).save(path, List.of(Phase.TRAIN));
-        try (Checkpoint c = StateClasses.of().named("phase", Renamed.class).open(path)) {
+        Checkpoint.save(path, List.of(Phase.TRAIN),
+                SaveOptions.defaults().classes(StateClasses.of().named("phase", Phase.class)));
+        try (Checkpoint c = Checkpoint.open(path,
+                OpenOptions.defaults().classes(StateClasses.of().named("phase", Renamed.class)))) {
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
                     .withMessageContaining(
                             "state/0 is the constant 'TRAIN', which the enum " + Renamed.class.getName());
@@ -315,14 +323,14 @@ class EvolutionTest {
 
     @Test
     void aSealedInterfaceStandsForAllThatItPermits() throws IOException {
-        StateClasses classes = Checkpoint.registering(Layer.class);
+        StateClasses classes = StateClasses.of(Layer.class);
         assertThat(classes.classes()).containsExactly(Layer.class, Dense.class, Norm.class);
         Norm norm = new Norm();
         norm.after.add(new Dense(Tensor.of(2f)));
         norm.after.add(norm);
         Path path = directory.resolve("layers.croft");
-        classes.save(path, new Layer[]{norm, norm.after.getFirst()});
-        try (Checkpoint c = classes.open(path)) {
+        Checkpoint.save(path, new Layer[]{norm, norm.after.getFirst()}, SaveOptions.defaults().classes(classes));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
             Layer[] back = c.state(Layer[].class);
             assertThat(((Norm) back[0]).after).containsExactly(back[1], back[0]);
             assertThat(((Dense) back[1]).weight()).isSameAs(c.tensor("0/after/0/weight"));
@@ -334,8 +342,8 @@ class EvolutionTest {
         StateClasses classes = StateClasses.of().with(Buffer.class, new BufferSerializer());
         List<Object> shared = new ArrayList<>(List.of(Tensor.of(1f, 2f)));
         Path path = directory.resolve("buffer.croft");
-        classes.save(path, List.of(new Buffer(shared, 3), shared));
-        try (Checkpoint c = classes.open(path)) {
+        Checkpoint.save(path, List.of(new Buffer(shared, 3), shared), SaveOptions.defaults().classes(classes));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
             List<?> back = c.state(List.class);
             Buffer buffer = (Buffer) back.getFirst();
             assertThat(buffer.size).isEqualTo(3);
@@ -350,11 +358,12 @@ class EvolutionTest {
         Knot knot = new Knot();
         knot.next = Optional.of(knot);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> classes.save(directory.resolve("knot.croft"), List.of(knot)))
+                .isThrownBy(() -> Checkpoint.save(directory.resolve("knot.croft"), List.of(knot),
+                        SaveOptions.defaults().classes(classes)))
                 .withMessageStartingWith("cannot save state/0/0").withMessageContaining("holds itself");
         knot.next = List.of(knot);
-        classes.save(directory.resolve("knot.croft"), List.of(knot, knot));
-        try (Checkpoint c = classes.open(directory.resolve("knot.croft"))) {
+        Checkpoint.save(directory.resolve("knot.croft"), List.of(knot, knot), SaveOptions.defaults().classes(classes));
+        try (Checkpoint c = Checkpoint.open(directory.resolve("knot.croft"), OpenOptions.defaults().classes(classes))) {
             List<?> back = c.state(List.class);
             assertThat(((List<?>) ((Knot) back.getFirst()).next).getFirst()).isSameAs(back.get(1));
         }
@@ -362,7 +371,8 @@ class EvolutionTest {
 
     @Test
     void aStateOfAnotherClassIsNamed() throws IOException {
-        try (Checkpoint c = StateClasses.of().named(NAME, Optimizer1.class).open(saved())) {
+        try (Checkpoint c = Checkpoint.open(saved(),
+                OpenOptions.defaults().classes(StateClasses.of().named(NAME, Optimizer1.class)))) {
             assertThatExceptionOfType(ClassCastException.class).isThrownBy(() -> c.state(Optimizer1.class))
                     .withMessageContaining("is a java.util.LinkedHashMap, not a " + Optimizer1.class.getName());
         }
@@ -371,11 +381,11 @@ class EvolutionTest {
     @Test
     void whatHasNoObjectsOrAnothersNameIsNotRegistered() {
         for (Class<?> type : List.of(int.class, int[].class, Runnable.class, Number.class, void.class)) {
-            assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.registering(type))
+            assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of(type))
                     .withMessageContaining("cannot be registered");
         }
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Checkpoint.registering(Phase.class).named(Phase.class.getName(), Renamed.class))
+                .isThrownBy(() -> StateClasses.of(Phase.class).named(Phase.class.getName(), Renamed.class))
                 .withMessageContaining("means " + Phase.class.getName());
         assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().named("x[]", Phase.class));
         assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().with(Phase.class, new Serializer<>() {
@@ -391,7 +401,7 @@ class EvolutionTest {
 
     @Test
     void aChangedCopyLeavesTheFormerOneAsItWas() {
-        StateClasses before = Checkpoint.registering(Phase.class);
+        StateClasses before = StateClasses.of(Phase.class);
         StateClasses after = before.with(Renamed.class).formerly("old", Phase.class);
         assertThat(before.classes()).containsExactly(Phase.class);
         assertThat(before.type("old")).isEmpty();

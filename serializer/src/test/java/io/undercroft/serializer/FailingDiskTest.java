@@ -51,8 +51,8 @@ class FailingDiskTest {
     void write() throws IOException {
         path = folder.resolve("a.croft");
         Checkpoint.save(path, state(1), OPTIONS);
-        CroftFile.append(path, state(2), OPTIONS);
-        CroftFile.append(path, state(3), OPTIONS);
+        CheckpointFile.open(path).commit(state(2), OPTIONS);
+        CheckpointFile.open(path).commit(state(3), OPTIONS);
         before = Files.readAllBytes(path);
     }
 
@@ -91,7 +91,7 @@ class FailingDiskTest {
 
     private void assertLifeGoesOn(int operation) throws IOException {
         long last = assertSound(operation);
-        CroftFile.append(path, state(9), OPTIONS);
+        CheckpointFile.open(path).commit(state(9), OPTIONS);
         assertThat(assertSound(operation)).as("after operation %d", operation).isEqualTo(last + 1);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.tensor("changing").equal((Tensor) state(9).get("changing"))).isTrue();
@@ -117,7 +117,7 @@ class FailingDiskTest {
     @ParameterizedTest
     @EnumSource
     void anAppendThatFailsCostsNothing(Failure failure) throws IOException {
-        assertThat(failEverywhere(failure, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS)))
+        assertThat(failEverywhere(failure, disk -> new CroftWriter(disk).commit(path, state(4), OPTIONS)))
                 .isGreaterThan(12);
         assertOnlyTheFile();
     }
@@ -147,13 +147,13 @@ class FailingDiskTest {
 
     @Test
     void anAppendThatFailsBeforeTheCommitLeavesTheSameBytes() throws IOException {
-        int all = failEverywhere(Failure.ONCE, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS));
+        int all = failEverywhere(Failure.ONCE, disk -> new CroftWriter(disk).commit(path, state(4), OPTIONS));
         // The last two write the slot and bring it to the disk.
         for (int operation = 1; operation <= all - 2; operation++) {
             Files.write(path, before);
             var disk = new FailingDisk(operation, Failure.ONCE);
             assertThatExceptionOfType(IOException.class)
-                    .isThrownBy(() -> new CroftWriter(disk).append(path, state(4), OPTIONS));
+                    .isThrownBy(() -> new CroftWriter(disk).commit(path, state(4), OPTIONS));
             assertThat(Files.readAllBytes(path)).isEqualTo(before);
         }
     }
@@ -174,7 +174,7 @@ class FailingDiskTest {
                 done.add("WRITE " + offset);
             }
         };
-        new CroftWriter(disk).append(path, state(4), OPTIONS);
+        new CroftWriter(disk).commit(path, state(4), OPTIONS);
         Header header = Snapshot.open(ByteSource.of(MemorySegment.ofArray(before)), Limits.DEFAULT).header();
         assertThat(done).endsWith("WRITE " + header.recordOffset(3), "FORCE", "FORCE_DIRECTORY",
                 "WRITE " + header.recordOffset(4), "FORCE");
@@ -210,7 +210,7 @@ class FailingDiskTest {
     void aFileWithAllItsBytesThatDoesNotFitIsRefusedBeforeTheFirstOne() throws IOException {
         CroftWriter writer = new CroftWriter(new FullDisk());
         SaveOptions all = OPTIONS.writableInPlace();
-        for (Work work : List.<Work>of(_ -> writer.save(path, state(4), all), _ -> writer.append(path, state(4), all),
+        for (Work work : List.<Work>of(_ -> writer.save(path, state(4), all),
                 _ -> writer.commit(path, state(4), all),
                 _ -> writer.commit(folder.resolve("new.croft"), state(4), all))) {
             assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> work.on(Disk.system()))
@@ -218,10 +218,10 @@ class FailingDiskTest {
             assertThat(path).hasBinaryContent(before);
             assertOnlyTheFile();
         }
-        try (BackgroundSaver saver = new BackgroundSaver(new FullDisk())) {
-            assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> saver.save(path, state(4), all));
-            assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> saver.append(path, state(4), all));
-            assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> saver.commit(path, state(4), all));
+        assertThatExceptionOfType(FileSystemException.class)
+                .isThrownBy(() -> Checkpoint.saveAsync(new FullDisk(), path, state(4), all));
+        try (CheckpointFile file = CheckpointFile.open(new FullDisk(), path, all, OpenOptions.defaults())) {
+            assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> file.commitAsync(state(4), all));
         }
         assertThat(path).hasBinaryContent(before);
         assertOnlyTheFile();
@@ -231,9 +231,9 @@ class FailingDiskTest {
     void nothingStaysOpen() throws IOException {
         Path descriptors = Path.of("/proc/self/fd");
         assumeTrue(Files.exists(descriptors));
-        failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS));
+        failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).commit(path, state(4), OPTIONS));
         long open = count(descriptors);
-        failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).append(path, state(4), OPTIONS));
+        failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).commit(path, state(4), OPTIONS));
         failEverywhere(Failure.FOR_GOOD, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS));
         failEverywhere(Failure.FOR_GOOD,
                 disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY));

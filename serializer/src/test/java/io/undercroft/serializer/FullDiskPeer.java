@@ -49,7 +49,7 @@ final class FullDiskPeer {
         Map<String, Object> large = state(LARGE, 2);
         String saving = refused(() -> Checkpoint.save(path, large));
         String other = refused(() -> Checkpoint.save(path.resolveSibling("new.croft"), large));
-        String appending = refused(() -> CroftFile.append(path, large, SaveOptions.defaults()));
+        String appending = refused(() -> CheckpointFile.open(path).commit(large, SaveOptions.defaults()));
         if (Files.isWritable(path.getParent())) {
             Checkpoint.save(path, state(SMALL, 3));
         }
@@ -60,12 +60,12 @@ final class FullDiskPeer {
     private String runWithoutSpace() throws IOException {
         Path rest = path.resolveSibling("rest");
         Checkpoint.save(path, state(SMALL, 1));
-        CroftFile.append(path, state(SMALL, 2), SaveOptions.defaults());
+        CheckpointFile.open(path).commit(state(SMALL, 2), SaveOptions.defaults());
         fill(rest);
         Map<String, Object> small = state(SMALL, 3);
-        String appending = refused(() -> CroftFile.append(path, small, SaveOptions.defaults()));
+        String appending = refused(() -> CheckpointFile.open(path).commit(small, SaveOptions.defaults()));
         String saving = refused(() -> Checkpoint.save(path, small));
-        String compacting = refused(() -> CroftFile.compact(path, snapshot -> snapshot.sequence() == 2));
+        String compacting = refused(() -> CheckpointFile.open(path).compact(snapshot -> snapshot.sequence() == 2));
         try (CheckpointFile file = CheckpointFile.open(path)) {
             refused(() -> file.commit(small, "no space"));
             compacting += "; " + refused(() -> file.retain(Retention.last(1)));

@@ -86,7 +86,7 @@ class GoldenFilesTest {
                 if (sequence == 1) {
                     Checkpoint.save(saved, checkpoint.state(), options);
                 } else {
-                    CroftFile.append(saved, checkpoint.state(), options);
+                    CheckpointFile.open(saved).commit(checkpoint.state(), options);
                 }
             }
         }
@@ -99,8 +99,7 @@ class GoldenFilesTest {
         try (Checkpoint checkpoint = Checkpoint.open(golden);
                 FileChannel channel = FileChannel.open(saved, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
             Snapshot snapshot = snapshot(golden);
-            CroftFile.stream(channel, checkpoint.state(),
-                    options(checkpoint, snapshot).uuid(snapshot.header().uuid()));
+            Checkpoint.save(channel, checkpoint.state(), options(checkpoint, snapshot).uuid(snapshot.header().uuid()));
         }
         assertThat(saved).hasSameBinaryContentAs(golden);
     }

@@ -95,7 +95,8 @@ class HostileBasesTest {
         int tensors = 3;
         try {
             for (; tensors < 20; tensors++) {
-                CroftFile.append(turns.getFirst(), state(tensors), SaveOptions.defaults().base(turns.getLast()));
+                CheckpointFile.open(turns.getFirst()).commit(state(tensors),
+                        SaveOptions.defaults().base(turns.getLast()));
                 turns = turns.reversed();
             }
         } catch (IllegalArgumentException e) {
@@ -105,7 +106,7 @@ class HostileBasesTest {
 
         assertHolds(turns.getLast(), tensors - 1);
         assertHolds(turns.getFirst(), tensors - 2);
-        CroftFile.flatten(turns.getLast(), file("flat"), OpenOptions.defaults());
+        CheckpointFile.open(turns.getLast()).copyWithBases(file("flat"));
         assertThatExceptionOfType(ReferencedFileException.class).isThrownBy(() -> Checkpoint.save(a, state(1)));
         assertThatExceptionOfType(ReferencedFileException.class).isThrownBy(() -> Checkpoint.save(b, state(1)));
         Files.delete(a);
@@ -128,7 +129,7 @@ class HostileBasesTest {
         try (Checkpoint checkpoint = Checkpoint.open(self)) {
             assertThat(checkpoint.bases()).singleElement().matches(BaseFile::isThere);
         }
-        CroftFile.flatten(self, file("flat"), OpenOptions.defaults());
+        CheckpointFile.open(self).copyWithBases(file("flat"));
         Files.delete(self);
         assertHolds(file("flat"), 1);
     }
@@ -163,7 +164,7 @@ class HostileBasesTest {
             assertThatExceptionOfType(ReferencedFileException.class)
                     .isThrownBy(() -> Checkpoint.save(file(LONG_CHAIN - 3), state(1)));
         }
-        CroftFile.flatten(last, file("flat"), OpenOptions.defaults());
+        CheckpointFile.open(last).copyWithBases(file("flat"));
         assertThat(reads() - reads).isLessThan(1000);
         assertThatIllegalArgumentException().isThrownBy(
                 () -> Checkpoint.save(file("new"), state(1), SaveOptions.defaults().base(file(7))))
@@ -237,7 +238,8 @@ class HostileBasesTest {
                 assertThat(checkpoint.bases()).singleElement().matches(each -> !each.isThere());
             }
             assertThatExceptionOfType(FormatException.class)
-                    .isThrownBy(() -> CroftFile.flatten(file, file("flat"), options));
+                    .isThrownBy(() -> CheckpointFile.open(file, SaveOptions.defaults(), options)
+                            .copyWithBases(file("flat")));
         }
         assertThatExceptionOfType(IOException.class).isThrownBy(
                 () -> Checkpoint.save(file("b"), state(1), SaveOptions.defaults().base(occupied).root(folder)));

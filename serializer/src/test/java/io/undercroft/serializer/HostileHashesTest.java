@@ -86,7 +86,7 @@ class HostileHashesTest {
 
     private void refused(Path path, String... what) {
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> {
-            try (Checkpoint c = CLASSES.open(path)) {
+            try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
                 c.state();
             }
         }).withMessageStartingWith(path + ": ").withMessageContainingAll(what);
@@ -97,7 +97,8 @@ class HostileHashesTest {
     void keysAreComparedOnlyIfThatIsNotTooMuchWork(int count) throws IOException {
         Path path = directory.resolve("a.croft");
         Counted.hashesAreEqual = false;
-        CLASSES.save(path, new LinkedHashSet<>(manyOf(count, Counted::new)));
+        Checkpoint.save(path, new LinkedHashSet<>(manyOf(count, Counted::new)),
+                SaveOptions.defaults().classes(CLASSES));
         Counted.hashesAreEqual = true;
         Counted.COMPARISONS.set(0);
         try {
@@ -105,7 +106,7 @@ class HostileHashesTest {
                 refused(path, Integer.toString(count));
                 assertThat(Counted.COMPARISONS).hasValue(0);
             } else {
-                try (Checkpoint c = CLASSES.open(path)) {
+                try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
                     assertThat((Set<?>) c.state()).hasSize(count);
                 }
                 assertThat(Counted.COMPARISONS.get()).isBetween(1L, (long) count * count);
@@ -231,7 +232,8 @@ class HostileHashesTest {
         Set<Object> records = new LinkedHashSet<>(manyOf(few, i -> new Point(i, secondOfEqualHash(i))));
         Set<Object> tuples = new LinkedHashSet<>(manyOf(few, i -> Tuple.of(i, secondOfEqualHash(i))));
         for (Set<Object> state : List.of(records, tuples)) {
-            assertThatIllegalArgumentException().isThrownBy(() -> CLASSES.save(path, List.of(state)))
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Checkpoint.save(path, List.of(state), SaveOptions.defaults().classes(CLASSES)))
                     .withMessageContainingAll("cannot save state/0", Integer.toString(few), "equal hashes");
         }
         assertThat(path).doesNotExist();
@@ -245,8 +247,8 @@ class HostileHashesTest {
             state.put(Tuple.of(i / 250L, i % 250L, "a"), 1L);
         }
         Set<Object> points = new LinkedHashSet<>(manyOf(50_000, i -> new Point(i / 250, i % 250)));
-        CLASSES.save(path, List.of(state, points));
-        try (Checkpoint c = CLASSES.open(path)) {
+        Checkpoint.save(path, List.of(state, points), SaveOptions.defaults().classes(CLASSES));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             Object back = c.state();
             assertThat(back).isEqualTo(List.of(state, points));
         }

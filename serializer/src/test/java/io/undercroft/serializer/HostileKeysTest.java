@@ -39,7 +39,7 @@ class HostileKeysTest {
     private Object open(Object tree) throws IOException {
         Path path = directory.resolve("a.croft");
         Checkpoint.save(path, tree);
-        try (Checkpoint c = CLASSES.open(path)) {
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             return c.state();
         }
     }
@@ -88,8 +88,8 @@ class HostileKeysTest {
     void whatAKeyIsTheKeyOfMayBeAsLargeAsItLikes() throws IOException {
         Map<Object, Object> map = new LinkedHashMap<>(Map.of(new Box(1L), doubled()));
         Path path = directory.resolve("b.croft");
-        CLASSES.save(path, map);
-        try (Checkpoint c = CLASSES.open(path)) {
+        Checkpoint.save(path, map, SaveOptions.defaults().classes(CLASSES));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             assertThat(((Map<?, ?>) c.state()).keySet()).isEqualTo(Set.of(new Box(1L)));
         }
     }
@@ -98,8 +98,8 @@ class HostileKeysTest {
     void aKeyOfAllowedSizeComesBack() throws IOException {
         Object key = List.of(new Box(Optional.of(List.of(1L, 2L))), Phase.TRAIN);
         Path path = directory.resolve("b.croft");
-        CLASSES.save(path, Set.of(key));
-        try (Checkpoint c = CLASSES.open(path)) {
+        Checkpoint.save(path, Set.of(key), SaveOptions.defaults().classes(CLASSES));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             assertThat(c.state()).isEqualTo(Set.of(key));
         }
     }
@@ -111,7 +111,8 @@ class HostileKeysTest {
             many.add(1L);
         }
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> CLASSES.save(directory.resolve("b.croft"), new LinkedHashSet<>(List.of(many))))
+                .isThrownBy(() -> Checkpoint.save(directory.resolve("b.croft"), new LinkedHashSet<>(List.of(many)),
+                        SaveOptions.defaults().classes(CLASSES)))
                 .withMessageContaining("more than 65536 parts");
     }
 

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /// Nodes that no program saves are refused with their place, and make no class load and no stack overflow.
 class HostileObjectsTest {
-    private static final StateClasses CLASSES = Checkpoint.registering(Box.class, Phase.class, Cell.class, Shape.class);
+    private static final StateClasses CLASSES = StateClasses.of(Box.class, Phase.class, Cell.class, Shape.class);
 
     @TempDir
     Path directory;
@@ -145,7 +145,7 @@ class HostileObjectsTest {
     void aNodeThatNoProgramSavesIsRefusedWithItsPlace(Object node) throws IOException {
         Path path = directory.resolve("a.croft");
         Checkpoint.save(path, Map.of("a", List.of(node)));
-        try (Checkpoint c = CLASSES.open(path)) {
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             assertThat(c.tree()).isInstanceOf(Map.class);
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
                     .withMessageStartingWith(path + ": state/a/0").withMessageNotContaining("\n")
@@ -160,8 +160,8 @@ class HostileObjectsTest {
         Path path = directory.resolve("a.croft");
         Typed parameter = new Typed("torch.nn.Parameter", new ArrayList<>(List.of(1)));
         parameter.attributes().put("box", new Box(parameter));
-        CLASSES.save(path, new Box(parameter));
-        try (Checkpoint c = CLASSES.open(path)) {
+        Checkpoint.save(path, new Box(parameter), SaveOptions.defaults().classes(CLASSES));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             Typed back = (Typed) c.state(Box.class).held();
             assertThat(back.type()).isEqualTo("torch.nn.Parameter");
             assertThat(back.value()).isEqualTo(List.of(1));
@@ -175,7 +175,7 @@ class HostileObjectsTest {
         Typed outer = new Typed("other", null);
         outer.value(typed("java.util.TreeMap", List.of()));
         Checkpoint.save(path, List.of(outer));
-        try (Checkpoint c = CLASSES.open(path)) {
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state).withMessageContaining("state/0 ");
         }
     }

@@ -65,7 +65,7 @@ class JavaObjectsTest {
     @TempDir
     Path directory;
 
-    private static final StateClasses CLASSES = Checkpoint.registering(Schedule.class, Trainer.class, Adam.class,
+    private static final StateClasses CLASSES = StateClasses.of(Schedule.class, Trainer.class, Adam.class,
             RandomState.class, Phase.class, Node.class, Pair.class, Layer.class, Numbers.class);
 
     enum Phase {
@@ -125,8 +125,8 @@ class JavaObjectsTest {
 
     private @Nullable Object again(@Nullable Object state, StateClasses classes) throws IOException {
         Path path = directory.resolve(UUID.randomUUID() + ".croft");
-        classes.save(path, state);
-        try (Checkpoint c = classes.open(path)) {
+        Checkpoint.save(path, state, SaveOptions.defaults().classes(classes));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
             Object raised = c.state();
             assertThat(c.state()).isSameAs(raised);
             assertThat(c.verify().damages()).isEmpty();
@@ -275,8 +275,8 @@ class JavaObjectsTest {
     @Test
     void aTrainingStateComesBackEqualAndIdenticallyShared() throws IOException {
         Path path = directory.resolve("trainer.croft");
-        CLASSES.save(path, trainer());
-        try (Checkpoint c = CLASSES.open(path)) {
+        Checkpoint.save(path, trainer(), SaveOptions.defaults().classes(CLASSES));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             Trainer back = c.state(Trainer.class);
             assertIsTrainer(back);
             assertThat(c.names()).contains("model/wte", "model/head", "model/row", "optimizer/momenta/7",
@@ -292,15 +292,15 @@ class JavaObjectsTest {
         Path copied = directory.resolve("copied.croft");
         SaveOptions saving = SaveOptions.defaults().classes(CLASSES);
         Checkpoint.save(path, Map.of("step", 0));
-        CroftFile.append(path, trainer(), saving);
-        CroftFile.append(path, trainer(), saving);
-        CroftFile.export(path, exported, OpenOptions.defaults().snapshot(2));
-        CroftFile.compact(path, snapshot -> snapshot.sequence() == 3);
+        CheckpointFile.open(path).commit(trainer(), saving);
+        CheckpointFile.open(path).commit(trainer(), saving);
+        CheckpointFile.open(path).copy(exported, 2);
+        CheckpointFile.open(path).compact(snapshot -> snapshot.sequence() == 3);
         try (Checkpoint c = Checkpoint.open(path)) {
             Checkpoint.save(copied, c.tree());
         }
         for (Path file : List.of(path, exported, copied)) {
-            try (Checkpoint c = CLASSES.open(file)) {
+            try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().classes(CLASSES))) {
                 assertIsTrainer(c.state(Trainer.class));
                 assertThat(c.verify().damages()).isEmpty();
             }
@@ -315,7 +315,7 @@ class JavaObjectsTest {
     @Test
     void aFileOfUnknownClassesStillGivesItsTensorsAndItsTree() throws IOException {
         Path path = directory.resolve("trainer.croft");
-        CLASSES.save(path, trainer());
+        Checkpoint.save(path, trainer(), SaveOptions.defaults().classes(CLASSES));
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.tensor("optimizer/rng/words").getFloat(0)).isEqualTo(3f);
             assertThat(c.names()).hasSizeGreaterThan(6);
@@ -377,7 +377,7 @@ class JavaObjectsTest {
 
     @Test
     void aRecordsConstructorSeesWhatItHoldsUnlessThatHoldsTheRecord() throws IOException {
-        StateClasses classes = Checkpoint.registering(Frozen.class, Pair.class);
+        StateClasses classes = StateClasses.of(Frozen.class, Pair.class);
         List<Object> ring = new ArrayList<>();
         Map<Object, Object> counted = new HashMap<>(Map.of(new Pair("k", List.of(1)), 1));
         Frozen frozen = new Frozen(List.of(List.of(1), 2), counted);
@@ -412,8 +412,8 @@ class JavaObjectsTest {
         QuantizedTensor tensor = QuantizedTensor.quantize(Tensor.of(1f, 2f), new Quantizer.PerTensor(0.5, 3),
                 DType.QINT8);
         Path path = directory.resolve("quantized.croft");
-        CLASSES.save(path, new Pair(tensor, null));
-        try (Checkpoint c = CLASSES.open(path)) {
+        Checkpoint.save(path, new Pair(tensor, null), SaveOptions.defaults().classes(CLASSES));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             Typed node = (Typed) c.state(Pair.class).left();
             assertThat(TensorNodes.quantized(node).orElseThrow().dequantize().getFloat(1)).isEqualTo(2f);
         }
@@ -423,7 +423,7 @@ class JavaObjectsTest {
     void aPlainStateHasTheSameBytesWithAndWithoutClasses() throws IOException {
         Object state = Map.of("a", List.of(1, Tensor.of(1f)));
         Checkpoint.save(directory.resolve("without.croft"), state);
-        CLASSES.save(directory.resolve("with.croft"), state);
+        Checkpoint.save(directory.resolve("with.croft"), state, SaveOptions.defaults().classes(CLASSES));
         assertThat(directory.resolve("with.croft")).hasSameBinaryContentAs(directory.resolve("without.croft"));
     }
 
@@ -441,24 +441,25 @@ class JavaObjectsTest {
         TreeMap<String, Integer> map = new TreeMap<>(Map.of("a", 1, "b", 2, "c", 3));
         Sorted state = new Sorted(map.headMap("c", false).descendingMap(),
                 Collections.unmodifiableSortedSet(new TreeSet<>(Set.of(2, 1))));
-        StateClasses classes = Checkpoint.registering(Sorted.class);
+        StateClasses classes = StateClasses.of(Sorted.class);
         Path path = directory.resolve("sorted.croft");
-        classes.save(path, state);
-        try (Checkpoint c = classes.open(path)) {
+        Checkpoint.save(path, state, SaveOptions.defaults().classes(classes));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
             Sorted back = c.state(Sorted.class);
             assertThat(back).isEqualTo(state);
             assertThat(back.map().firstKey()).isEqualTo("b");
         }
         map = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
         Sorted otherOrder = new Sorted(Collections.unmodifiableSortedMap(map), new TreeSet<>());
-        assertThatIllegalArgumentException().isThrownBy(() -> classes.save(path, otherOrder))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(path, otherOrder, SaveOptions.defaults().classes(classes)))
                 .withMessageContaining("comparator of its own");
     }
 
     @Test
     @SuppressWarnings("JdkObsolete") // Programs have them.
     void whatNoVariableCouldTakeBackIsNotSaved() throws IOException {
-        StateClasses classes = Checkpoint.registering(Typings.class, Settings.class);
+        StateClasses classes = StateClasses.of(Typings.class, Settings.class);
         LinkedList<Integer> reversed = new LinkedList<>(List.of(1, 2)).reversed();
         QuantizedTensor tensor = QuantizedTensor.quantize(Tensor.of(1f), new Quantizer.PerTensor(0.5, 3), DType.QINT8);
         assertNotSaved(classes, new Typings(new Properties(), null, null), "state/0/properties",
@@ -476,15 +477,16 @@ class JavaObjectsTest {
         Properties properties = new Properties();
         properties.put("rate", "0.5");
         Path path = directory.resolve("properties.croft");
-        upgraded.save(path, new Typings(properties, null, null));
-        try (Checkpoint c = upgraded.open(path)) {
+        Checkpoint.save(path, new Typings(properties, null, null), SaveOptions.defaults().classes(upgraded));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(upgraded))) {
             assertThat(c.state(Typings.class).properties()).isEqualTo(properties);
         }
     }
 
     private void assertNotSaved(StateClasses classes, Object object, String place, String why) {
         Path path = directory.resolve("refused.croft");
-        assertThatIllegalArgumentException().isThrownBy(() -> classes.save(path, List.of(object)))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(path, List.of(object), SaveOptions.defaults().classes(classes)))
                 .withMessageStartingWith("cannot save " + place + ": ").withMessageContaining(why);
         assertThat(path).doesNotExist();
     }
@@ -505,13 +507,13 @@ class JavaObjectsTest {
 
     @Test
     void whatIsOnlyComparedMayHaveManyParts() throws IOException {
-        StateClasses classes = Checkpoint.registering(Task.class);
+        StateClasses classes = StateClasses.of(Task.class);
         PriorityQueue<Task> queue = new PriorityQueue<>();
         queue.add(new Task(2, Collections.nCopies(70_000, 1)));
         queue.add(new Task(1, List.of()));
         Path path = directory.resolve("queue.croft");
-        classes.save(path, queue);
-        try (Checkpoint c = classes.open(path)) {
+        Checkpoint.save(path, queue, SaveOptions.defaults().classes(classes));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
             assertThat(((PriorityQueue<?>) c.state(PriorityQueue.class)).toArray()).isEqualTo(queue.toArray());
         }
     }
@@ -549,7 +551,8 @@ class JavaObjectsTest {
         Map<String, Object> rng = new LinkedHashMap<>();
         rng.put("rng", object);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> CLASSES.save(directory.resolve("a.croft"), Map.of("optimizer", new Pair(rng, 1))))
+                .isThrownBy(() -> Checkpoint.save(directory.resolve("a.croft"), Map.of("optimizer", new Pair(rng, 1)),
+                        SaveOptions.defaults().classes(CLASSES)))
                 .withMessageStartingWith("cannot save state/optimizer/left/rng").withMessageNotContaining("\n");
         assertThat(directory.resolve("a.croft")).doesNotExist();
     }

@@ -99,7 +99,7 @@ class LoadIntoTest {
                 StateMismatchException.class, "1 missing: 'd'", "1 unexpected: 'c'",
                 "'b' is int32 [2] and not int32 [3]", "Nothing was changed");
         assertRefused(file, map("a", Tensor.scalar(9.0), "d", Tensor.of(1)), StateMismatchException.class,
-                "1 missing: 'd'", "2 unexpected: 'b', 'c'", "or with LoadOptions.partial");
+                "1 missing: 'd'", "2 unexpected: 'b', 'c'", "or with Checkpoint.loadMatching");
     }
 
     @Test
@@ -108,12 +108,12 @@ class LoadIntoTest {
         Tensor a = Tensor.of(0, 0);
         Tensor d = Tensor.of(7);
         try (Checkpoint c = Checkpoint.open(file)) {
-            MatchReport report = c.loadInto(map("a", a, "d", d), LoadOptions.defaults().partial());
+            MatchReport report = c.loadMatching(map("a", a, "d", d));
             assertThat(report.missing()).containsExactly("d");
             assertThat(report.unexpected()).containsExactly("c");
             assertThat(c.tensor("c").storage().isMaterialized()).isFalse();
             assertThatExceptionOfType(StateMismatchException.class).isThrownBy(
-                    () -> c.loadInto(map("a", Tensor.of(1, 2, 3)), LoadOptions.defaults().partial()));
+                    () -> c.loadMatching(map("a", Tensor.of(1, 2, 3))));
         }
         assertThat(a.toIntArray()).containsExactly(1, 2);
         assertThat(d.toIntArray()).containsExactly(7);
@@ -229,7 +229,7 @@ class LoadIntoTest {
         assertThat(other.toIntArray()).containsExactly(1, 2, 3, 4);
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThatExceptionOfType(StateMismatchException.class)
-                    .isThrownBy(() -> c.loadInto(map("c", live.unfold(0, 2, 1)), LoadOptions.defaults().partial()))
+                    .isThrownBy(() -> c.loadMatching(map("c", live.unfold(0, 2, 1))))
                     .withMessageContaining("'c'");
         }
         assertThat(live.toIntArray()).containsExactly(1, 2, 3, 4);

@@ -46,18 +46,17 @@ class NullArgumentsTest {
         List<String> wrong = new ArrayList<>();
         try (Checkpoint checkpoint = Checkpoint.open(path);
                 CheckpointFile file = CheckpointFile.open(path);
-                BackgroundSaver saver = new BackgroundSaver();
+                SnapshotMemory memory = new SnapshotMemory();
                 Salvage salvage = Checkpoint.salvage(path)) {
-            for (Object instance : List.of(checkpoint, file, saver, salvage, OpenOptions.defaults(),
-                    SaveOptions.defaults(),
-                    ExportOptions.defaults(), LoadOptions.defaults(), StateClasses.of(), Retention.last(1))) {
+            for (Object instance : List.of(checkpoint, file, memory, salvage, OpenOptions.defaults(),
+                    SaveOptions.defaults(), StateClasses.of(), Retention.last(1))) {
                 for (Method method : instance.getClass().getMethods()) {
                     if (!Modifier.isStatic(method.getModifiers()) && isOurs(method)) {
                         check(method, instance, wrong);
                     }
                 }
             }
-            for (Class<?> type : List.of(Checkpoint.class, CheckpointFile.class, CroftFile.class, OpenOptions.class,
+            for (Class<?> type : List.of(Checkpoint.class, CheckpointFile.class, OpenOptions.class,
                     StateClasses.class, ShardSet.class, Published.class, Follower.class, TensorSpec.class,
                     StateIndex.class,
                     StateKeys.class, TensorNodes.class, Tuple.class, Typed.class, TypedMap.class, Symbol.class)) {
@@ -141,8 +140,6 @@ class NullArgumentsTest {
             case "java.lang.Object" -> Map.of();
             case "io.undercroft.serializer.OpenOptions" -> OpenOptions.defaults();
             case "io.undercroft.serializer.SaveOptions" -> SaveOptions.defaults();
-            case "io.undercroft.serializer.ExportOptions" -> ExportOptions.defaults();
-            case "io.undercroft.serializer.LoadOptions" -> LoadOptions.defaults();
             case "io.undercroft.serializer.StateClasses" -> StateClasses.of();
             case "io.undercroft.serializer.Retention" -> Retention.last(1);
             case "io.undercroft.storage.Tensor" -> Tensor.of(1f);

@@ -60,8 +60,8 @@ class OccupiedNamesTest {
     void aPipeNamedLikeALeftTemporaryFileStopsNoSave() throws Exception {
         Path pipe = pipe(temporary());
         Checkpoint.save(path, STATE);
-        CroftFile.append(path, STATE, OPTIONS);
-        CroftFile.compact(path, _ -> true);
+        CheckpointFile.open(path).commit(STATE, OPTIONS);
+        CheckpointFile.open(path).compact(_ -> true);
         assertThat(pipe).exists();
         try (Checkpoint saved = Checkpoint.open(path)) {
             assertThat(saved.snapshots()).hasSize(2);
@@ -97,12 +97,12 @@ class OccupiedNamesTest {
     void aLockThatIsAPipeOrADirectoryIsRefusedAndStays() throws Exception {
         Checkpoint.save(path, STATE);
         Path lock = pipe(folder.resolve("a.croft.lock"));
-        refused(() -> CroftFile.append(path, STATE, OPTIONS), path, lock.toString(), "no regular file");
+        refused(() -> CheckpointFile.open(path).commit(STATE, OPTIONS), path, lock.toString(), "no regular file");
         Files.delete(lock);
         Files.createDirectory(lock);
-        refused(() -> CroftFile.append(path, STATE, OPTIONS), path, lock.toString(), "it is a directory");
+        refused(() -> CheckpointFile.open(path).commit(STATE, OPTIONS), path, lock.toString(), "it is a directory");
         Files.delete(lock);
-        CroftFile.append(path, STATE, OPTIONS);
+        CheckpointFile.open(path).commit(STATE, OPTIONS);
     }
 
     /// As `poetry.lock` is for a file that is called `poetry`.
@@ -111,7 +111,7 @@ class OccupiedNamesTest {
         Path file = folder.resolve("poetry");
         Checkpoint.save(file, STATE);
         Path other = Files.writeString(folder.resolve("poetry.lock"), "[[package]]\n");
-        refused(() -> CroftFile.append(file, STATE, OPTIONS), file, other.toString(), "another program");
+        refused(() -> CheckpointFile.open(file).commit(STATE, OPTIONS), file, other.toString(), "another program");
         refused(() -> Checkpoint.save(file, STATE), file, other.toString(), "another program");
         assertThat(other).hasContent("[[package]]\n");
     }
@@ -119,8 +119,8 @@ class OccupiedNamesTest {
     @Test
     void aPipeIsNotAppendedToNorOpenedNorABase() throws Exception {
         Path pipe = pipe(folder.resolve("pipe"));
-        refused(() -> CroftFile.append(pipe, STATE, OPTIONS), pipe, "no regular file");
-        refused(() -> CroftFile.compact(pipe, _ -> true), pipe, "only regular files");
+        refused(() -> CheckpointFile.open(pipe).commit(STATE, OPTIONS), pipe, "no regular file");
+        refused(() -> CheckpointFile.open(pipe).compact(_ -> true), pipe, "only regular files");
         refused(() -> Checkpoint.open(pipe), pipe, "only regular files");
         refused(() -> Checkpoint.save(path, STATE, OPTIONS.base(pipe)), pipe, "regular file");
         try (CheckpointFile file = CheckpointFile.open(pipe)) {
@@ -142,12 +142,12 @@ class OccupiedNamesTest {
             refused(() -> Checkpoint.save(inside, STATE), inside, words);
             refused(() -> Checkpoint.save(fresh, STATE), fresh, words);
             refused(() -> Checkpoint.saveAsync(fresh, STATE, OPTIONS), fresh, words);
-            refused(() -> CroftFile.append(inside, STATE, OPTIONS), inside, words);
-            refused(() -> CroftFile.appendAsync(inside, STATE, OPTIONS), inside, words);
-            refused(() -> CroftFile.compact(inside, _ -> true), inside, words);
-            refused(() -> CroftFile.export(path, fresh, OpenOptions.defaults()), fresh, words);
-            refused(() -> CroftFile.export(inside, path, OpenOptions.defaults()), inside, words);
-            refused(() -> CroftFile.flatten(path, fresh, OpenOptions.defaults()), fresh, words);
+            refused(() -> CheckpointFile.open(inside).commit(STATE, OPTIONS), inside, words);
+            refused(() -> CheckpointFile.open(inside).commitAsync(STATE, OPTIONS), inside, words);
+            refused(() -> CheckpointFile.open(inside).compact(_ -> true), inside, words);
+            refused(() -> CheckpointFile.open(path).copy(fresh), fresh, words);
+            refused(() -> CheckpointFile.open(inside).copy(path), inside, words);
+            refused(() -> CheckpointFile.open(path).copyWithBases(fresh), fresh, words);
             refused(() -> Checkpoint.open(inside), inside, words);
             refused(() -> Checkpoint.salvage(inside), inside, words);
             refused(() -> ShardSet.open(inside), inside, words);

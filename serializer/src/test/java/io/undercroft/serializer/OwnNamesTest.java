@@ -9,6 +9,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import java.time.Instant;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,17 +28,15 @@ class OwnNamesTest {
 
     private static void assertRefused(ThrowingCallable save) {
         assertThatThrownBy(save).isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("is that of a file of raw").hasMessageContaining("Checkpoint.export");
+                .hasMessageContaining("a file of raw cannot be").hasMessageContaining("only a .croft file can");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"model.raw", "MODEL.RAW"})
-    void noWayOfSavingMakesAFileWithTheNameOfAnotherFormat(String name) {
+    void whatOnlyACroftFileCanDoIsRefusedForTheNameOfAnotherFormat(String name) {
         Path path = folder.resolve(name);
 
-        assertRefused(() -> Checkpoint.save(path, state));
         assertRefused(() -> Checkpoint.saveAsync(path, state));
-        assertRefused(() -> Checkpoint.registering().save(path, state));
         try (CheckpointFile file = CheckpointFile.open(path)) {
             assertRefused(() -> file.commit(state, "first"));
             assertRefused(() -> file.commitAsync(state, "first"));
@@ -60,8 +63,8 @@ class OwnNamesTest {
         Path raw = folder.resolve("model.raw");
         Checkpoint.save(croft, state);
 
-        assertRefused(() -> CroftFile.flatten(croft, raw, OpenOptions.defaults()));
-        assertRefused(() -> CroftFile.export(croft, raw, OpenOptions.defaults()));
+        assertRefused(() -> CheckpointFile.open(croft).copyWithBases(raw));
+        assertRefused(() -> CheckpointFile.open(croft).copy(raw));
 
         assertThat(raw).doesNotExist();
     }
@@ -72,7 +75,7 @@ class OwnNamesTest {
         Checkpoint.save(croft, state);
         Path raw = Files.move(croft, folder.resolve("model.raw"));
 
-        CroftFile.append(raw, state, SaveOptions.defaults());
+        CheckpointFile.open(raw).commit(state, SaveOptions.defaults());
         try (CheckpointFile file = CheckpointFile.open(raw)) {
             file.commit(state, "third");
         }
@@ -80,6 +83,50 @@ class OwnNamesTest {
         try (Checkpoint c = Checkpoint.open(raw)) {
             assertThat(c.snapshots()).hasSize(3);
         }
+    }
+
+    @Test
+    void theFormatOfTheOptionsGoesBeforeTheName() throws IOException {
+        Path raw = folder.resolve("model.raw");
+
+        Checkpoint.save(raw, state, SaveOptions.defaults().format("croft"));
+        Checkpoint.saveAsync(raw, state, SaveOptions.defaults().format("croft")).join();
+
+        try (Checkpoint c = Checkpoint.open(raw)) {
+            assertThat(c.format()).isEqualTo("croft");
+        }
+    }
+
+    /// The module interop is not on the class path here.
+    @Test
+    void aFormatThatIsNotThereIsRefused() {
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve("a"), state, SaveOptions.defaults().format("npz")))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("npz")
+                .hasMessageContaining("croft");
+    }
+
+    static List<Arguments> optionsOfCroft() {
+        SaveOptions defaults = SaveOptions.defaults();
+        return List.of(Arguments.of("message", defaults.message("epoch 2")),
+                Arguments.of("time", defaults.time(Instant.EPOCH)),
+                Arguments.of("uuid", defaults.uuid(new UUID(1, 2))),
+                Arguments.of("sharing", defaults.sharing(SaveOptions.Sharing.IDENTITY)),
+                Arguments.of("base", defaults.base(Path.of("base.croft"))),
+                Arguments.of("root", defaults.root(Path.of(""))),
+                Arguments.of("wholeStorages", defaults.wholeStorages()),
+                Arguments.of("writableInPlace", defaults.writableInPlace()),
+                Arguments.of("chunkSize", defaults.chunkSize(1 << 16)),
+                Arguments.of("classes", defaults.classes(StateClasses.of(Thread.State.class))));
+    }
+
+    @ParameterizedTest
+    @MethodSource("optionsOfCroft")
+    void anOptionThatOnlyACroftFileCanFollowIsRefusedForAnotherFormat(String name, SaveOptions options) {
+        Path raw = folder.resolve("model.raw");
+
+        assertThatThrownBy(() -> Checkpoint.save(raw, Tensor.of((byte) 1), options))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("SaveOptions." + name + ";");
+        assertThat(folder).isEmptyDirectory();
     }
 
     @ParameterizedTest

@@ -80,7 +80,7 @@ class PublishedTest {
     void theImageIsTheFileThatSavingWrites() throws IOException {
         Path file = folder.resolve("saved.croft");
         SaveOptions options = OPTIONS.metadata(Map.of("author", "me")).message("epoch 2");
-        DedupReport saved = Checkpoint.save(file, state(1), options);
+        DedupReport saved = Checkpoint.save(file, state(1), options).dedup().orElseThrow();
         try (Published published = Published.publish(name, state(1), options)) {
             assertThat(published.report()).isEqualTo(saved);
             assertThat(published.nbytes()).isEqualTo(Files.size(file));
@@ -109,7 +109,7 @@ class PublishedTest {
 
     @Test
     void objectsOfTheProgramArePublishedToo() throws IOException {
-        StateClasses classes = Checkpoint.registering(Served.class);
+        StateClasses classes = StateClasses.of(Served.class);
         Served served = new Served(3, Instant.EPOCH, Tensor.of(1f, 2f));
         try (Published published = Published.publish(name, served, OPTIONS.classes(classes));
                 Checkpoint c = Published.attach(name, OpenOptions.defaults().classes(classes))) {

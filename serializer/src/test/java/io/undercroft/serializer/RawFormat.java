@@ -76,7 +76,7 @@ public final class RawFormat implements CheckpointFormat {
 
     /// With the setting `raw.padded` zeros follow up to a multiple of 8 bytes.
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options) {
+    public Draft draft(@Nullable Object state, SaveOptions options) {
         if (!(state instanceof Tensor tensor) || !tensor.dtype().equals(DType.UINT8)) {
             throw new IllegalArgumentException("state is no tensor of uint8");
         }

@@ -56,7 +56,7 @@ public final class RawSetFormat implements CheckpointFormat {
     }
 
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options, String fileName) {
+    public Draft draft(@Nullable Object state, SaveOptions options, String fileName) {
         SequencedMap<String, Draft> files = new LinkedHashMap<>();
         ((Map<?, ?>) state)
                 .forEach((name, tensor) -> files.put(name.toString(), new RawFormat().draft(tensor, options)));

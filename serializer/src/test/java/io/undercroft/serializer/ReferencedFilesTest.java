@@ -46,7 +46,7 @@ class ReferencedFilesTest {
 
     private void saveThin() throws IOException {
         Checkpoint.save(base, state());
-        DedupReport report = Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
+        DedupReport report = Checkpoint.save(thin, state(), SaveOptions.defaults().base(base)).dedup().orElseThrow();
         assertThat(report.written()).isZero();
     }
 
@@ -68,13 +68,13 @@ class ReferencedFilesTest {
 
         assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
         assertRefused(base, thin, () -> Checkpoint.saveAsync(base, OTHER).join());
-        assertRefused(base, thin, () -> CroftFile.export(single, base, OpenOptions.defaults()));
-        assertRefused(base, thin, () -> CroftFile.flatten(single, base, OpenOptions.defaults()));
-        assertRefused(base, thin, () -> CroftFile.flatten(thin, base, OpenOptions.defaults()));
-        assertRefused(base, thin, () -> CroftFile.compact(base, _ -> true));
+        assertRefused(base, thin, () -> CheckpointFile.open(single).copy(base));
+        assertRefused(base, thin, () -> CheckpointFile.open(single).copyWithBases(base));
+        assertRefused(base, thin, () -> CheckpointFile.open(thin).copyWithBases(base));
+        assertRefused(base, thin, () -> CheckpointFile.open(base).compact(_ -> true));
         assertRefused(base, thin, () -> ShardSet.save(base, List.of(single)));
         assertRefused(base, thin,
-                () -> Checkpoint.export(base, Tensor.zeros(DType.UINT8, 3), ExportOptions.defaults().format("raw")));
+                () -> Checkpoint.save(base, Tensor.zeros(DType.UINT8, 3), SaveOptions.defaults().format("raw")));
 
         try (Checkpoint c = Checkpoint.open(thin)) {
             assertThat(c.verify().damages()).isEmpty();
@@ -101,7 +101,7 @@ class ReferencedFilesTest {
     void aBaseIsAppendedTo() throws IOException {
         saveThin();
 
-        CroftFile.append(base, OTHER, SaveOptions.defaults());
+        CheckpointFile.open(base).commit(OTHER, SaveOptions.defaults());
 
         try (Checkpoint c = Checkpoint.open(thin)) {
             assertThat(c.verify().damages()).isEmpty();
@@ -116,8 +116,8 @@ class ReferencedFilesTest {
 
         Checkpoint.save(base, state());
         Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
-        Checkpoint.export(base, Tensor.zeros(DType.UINT8, 3),
-                ExportOptions.defaults().format("raw").replacingReferenced());
+        Checkpoint.save(base, Tensor.zeros(DType.UINT8, 3),
+                SaveOptions.defaults().format("raw").replacingReferenced());
         assertThat(base).hasSize(11);
     }
 
@@ -128,16 +128,17 @@ class ReferencedFilesTest {
         Path single = folder.resolve("single.croft");
         Checkpoint.save(single, OTHER);
         saveThin();
-        CroftFile.append(base, OTHER, SaveOptions.defaults());
-        assertThat(CroftFile.compact(base, snapshot -> snapshot.sequence() == 2, allowed)).isPositive();
+        CheckpointFile.open(base).commit(OTHER, SaveOptions.defaults());
+        assertThat(CheckpointFile.open(base, allowed, OpenOptions.defaults())
+                .compact(snapshot -> snapshot.sequence() == 2)).isPositive();
         saveThin();
-        CroftFile.export(single, base, newest, allowed);
+        CheckpointFile.open(single, allowed, newest).copy(base);
         assertThat(base).hasSameBinaryContentAs(single);
         saveThin();
-        CroftFile.flatten(single, base, newest, allowed);
+        CheckpointFile.open(single, allowed, newest).copyWithBases(base);
         assertThat(base).hasSameBinaryContentAs(single);
         saveThin();
-        CroftFile.flatten(thin, base, newest, allowed);
+        CheckpointFile.open(thin, allowed, newest).copyWithBases(base);
         try (Checkpoint c = Checkpoint.open(base)) {
             assertThat(c.bases()).isEmpty();
             assertThat(c.tensor("weight").equal(state().get("weight"))).isTrue();
@@ -150,9 +151,9 @@ class ReferencedFilesTest {
         saveThin();
         SaveOptions allowed = SaveOptions.defaults().replacingReferenced();
 
-        assertRefused(base, thin, () -> CroftFile.export(thin, base, OpenOptions.defaults(), allowed));
+        assertRefused(base, thin, () -> CheckpointFile.open(thin, allowed, OpenOptions.defaults()).copy(base));
 
-        CroftFile.export(thin, thin, OpenOptions.defaults(), allowed);
+        CheckpointFile.open(thin, allowed, OpenOptions.defaults()).copy(thin);
         try (Checkpoint c = Checkpoint.open(thin)) {
             assertThat(c.verify().damages()).isEmpty();
         }
@@ -195,14 +196,12 @@ class ReferencedFilesTest {
     void aFileThatWasNamedAsABaseMeanwhileIsNotReplaced() throws IOException {
         Checkpoint.save(base, state());
         HeldDisk disk = new HeldDisk();
-        try (BackgroundSaver saver = new BackgroundSaver(disk)) {
-            PendingSave pending = saver.save(base, OTHER, SaveOptions.defaults());
+        PendingSave pending = Checkpoint.saveAsync(disk, base, OTHER, SaveOptions.defaults());
 
-            Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
+        Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
 
-            disk.letGo();
-            assertRefused(base, thin, pending::join);
-        }
+        disk.letGo();
+        assertRefused(base, thin, pending::join);
     }
 
     @Test
@@ -235,7 +234,7 @@ class ReferencedFilesTest {
     @Test
     void basesOfFormerSnapshotsCount() throws IOException {
         saveThin();
-        CroftFile.append(thin, OTHER, SaveOptions.defaults().root(folder));
+        CheckpointFile.open(thin).commit(OTHER, SaveOptions.defaults().root(folder));
 
         try (Checkpoint _ = Checkpoint.open(thin)) {
             assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
@@ -245,12 +244,12 @@ class ReferencedFilesTest {
     @Test
     void anAdoptedFileIsNotReplaced() throws IOException {
         Path raw = folder.resolve("some.raw");
-        Checkpoint.export(raw, Tensor.zeros(DType.UINT8, 300_000).fill(7));
+        Checkpoint.save(raw, Tensor.zeros(DType.UINT8, 300_000).fill(7));
         try (Checkpoint c = Checkpoint.open(raw)) {
             Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(raw).wholeStorages());
         }
 
-        assertRefused(raw, thin, () -> Checkpoint.export(raw, Tensor.zeros(DType.UINT8, 3)));
+        assertRefused(raw, thin, () -> Checkpoint.save(raw, Tensor.zeros(DType.UINT8, 3)));
     }
 
     @Test
@@ -320,8 +319,8 @@ class ReferencedFilesTest {
         ShardSet.save(set, List.of(base));
 
         assertRefused(base, set, () -> Checkpoint.save(base, OTHER));
-        assertRefused(base, set, () -> CroftFile.compact(base, _ -> true));
-        CroftFile.append(base, OTHER, SaveOptions.defaults());
+        assertRefused(base, set, () -> CheckpointFile.open(base).compact(_ -> true));
+        CheckpointFile.open(base).commit(OTHER, SaveOptions.defaults());
         ShardSet.save(set, List.of(base));
         Files.delete(set);
         Checkpoint.save(base, OTHER);

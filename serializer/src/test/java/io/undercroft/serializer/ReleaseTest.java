@@ -58,7 +58,7 @@ class ReleaseTest {
     void closingACheckpointDoesNotThrowWhatTouchingARetainedStorageDoes() throws IOException {
         Path file = folder.resolve("some.raw");
         // What RawFormat refuses to decode.
-        Checkpoint.export(file, Tensor.of((byte) 13).view(DType.UINT8));
+        Checkpoint.save(file, Tensor.of((byte) 13).view(DType.UINT8));
         Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().setting("raw.reversed", "yes"));
         Storage storage = c.tensor("bytes").storage().retain();
 
@@ -98,7 +98,7 @@ class ReleaseTest {
         Path file = folder.resolve(name);
         Tensor bytes = Tensor.of((byte) 1, (byte) 2);
         if (name.endsWith(".raw")) {
-            Checkpoint.export(file, bytes.view(DType.UINT8));
+            Checkpoint.save(file, bytes.view(DType.UINT8));
         } else {
             Checkpoint.save(file, Map.of("bytes", bytes));
         }

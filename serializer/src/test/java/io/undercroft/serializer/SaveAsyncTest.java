@@ -118,15 +118,15 @@ class SaveAsyncTest {
     void theBytesAreThoseOfASaveInTheForeground(List<Allocator> memory) throws IOException {
         Map<String, Object> state = manifold(memory.getFirst());
         Path other = folder.resolve("b.croft");
-        DedupReport report = Checkpoint.save(path, state, OPTIONS);
+        DedupReport report = Checkpoint.save(path, state, OPTIONS).dedup().orElseThrow();
         try (PendingSave save = Checkpoint.saveAsync(other, state, OPTIONS)) {
             assertThat(save.join()).isEqualTo(report);
         }
         assertThat(other).hasSameBinaryContentAs(path);
 
         ((Tensor) ((List<?>) state.get("tied")).getFirst()).storage().set(2 * MEBIBYTE, (byte) 5);
-        report = CroftFile.append(path, state, OPTIONS);
-        try (PendingSave save = CroftFile.appendAsync(other, state, OPTIONS)) {
+        report = CheckpointFile.open(path).commit(state, OPTIONS);
+        try (PendingSave save = CheckpointFile.open(other).commitAsync(state, OPTIONS)) {
             assertThat(save.join()).isEqualTo(report);
         }
         assertThat(other).hasSameBinaryContentAs(path);
@@ -137,11 +137,11 @@ class SaveAsyncTest {
     @MethodSource("memories")
     void whatIsWrittenAfterwardsIsNotInTheFile(List<Allocator> memory) throws IOException {
         Map<String, Object> state = state(memory, 6);
-        try (BackgroundSaver saver = new BackgroundSaver()) {
+        try (SnapshotMemory kept = new SnapshotMemory()) {
             for (long round = 1; round <= 12; round++) {
                 fill(state, round);
                 Path file = folder.resolve(round + ".croft");
-                try (PendingSave save = saver.save(file, state, OPTIONS)) {
+                try (PendingSave save = Checkpoint.saveAsync(file, state, OPTIONS.snapshotMemory(kept))) {
                     do {
                         fill(state, -round);
                     } while (!save.isDone());
@@ -156,11 +156,11 @@ class SaveAsyncTest {
     void snapshotsThatAreAppendedWhileTheStateChangesAreAllThere(List<Allocator> memory) throws IOException {
         Map<String, Object> state = state(memory, 4);
         Checkpoint.save(path, state, OPTIONS);
-        try (BackgroundSaver saver = new BackgroundSaver()) {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
             for (long round = 1; round <= 8; round++) {
                 Tensor changed = (Tensor) state.get("t" + round % 4);
                 changed.fill(round);
-                try (PendingSave save = saver.append(path, state, OPTIONS)) {
+                try (PendingSave save = file.commitAsync(state, OPTIONS)) {
                     changed.fill(-1L);
                     assertThat(save.join().written()).isLessThan(2L * MEBIBYTE);
                 }
@@ -179,10 +179,11 @@ class SaveAsyncTest {
         Map<String, Object> state = state(memory, 3);
         HeldDisk disk = new HeldDisk();
         List<PendingSave> saves = new ArrayList<>();
-        try (BackgroundSaver saver = new BackgroundSaver(disk)) {
+        try (SnapshotMemory kept = new SnapshotMemory()) {
             for (long round = 1; round <= 4; round++) {
                 fill(state, round);
-                saves.add(saver.save(folder.resolve(round + ".croft"), state, OPTIONS));
+                saves.add(Checkpoint.saveAsync(disk, folder.resolve(round + ".croft"), state,
+                        OPTIONS.snapshotMemory(kept)));
             }
             fill(state, 0);
             disk.letGo();
@@ -231,7 +232,7 @@ class SaveAsyncTest {
         Map<String, Object> state = state(memories().getLast(), 6);
         fill(state, 1);
         HeldDisk disk = new HeldDisk();
-        try (PendingSave save = new BackgroundSaver(disk).save(path, state, OPTIONS)) {
+        try (PendingSave save = Checkpoint.saveAsync(disk, path, state, OPTIONS)) {
             assertThat(save.total()).isEqualTo(6L * MEBIBYTE + 15 * 8);
             assertThat(save.done()).isLessThanOrEqualTo(save.total());
             disk.awaitForce();
@@ -254,11 +255,14 @@ class SaveAsyncTest {
         byte[] before = Files.readAllBytes(path);
         Random random = new Random(3);
         int cancelled = 0;
-        try (BackgroundSaver saver = new BackgroundSaver()) {
+        try (SnapshotMemory kept = new SnapshotMemory(); CheckpointFile file = CheckpointFile.open(path)) {
+            SaveOptions options = OPTIONS.snapshotMemory(kept);
             for (int round = 0; round < 30; round++) {
                 fill(state, round + 2);
                 boolean appends = random.nextBoolean();
-                PendingSave save = appends ? saver.append(path, state, OPTIONS) : saver.save(path, state, OPTIONS);
+                PendingSave save = appends
+                        ? file.commitAsync(state, options)
+                        : Checkpoint.saveAsync(path, state, options);
                 long point = (long) (save.total() * 1.2 * random.nextDouble());
                 while (save.done() < Math.min(point, save.total()) && !save.isDone()) {
                     Thread.onSpinWait();
@@ -284,7 +288,7 @@ class SaveAsyncTest {
     void aSaveIsCancelledUntilItsFileHasItsName() throws Exception {
         Map<String, Object> state = state(memories().getLast(), 2);
         HeldDisk disk = new HeldDisk();
-        PendingSave save = new BackgroundSaver(disk).save(path, state, OPTIONS);
+        PendingSave save = Checkpoint.saveAsync(disk, path, state, OPTIONS);
         disk.awaitForce();
         assertThat(save.cancel()).isTrue();
         assertThat(save.cancel()).isTrue();
@@ -304,7 +308,7 @@ class SaveAsyncTest {
         Map<String, Object> state = state(memories().getFirst(), 1);
         for (int attempt = 0; attempt < 2; attempt++) {
             HeldDisk disk = new HeldDisk();
-            try (PendingSave save = new BackgroundSaver(disk).save(path, state, OPTIONS)) {
+            try (PendingSave save = Checkpoint.saveAsync(disk, path, state, OPTIONS)) {
                 assertThatExceptionOfType(LockedException.class).isThrownBy(() -> Checkpoint.saveAsync(path, state))
                         .withMessageContaining("pid " + ProcessHandle.current().pid());
                 assertThatExceptionOfType(LockedException.class).isThrownBy(() -> Checkpoint.save(path, state));
@@ -314,9 +318,10 @@ class SaveAsyncTest {
             assertThat(files()).containsExactly(path);
         }
         HeldDisk disk = new HeldDisk();
-        try (PendingSave save = new BackgroundSaver(disk).append(path, state, OPTIONS)) {
+        try (PendingSave save = CheckpointFile.open(disk, path, SaveOptions.defaults(), OpenOptions.defaults())
+                .commitAsync(state, OPTIONS)) {
             assertThatExceptionOfType(LockedException.class)
-                    .isThrownBy(() -> CroftFile.appendAsync(path, state, OPTIONS));
+                    .isThrownBy(() -> CheckpointFile.open(path).commitAsync(state, OPTIONS));
             disk.letGo();
             save.join();
         }
@@ -334,10 +339,10 @@ class SaveAsyncTest {
             byte[] before = Files.readAllBytes(path);
             fill(state, operation + 1);
             FailingDisk disk = new FailingDisk(operation, failure);
-            try (BackgroundSaver saver = new BackgroundSaver(disk);
+            try (CheckpointFile file = CheckpointFile.open(disk, path, OPTIONS, OpenOptions.defaults());
                     PendingSave save = operation % 2 == 0
-                            ? saver.append(path, state, OPTIONS)
-                            : saver.save(path, state, OPTIONS)) {
+                            ? file.commitAsync(state, OPTIONS)
+                            : Checkpoint.saveAsync(disk, path, state, OPTIONS)) {
                 save.join();
             } catch (IOException e) {
                 assertThat(disk.hasFailed()).as("operation %d: %s", operation, e).isTrue();
@@ -371,7 +376,7 @@ class SaveAsyncTest {
 
     /// The third operation is the first write.
     private PendingSave failing(Map<String, Object> state) throws IOException {
-        return new BackgroundSaver(new FailingDisk(3, Failure.ONCE)).save(path, state, OPTIONS);
+        return Checkpoint.saveAsync(new FailingDisk(3, Failure.ONCE), path, state, OPTIONS);
     }
 
     @Test
@@ -380,14 +385,12 @@ class SaveAsyncTest {
         assertThatExceptionOfType(NoSuchFileException.class)
                 .isThrownBy(() -> Checkpoint.saveAsync(folder.resolve("none/a.croft"), state))
                 .withMessageContaining("make it first");
-        assertThatExceptionOfType(NoSuchFileException.class)
-                .isThrownBy(() -> CroftFile.appendAsync(path, state, OPTIONS)).withMessageContaining("save it first");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.saveAsync(path, Map.of("rng", new Object())))
                 .withMessageContaining("state/rng");
         Files.writeString(path, "no checkpoint");
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> CroftFile.appendAsync(path, state, OPTIONS));
+                .isThrownBy(() -> CheckpointFile.open(path).commitAsync(state, OPTIONS));
         assertThat(files()).containsExactly(path);
     }
 

@@ -3,7 +3,8 @@ package io.undercroft.serializer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.serializer.internal.writing.Exporter;
+import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -61,7 +62,7 @@ class SetExportTest {
 
     @Test
     void aSetIsItsFilesAndTheIndex() throws IOException {
-        Checkpoint.export(index, state("a.raw", "b.raw"));
+        Checkpoint.save(index, state("a.raw", "b.raw"));
 
         assertThat(files()).containsExactly("a.raw", "b.raw", "some.rawset");
         assertThat(index).hasContent("RAWSET\na.raw\nb.raw");
@@ -78,7 +79,7 @@ class SetExportTest {
         state.put("b.raw", bytes(1));
         List<Long> told = new ArrayList<>();
 
-        Checkpoint.export(index, state, ExportOptions.defaults().progress((done, total) -> {
+        Checkpoint.save(index, state, SaveOptions.defaults().progress((done, total) -> {
             told.add(done);
             assertThat(total).isEqualTo(8_000_000 + 8 + 9 + 18);
         }));
@@ -93,7 +94,7 @@ class SetExportTest {
             "SOME.RAWSET"
     })
     void aNameThatLeadsElsewhereIsRefused(String name) throws IOException {
-        assertThatThrownBy(() -> Checkpoint.export(index, state("a.raw", name)))
+        assertThatThrownBy(() -> Checkpoint.save(index, state("a.raw", name)))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("no plain name");
 
         assertThat(files()).isEmpty();
@@ -101,10 +102,10 @@ class SetExportTest {
 
     @Test
     void aSetThatIsThereIsNotMixedWithANewOne() throws IOException {
-        Checkpoint.export(index, state("a.raw", "b.raw"));
+        Checkpoint.save(index, state("a.raw", "b.raw"));
         byte[] before = Files.readAllBytes(folder.resolve("b.raw"));
 
-        assertThatThrownBy(() -> Checkpoint.export(index, Map.of("b.raw", bytes(9))))
+        assertThatThrownBy(() -> Checkpoint.save(index, Map.of("b.raw", bytes(9))))
                 .isInstanceOf(FileAlreadyExistsException.class)
                 .hasMessageContainingAll("b.raw", "write to another directory");
 
@@ -114,8 +115,8 @@ class SetExportTest {
 
     @Test
     void aSetOfOtherNamesTakesTheIndexOver() throws IOException {
-        Checkpoint.export(index, state("a.raw"));
-        Checkpoint.export(index, state("b.raw"));
+        Checkpoint.save(index, state("a.raw"));
+        Checkpoint.save(index, state("b.raw"));
 
         assertThat(index).hasContent("RAWSET\nb.raw");
     }
@@ -124,7 +125,7 @@ class SetExportTest {
     void aFileThatNoIndexNamesIsNotReplacedEither() throws IOException {
         Path source = Files.writeString(folder.resolve("b.raw"), "what the state was read from, perhaps");
 
-        assertThatThrownBy(() -> Checkpoint.export(index, state("a.raw", "b.raw")))
+        assertThatThrownBy(() -> Checkpoint.save(index, state("a.raw", "b.raw")))
                 .isInstanceOf(FileAlreadyExistsException.class).hasMessageContaining("or delete it first");
 
         assertThat(source).hasContent("what the state was read from, perhaps");
@@ -137,7 +138,7 @@ class SetExportTest {
         Path elsewhere = Files.writeString(folder.resolve("precious"), "mine");
         Files.createSymbolicLink(folder.resolve("a.raw"), elsewhere);
 
-        assertThatThrownBy(() -> Checkpoint.export(index, state("a.raw")))
+        assertThatThrownBy(() -> Checkpoint.save(index, state("a.raw")))
                 .isInstanceOf(FileAlreadyExistsException.class);
 
         assertThat(elsewhere).hasContent("mine");
@@ -145,8 +146,8 @@ class SetExportTest {
 
     @Test
     void whoeverWritesTheSameSetIsTold() throws IOException {
-        assertThatThrownBy(() -> Checkpoint.export(index, state("a.raw"), ExportOptions.defaults().progress((_, _) -> {
-            assertThatThrownBy(() -> Checkpoint.export(index, state("b.raw"))).isInstanceOf(LockedException.class);
+        assertThatThrownBy(() -> Checkpoint.save(index, state("a.raw"), SaveOptions.defaults().progress((_, _) -> {
+            assertThatThrownBy(() -> Checkpoint.save(index, state("b.raw"))).isInstanceOf(LockedException.class);
             throw new IllegalStateException("seen");
         }))).hasMessage("seen");
 
@@ -155,14 +156,14 @@ class SetExportTest {
 
     @Test
     void aDirectoryThatIsMissingIsNamed() {
-        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("none/some.rawset"), state("a.raw")))
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve("none/some.rawset"), state("a.raw")))
                 .isInstanceOf(NoSuchFileException.class).hasMessageContaining("make it first");
     }
 
     @Test
     void aListenerThatThrowsLateLeavesNothing() throws IOException {
-        assertThatThrownBy(() -> Checkpoint.export(index, state("a.raw", "b.raw"),
-                ExportOptions.defaults().progress((done, total) -> {
+        assertThatThrownBy(() -> Checkpoint.save(index, state("a.raw", "b.raw"),
+                SaveOptions.defaults().progress((done, total) -> {
                     if (done == total) {
                         throw new IllegalStateException("enough");
                     }
@@ -180,7 +181,8 @@ class SetExportTest {
         for (int failing = 1; failed; failing++) {
             FailingOnce disk = new FailingOnce(operation, failing);
             try {
-                new Exporter(disk).write(index, state("a.raw", "b.raw"), ExportOptions.defaults());
+                new FormatWriter(disk).write(index, state("a.raw", "b.raw"), Formats.forWriting(index, null),
+                        SaveOptions.defaults());
                 failed = false;
             } catch (IOException _) {
                 assertThat(files()).isIn(List.of(), List.of("a.raw", "b.raw", "some.rawset"));
@@ -212,13 +214,13 @@ class SetExportTest {
 
     // ---- the files of the set that is replaced
 
-    private static final ExportOptions DELETING = ExportOptions.defaults().deletingFormerFiles();
+    private static final SaveOptions DELETING = SaveOptions.defaults().deletingFormerFiles();
 
     @Test
     void filesOfTheFormerSetAreLeftBehindAndReported() throws IOException {
-        assertThat(Checkpoint.export(index, state("a.raw", "b.raw")).leftBehind()).isEmpty();
+        assertThat(Checkpoint.save(index, state("a.raw", "b.raw")).leftBehind()).isEmpty();
 
-        ExportReport report = Checkpoint.export(index, state("c.raw"));
+        SaveReport report = Checkpoint.save(index, state("c.raw"));
 
         assertThat(report.leftBehind()).containsExactly(folder.resolve("a.raw"), folder.resolve("b.raw"));
         assertThat(report.deleted()).isEmpty();
@@ -227,9 +229,9 @@ class SetExportTest {
 
     @Test
     void filesOfTheFormerSetAreDeletedWhenThatIsWanted() throws IOException {
-        Checkpoint.export(index, state("a.raw", "b.raw"));
+        Checkpoint.save(index, state("a.raw", "b.raw"));
 
-        ExportReport report = Checkpoint.export(index, state("c.raw"), DELETING);
+        SaveReport report = Checkpoint.save(index, state("c.raw"), DELETING);
 
         assertThat(report.deleted()).containsExactly(folder.resolve("a.raw"), folder.resolve("b.raw"));
         assertThat(report.leftBehind()).isEmpty();
@@ -239,14 +241,14 @@ class SetExportTest {
     @Test
     void aFileOfTheFormerSetThatIsReferencedElsewhereStays() throws IOException {
         Map<String, Tensor> large = Map.of("a.raw", Tensor.zeros(DType.UINT8, 300_000).fill(7));
-        Checkpoint.export(index, large);
+        Checkpoint.save(index, large);
         Path adopting = folder.resolve("thin.croft");
         Path shard = folder.resolve("a.raw");
         try (Checkpoint c = Checkpoint.open(shard)) {
             Checkpoint.save(adopting, c.tree(), SaveOptions.defaults().base(shard).wholeStorages());
         }
 
-        ExportReport report = Checkpoint.export(index, state("c.raw"), DELETING);
+        SaveReport report = Checkpoint.save(index, state("c.raw"), DELETING);
 
         assertThat(report.leftBehind()).containsExactly(shard);
         assertThat(shard).exists();
@@ -263,7 +265,7 @@ class SetExportTest {
         Files.writeString(set, String.join("\n", "RAWSET", "../outside.raw", outside.toString(), "linked.raw",
                 "directory.raw", "..", ".", "", "some.rawset", "gone.raw"));
 
-        ExportReport report = Checkpoint.export(set, state("c.raw"), DELETING);
+        SaveReport report = Checkpoint.save(set, state("c.raw"), DELETING);
 
         assertThat(report.deleted()).isEmpty();
         assertThat(outside).hasContent("precious");
@@ -274,9 +276,9 @@ class SetExportTest {
 
     @Test
     void filesOfTheFormerSetStayIfTheExportFails() throws IOException {
-        Checkpoint.export(index, state("a.raw", "b.raw"));
+        Checkpoint.save(index, state("a.raw", "b.raw"));
 
-        assertThatThrownBy(() -> Checkpoint.export(index, state("c.raw"), DELETING.progress((_, _) -> {
+        assertThatThrownBy(() -> Checkpoint.save(index, state("c.raw"), DELETING.progress((_, _) -> {
             throw new IllegalStateException("no more");
         }))).isInstanceOf(IllegalStateException.class);
 

@@ -24,7 +24,7 @@ class SettingsTest {
     @BeforeEach
     void saveAFile() throws IOException {
         file = folder.resolve("some.raw");
-        Checkpoint.export(file, few);
+        Checkpoint.save(file, few);
     }
 
     private ThrowingCallable opening(String setting) {
@@ -32,8 +32,8 @@ class SettingsTest {
     }
 
     private ThrowingCallable exporting(String setting) {
-        return () -> Checkpoint.export(folder.resolve("other.raw"), few,
-                ExportOptions.defaults().setting(setting, "yes"));
+        return () -> Checkpoint.save(folder.resolve("other.raw"), few,
+                SaveOptions.defaults().setting(setting, "yes"));
     }
 
     @Test
@@ -89,8 +89,8 @@ class SettingsTest {
     void aSettingThatDoesNotApplyToTheFileIsRefused() {
         Path index = folder.resolve("some.rawset");
 
-        assertThatThrownBy(() -> Checkpoint.export(index, Map.of("a.raw", few),
-                ExportOptions.defaults().setting("raw.padded", "yes"))).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> Checkpoint.save(index, Map.of("a.raw", few),
+                SaveOptions.defaults().setting("raw.padded", "yes"))).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("'raw.padded' does not apply to files of raw-set; it is for those of raw");
 
         assertThat(index).doesNotExist();
@@ -98,7 +98,7 @@ class SettingsTest {
 
     @Test
     void whatIsToldIsDone() throws IOException {
-        Checkpoint.export(file, few, ExportOptions.defaults().setting("raw.padded", "yes"));
+        Checkpoint.save(file, few, SaveOptions.defaults().setting("raw.padded", "yes"));
 
         assertThat(file).hasSize(16);
     }

@@ -94,7 +94,7 @@ class UnusualWritesTest {
             if (seed == 1) {
                 Checkpoint.save(path, state(3 * CHUNK, seed), OPTIONS);
             } else {
-                CroftFile.append(path, state(3 * CHUNK, seed), OPTIONS);
+                CheckpointFile.open(path).commit(state(3 * CHUNK, seed), OPTIONS);
             }
         }
         Path dependent = folder.resolve("dependent.croft");
@@ -102,11 +102,11 @@ class UnusualWritesTest {
         Header before = snapshot(path).header();
         // Compacting the base itself is refused; what has its name later can still be a compacted copy.
         assertThatExceptionOfType(ReferencedFileException.class)
-                .isThrownBy(() -> CroftFile.compact(path, info -> info.sequence() != 2));
+                .isThrownBy(() -> CheckpointFile.open(path).compact(info -> info.sequence() != 2));
         Path copy = Files.copy(path, folder.resolve("copy.croft"));
-        CroftFile.compact(copy, info -> info.sequence() != 2);
+        CheckpointFile.open(copy).compact(info -> info.sequence() != 2);
         Files.move(copy, path, StandardCopyOption.REPLACE_EXISTING);
-        CroftFile.append(path, state(9 * CHUNK, 4), OPTIONS);
+        CheckpointFile.open(path).commit(state(9 * CHUNK, 4), OPTIONS);
 
         assertThat(snapshot(path).header().uuid()).isNotEqualTo(before.uuid());
         try (Checkpoint checkpoint = Checkpoint.open(dependent)) {
@@ -121,8 +121,8 @@ class UnusualWritesTest {
         Map<String, Object> state = new LinkedHashMap<>(Map.of("large", Tensor.of(large)));
         Checkpoint.save(path, state, OPTIONS);
         state.put("small", Tensor.of(Arrays.copyOfRange(large, CHUNK, CHUNK + 5000)));
-        assertThat(CroftFile.append(path, state, OPTIONS).written()).isZero();
-        assertThat(CroftFile.compact(path, _ -> true)).isZero();
+        assertThat(CheckpointFile.open(path).commit(state, OPTIONS).written()).isZero();
+        assertThat(CheckpointFile.open(path).compact(_ -> true)).isZero();
     }
 
     private static byte[] file(long sequence, IndexBuilder builder) {
@@ -147,7 +147,7 @@ class UnusualWritesTest {
         index.addUnknownSection(new UnknownSection("rows", true, 3, MemorySegment.ofArray(new byte[]{1, 2, 3})));
         index.addUnknownSection(new UnknownSection("NEXT", false, 1, MemorySegment.ofArray(new byte[]{4})));
         Files.write(path, file(1, index));
-        CroftFile.append(path, state(100, 1), OPTIONS);
+        CheckpointFile.open(path).commit(state(100, 1), OPTIONS);
         assertThat(snapshot(path).unknownSections()).singleElement().satisfies(section -> {
             assertThat(section.code()).isEqualTo("rows");
             assertThat(section.bytes().toArray(ValueLayout.JAVA_BYTE)).containsExactly(1, 2, 3);
@@ -158,7 +158,8 @@ class UnusualWritesTest {
     void aFileWithAllTheSnapshotsItCanHaveIsNotAppendedTo() throws IOException {
         Files.write(path, file(Limits.DEFAULT.maxSnapshots(), new IndexBuilder(Layout.DEFAULT_CHUNK_LOG2)));
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CroftFile.append(path, state(100, 1), OPTIONS)).withMessageContaining("compact it");
+                .isThrownBy(() -> CheckpointFile.open(path).commit(state(100, 1), OPTIONS))
+                .withMessageContaining("compact it");
     }
 
     @Test
@@ -168,7 +169,7 @@ class UnusualWritesTest {
         Path victim = Files.writeString(folder.resolve("victim"), "somebody else's");
         Files.createSymbolicLink(folder.resolve("a.croft.lock"), victim);
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CroftFile.append(path, state(100, 2), OPTIONS));
+                .isThrownBy(() -> CheckpointFile.open(path).commit(state(100, 2), OPTIONS));
         assertThat(victim).hasContent("somebody else's");
     }
 
@@ -180,7 +181,7 @@ class UnusualWritesTest {
         assertThatExceptionOfType(IOException.class).isThrownBy(() -> Checkpoint.save(pipe, state(100, 1)))
                 .withMessageContaining("no regular file");
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CroftFile.append(pipe, state(100, 1), OPTIONS))
+                .isThrownBy(() -> CheckpointFile.open(pipe).commit(state(100, 1), OPTIONS))
                 .withMessageContaining("no regular file");
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> Checkpoint.save(path, state(100, 1), OPTIONS.base(pipe)));
@@ -192,8 +193,8 @@ class UnusualWritesTest {
     void aDirectoryIsNoFile() {
         assertThatExceptionOfType(IOException.class).isThrownBy(() -> Checkpoint.save(folder, state(100, 1)));
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CroftFile.append(folder, state(100, 1), OPTIONS));
-        assertThatExceptionOfType(IOException.class).isThrownBy(() -> CroftFile.compact(folder, _ -> true));
+                .isThrownBy(() -> CheckpointFile.open(folder).commit(state(100, 1), OPTIONS));
+        assertThatExceptionOfType(IOException.class).isThrownBy(() -> CheckpointFile.open(folder).compact(_ -> true));
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> Checkpoint.save(path, state(100, 1), OPTIONS.base(folder)));
     }
@@ -215,7 +216,8 @@ class UnusualWritesTest {
         Map<String, Object> state = new LinkedHashMap<>(state(3 * CHUNK, 1));
         state.put("bias", Tensor.of(noise(100, 2)));
         Checkpoint.save(base, state);
-        assertThat(Checkpoint.save(path, state, OPTIONS.base(base)).written()).isEqualTo(3 * CHUNK);
+        assertThat(Checkpoint.save(path, state, OPTIONS.base(base)).dedup().orElseThrow().written())
+                .isEqualTo(3 * CHUNK);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.tensor("bias").equal((Tensor) state.get("bias"))).isTrue();
             assertThat(checkpoint.verify().damages()).isEmpty();
@@ -234,7 +236,7 @@ class UnusualWritesTest {
             }
         });
         for (int times = 0; times < 20; times++) {
-            CroftFile.append(path, List.of(weight), OPTIONS);
+            CheckpointFile.open(path).commit(List.of(weight), OPTIONS);
         }
         done.set(true);
         other.join();
@@ -264,7 +266,7 @@ class UnusualWritesTest {
         Storage meta = Storage.meta(1000);
         Tensor one = Tensor.of(meta, DType.UINT8, 0, Shape.of(1000), 1);
         Tensor same = Tensor.of(meta, DType.UINT8, 0, Shape.of(1000), 1);
-        DedupReport report = Checkpoint.save(path, List.of(one, same));
+        DedupReport report = Checkpoint.save(path, List.of(one, same)).dedup().orElseThrow();
         assertThat(report.storages()).isZero();
         assertThat(report.identity()).isZero();
     }
@@ -272,7 +274,8 @@ class UnusualWritesTest {
     @Test
     void whatNoTensorSpansIsNotSavedByIdentity() throws IOException {
         Tensor part = Tensor.of(noise(1000, 1)).narrow(0, 0, 10);
-        assertThat(Checkpoint.save(path, List.of(part), OPTIONS.wholeStorages()).identity()).isZero();
+        assertThat(Checkpoint.save(path, List.of(part), OPTIONS.wholeStorages()).dedup().orElseThrow().identity())
+                .isZero();
     }
 
     @Test
@@ -280,7 +283,7 @@ class UnusualWritesTest {
         Tensor zeros = Tensor.zeros(DType.UINT8, 3 * CHUNK);
         Map<String, Object> state = Map.of("a", Tensor.of(noise(2 * CHUNK, 1)), "same", Tensor.of(noise(2 * CHUNK, 1)),
                 "zeros", zeros, "part", Tensor.zeros(DType.UINT8, 4 * CHUNK).narrow(0, 0, 10));
-        DedupReport report = Checkpoint.save(path, state, OPTIONS.writableInPlace());
+        DedupReport report = Checkpoint.save(path, state, OPTIONS.writableInPlace()).dedup().orElseThrow();
         assertThat(report.written()).isEqualTo(report.storages()).isEqualTo(11 * CHUNK);
         OpenOptions shared = OpenOptions.defaults().mapping(MapMode.SHARED);
         try (Checkpoint checkpoint = Checkpoint.open(path, shared)) {
@@ -304,7 +307,7 @@ class UnusualWritesTest {
         for (int number = 0; number < 100_000; number++) {
             state.put("t" + number, Tensor.of(new byte[]{1, 2, 3}));
         }
-        DedupReport report = CroftFile.stream(Channels.newChannel(OutputStream.nullOutputStream()), state, OPTIONS);
+        DedupReport report = Checkpoint.save(Channels.newChannel(OutputStream.nullOutputStream()), state, OPTIONS);
         assertThat(report.written()).isEqualTo(300_000);
     }
 }

@@ -107,11 +107,11 @@ class WaysOfLoadingTest {
             assertThat(Files.size(file("model"))).isLessThan(Files.size(file("parent")) / 2);
         }
         switch (place) {
-            case EARLIER_SNAPSHOT -> CroftFile.append(file("model"), state(1), saving);
+            case EARLIER_SNAPSHOT -> CheckpointFile.open(file("model")).commit(state(1), saving);
             case COMPACTED -> {
-                CroftFile.append(file("model"), state(1), saving);
-                CroftFile.append(file("model"), state, saving);
-                CroftFile.compact(file("model"), snapshot -> snapshot.sequence() == 3);
+                CheckpointFile.open(file("model")).commit(state(1), saving);
+                CheckpointFile.open(file("model")).commit(state, saving);
+                CheckpointFile.open(file("model")).compact(snapshot -> snapshot.sequence() == 3);
             }
             case SHARD -> ShardSet.save(folder.resolve("model.croftset"), List.of(file("other"), file("model")));
             case PUBLISHED, FOLLOWED -> Published.publish(name, state, saving).close();

@@ -69,7 +69,7 @@ class WritersAndReadersTest {
             Future<Long> other = threads.submit(reader);
             try {
                 for (long number = 2; number <= 60; number++) {
-                    CroftFile.append(path, state(number), SaveOptions.defaults());
+                    CheckpointFile.open(path).commit(state(number), SaveOptions.defaults());
                     committed.set(number);
                 }
             } finally {
@@ -89,8 +89,8 @@ class WritersAndReadersTest {
         Path path = folder.resolve("state.croft");
         Checkpoint.save(path, state(1));
         try (Checkpoint first = Checkpoint.open(path)) {
-            CroftFile.append(path, state(2), SaveOptions.defaults());
-            CroftFile.compact(path, info -> info.sequence() == 2);
+            CheckpointFile.open(path).commit(state(2), SaveOptions.defaults());
+            CheckpointFile.open(path).compact(info -> info.sequence() == 2);
             assertThat(first.tensor("numbers").getLong(ELEMENTS - 1)).isEqualTo(1);
         }
         assertThat(numberIn(path)).isEqualTo(2);
@@ -102,7 +102,7 @@ class WritersAndReadersTest {
             Path path = Path.of(arguments[0]);
             for (long number = 2; number < 2 + Long.parseLong(arguments[1]);) {
                 try {
-                    CroftFile.append(path, state(number), SaveOptions.defaults());
+                    CheckpointFile.open(path).commit(state(number), SaveOptions.defaults());
                     System.out.println(number++);
                 } catch (LockedException _) {
                     Thread.onSpinWait();
@@ -144,14 +144,14 @@ class WritersAndReadersTest {
             }
             assertThatExceptionOfType(LockedException.class).isThrownBy(() -> {
                 while (true) {
-                    CroftFile.compact(path, _ -> true);
+                    CheckpointFile.open(path).compact(_ -> true);
                 }
             }).withMessageContaining("is being written by");
         } finally {
             writer.destroyForcibly().waitFor();
         }
         assertThat(numberIn(path)).isGreaterThanOrEqualTo(last);
-        CroftFile.append(path, state(1000), SaveOptions.defaults());
+        CheckpointFile.open(path).commit(state(1000), SaveOptions.defaults());
         assertThat(numberIn(path)).isEqualTo(1000);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.verify().damages()).isEmpty();

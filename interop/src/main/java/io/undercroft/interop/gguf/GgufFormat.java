@@ -3,7 +3,7 @@ package io.undercroft.interop.gguf;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
@@ -105,7 +105,7 @@ public final class GgufFormat implements CheckpointFormat {
     }
 
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options) {
+    public Draft draft(@Nullable Object state, SaveOptions options) {
         Map<String, @Nullable Object> values = new LinkedHashMap<>();
         if (state instanceof TypedMap typed && typed.type().equals(name())) {
             values.putAll(typed.attributes());

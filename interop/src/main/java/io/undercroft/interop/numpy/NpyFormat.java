@@ -2,7 +2,7 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
@@ -82,7 +82,7 @@ public final class NpyFormat implements CheckpointFormat {
     }
 
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options) {
+    public Draft draft(@Nullable Object state, SaveOptions options) {
         Tensor tensor = NamedTensors.tensorIn(state);
         if (tensor == null) {
             throw new IllegalArgumentException("the state is not one tensor, and an npy file holds nothing else; "

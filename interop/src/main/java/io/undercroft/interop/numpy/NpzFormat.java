@@ -5,7 +5,7 @@ import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
@@ -141,7 +141,7 @@ public final class NpzFormat implements CheckpointFormat {
     }
 
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options) {
+    public Draft draft(@Nullable Object state, SaveOptions options) {
         SequencedMap<String, Draft> arrays = new LinkedHashMap<>();
         NamedTensors.of(state, name())
                 .forEach((name, tensor) -> arrays.put(record(name), ArrayDraft.of(name, tensor)));

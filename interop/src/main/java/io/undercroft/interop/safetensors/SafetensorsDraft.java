@@ -5,8 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
-import io.undercroft.serializer.ExportOptions;
-import io.undercroft.serializer.ExportReport.Loss;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
@@ -83,7 +83,7 @@ final class SafetensorsDraft implements Draft {
     /// @param options the metadata, and whether sharing is kept
     /// @return the file to be
     /// @throws IllegalArgumentException if the format has no place for something
-    static SafetensorsDraft of(SequencedMap<String, Tensor> tensors, ExportOptions options) {
+    static SafetensorsDraft of(SequencedMap<String, Tensor> tensors, SaveOptions options) {
         SharingPlan plan = plan(tensors, options);
         List<Part> parts = new ArrayList<>();
         plan.written().forEach((name, tensor) -> parts.add(new Part(name, tensor)));
@@ -96,7 +96,7 @@ final class SafetensorsDraft implements Draft {
         return new SafetensorsDraft(header, parts, plan.losses());
     }
 
-    static SharingPlan plan(SequencedMap<String, Tensor> tensors, ExportOptions options) {
+    static SharingPlan plan(SequencedMap<String, Tensor> tensors, SaveOptions options) {
         return switch (options.setting(OpenedFile.SHARING).orElse("keep")) {
             case "keep" -> SharingPlan.keeping(tensors);
             case "copy" -> SharingPlan.copying(tensors);

@@ -2,7 +2,7 @@ package io.undercroft.interop.safetensors;
 
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
@@ -66,7 +66,7 @@ public final class SafetensorsFormat implements CheckpointFormat {
     }
 
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options) {
+    public Draft draft(@Nullable Object state, SaveOptions options) {
         return SafetensorsDraft.of(NamedTensors.of(state, name()), options);
     }
 }

@@ -4,7 +4,7 @@ import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.SetReader;
 import io.undercroft.interop.internal.ShardIndex;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
@@ -83,12 +83,12 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
     }
 
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options) {
+    public Draft draft(@Nullable Object state, SaveOptions options) {
         return draft(state, options, "model" + ShardedDraft.SUFFIX);
     }
 
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options, String fileName) {
+    public Draft draft(@Nullable Object state, SaveOptions options, String fileName) {
         return ShardedDraft.of(NamedTensors.of(state, name()), options, fileName);
     }
 }

@@ -1,7 +1,7 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import java.math.BigDecimal;
 import java.util.Locale;
 import java.util.regex.Matcher;
@@ -19,7 +19,7 @@ final class ShardSize {
     /// {@return the size that the options ask for} As in Python, `GB` are powers of 1000; `GiB` are powers of 1024.
     ///
     /// @throws IllegalArgumentException if they ask for none
-    static long of(ExportOptions options) {
+    static long of(SaveOptions options) {
         String text = options.setting(SETTING).orElse(DEFAULT);
         Matcher size = SIZE.matcher(text.strip().toUpperCase(Locale.ROOT));
         if (!size.matches()) {

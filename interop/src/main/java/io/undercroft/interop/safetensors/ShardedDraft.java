@@ -2,8 +2,8 @@ package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ShardIndex;
-import io.undercroft.serializer.ExportOptions;
-import io.undercroft.serializer.ExportReport.Loss;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.Tensor;
@@ -39,7 +39,7 @@ final class ShardedDraft implements Draft {
     /// @param fileName the name of the index
     /// @return the index to be, with its files
     /// @throws IllegalArgumentException if the format has no place for something
-    static ShardedDraft of(SequencedMap<String, Tensor> tensors, ExportOptions options, String fileName) {
+    static ShardedDraft of(SequencedMap<String, Tensor> tensors, SaveOptions options, String fileName) {
         if (tensors.isEmpty()) {
             throw new IllegalArgumentException(
                     "the state has no tensors that an index could name; write it as a .safetensors file");
@@ -78,7 +78,7 @@ final class ShardedDraft implements Draft {
 
     /// What the index said of the size of another set is true of none of the files.
     private static SequencedMap<String, Draft> shards(SequencedMap<String, SequencedMap<String, Tensor>> files,
-            ExportOptions options) {
+            SaveOptions options) {
         Map<String, String> text = new LinkedHashMap<>(options.metadata());
         text.remove(IndexText.TOTAL_SIZE);
         SequencedMap<String, Draft> shards = new LinkedHashMap<>();
@@ -87,7 +87,7 @@ final class ShardedDraft implements Draft {
     }
 
     private static byte[] index(SharingPlan plan, SequencedMap<String, SequencedMap<String, Tensor>> files,
-            ExportOptions options) {
+            SaveOptions options) {
         Map<String, String> fileOf = new HashMap<>();
         files.forEach((file, tensors) -> tensors.keySet().forEach(name -> fileOf.put(name, file)));
         SequencedMap<String, String> map = new LinkedHashMap<>();
@@ -97,7 +97,7 @@ final class ShardedDraft implements Draft {
     }
 
     /// As huggingface_hub says which names stand for the same tensor.
-    private static Map<String, String> metadata(SharingPlan plan, ExportOptions options) {
+    private static Map<String, String> metadata(SharingPlan plan, SaveOptions options) {
         Map<String, String> metadata = new LinkedHashMap<>(options.metadata());
         metadata.putAll(plan.aliases());
         return metadata;

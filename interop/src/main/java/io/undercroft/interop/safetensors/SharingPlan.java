@@ -1,8 +1,8 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.ExportReport.Kind;
-import io.undercroft.serializer.ExportReport.Loss;
+import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;

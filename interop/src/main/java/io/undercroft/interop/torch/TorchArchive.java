@@ -2,8 +2,8 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.undercroft.serializer.ExportReport.Kind;
-import io.undercroft.serializer.ExportReport.Loss;
+import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.Loan;

@@ -6,7 +6,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
@@ -84,7 +84,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// stand keeps that. Integers of all widths become Python's `int`, and floats its `float`; a tensor on the meta
     /// device keeps its geometry only, as with PyTorch.
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options) {
+    public Draft draft(@Nullable Object state, SaveOptions options) {
         return new TorchArchive(TorchArchive.FOLDER, Pickle.of(state));
     }
 

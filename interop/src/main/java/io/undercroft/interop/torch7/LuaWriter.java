@@ -1,8 +1,8 @@
 package io.undercroft.interop.torch7;
 
 import io.undercroft.interop.internal.NamedTensors;
-import io.undercroft.serializer.ExportReport.Kind;
-import io.undercroft.serializer.ExportReport.Loss;
+import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.spi.RepeatedTexts;

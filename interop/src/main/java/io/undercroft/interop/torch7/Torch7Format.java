@@ -4,7 +4,7 @@ import io.undercroft.interop.internal.Ordinals;
 import io.undercroft.interop.torch7.LuaReader.References;
 import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 /// file as in memory: written by a little-endian machine, and aligned by chance. Others are decoded then. Of a file in
 /// ASCII the numbers have to be read when it is opened, since nothing else says where they end; they are not kept.
 ///
-/// Settings, of [OpenOptions#setting] and [ExportOptions#setting]. What is not told about a file is found by trying;
+/// Settings, of [OpenOptions#setting] and [SaveOptions#setting]. What is not told about a file is found by trying;
 /// what is not told about a file to be written is as Torch7 does it on 64-bit Linux.
 ///
 /// | name | values | |
@@ -141,7 +141,7 @@ public final class Torch7Format implements CheckpointFormat {
     }
 
     @Override
-    public Draft draft(@Nullable Object state, ExportOptions options) {
+    public Draft draft(@Nullable Object state, SaveOptions options) {
         if (references(options::setting) == References.WRITTEN_OUT) {
             throw new IllegalArgumentException("the setting " + REFERENCES
                     + " is for opening files; what is written keeps what is shared");

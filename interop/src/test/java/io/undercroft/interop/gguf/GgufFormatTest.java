@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -42,7 +42,7 @@ class GgufFormatTest {
 
     @TempDir
     private Path folder;
-    private final ExportOptions options = ExportOptions.defaults();
+    private final SaveOptions options = SaveOptions.defaults();
 
     private Path path() {
         return folder.resolve("x.gguf");
@@ -91,7 +91,7 @@ class GgufFormatTest {
             assertThat(c.tensor("q4").shape()).isEqualTo(Shape.of(2, 2));
             assertThat(c.tensor("q8").nbytes()).isEqualTo(4 * 34);
             assertThat(c.storages()).allMatch(storage -> storage.segment() != null && storage.filename() != null);
-            Checkpoint.export(path(), c.state(), options.metadata(c.metadata()));
+            Checkpoint.save(path(), c.state(), options.metadata(c.metadata()));
         }
         assertThat(path()).hasSameBinaryContentAs(ALL);
     }
@@ -126,7 +126,7 @@ class GgufFormatTest {
             Checkpoint.save(croft, c.state());
         }
         try (Checkpoint c = Checkpoint.open(croft)) {
-            Checkpoint.export(path(), c.state());
+            Checkpoint.save(path(), c.state());
         }
         assertThat(path()).hasSameBinaryContentAs(ALL);
     }
@@ -134,7 +134,7 @@ class GgufFormatTest {
     @Test
     void aMapOfTensorsIsWrittenWithTextOfTheOptions() throws IOException {
         Tensor numbers = Tensor.arange(DType.FLOAT32, 6).view(2, 3);
-        Checkpoint.export(path(), Map.of("t", numbers.t(), "s", Tensor.scalar(2L), "e", Tensor.zeros(DType.INT8, 0, 3)),
+        Checkpoint.save(path(), Map.of("t", numbers.t(), "s", Tensor.scalar(2L), "e", Tensor.zeros(DType.INT8, 0, 3)),
                 options.metadata(Map.of("general.architecture", "ours")));
         try (Checkpoint c = Checkpoint.open(path())) {
             assertThat(c.tensor("t").contentEquals(numbers.t())).isTrue();
@@ -150,13 +150,13 @@ class GgufFormatTest {
         state.put("a", Tensor.of(1f));
         state.put("b", Tensor.of(2f));
         state.attributes().put("general.alignment", new Typed("gguf:uint32", 128L));
-        Checkpoint.export(path(), state);
+        Checkpoint.save(path(), state);
         assertThat(Files.size(path()) % 128).isZero();
         try (Checkpoint c = Checkpoint.open(path())) {
             assertThat(c.tensor("b").getFloat(0)).isEqualTo(2);
         }
         state.attributes().put("general.alignment", new Typed("gguf:uint32", 24L));
-        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(path(), state));
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(path(), state));
     }
 
     @Test
@@ -165,11 +165,11 @@ class GgufFormatTest {
         byte[] raw = {(byte) 0xC3, 'x'};
         state.attributes().put("raw", raw);
         state.attributes().put("none", new Typed("gguf:array:float64", List.of()));
-        Checkpoint.export(path(), state);
+        Checkpoint.save(path(), state);
         try (Checkpoint c = Checkpoint.open(path())) {
             assertThat(plain(c, "raw")).isEqualTo(raw);
             assertThat(plain(c, "none")).isEqualTo(List.of());
-            Checkpoint.export(folder.resolve("y.gguf"), c.state());
+            Checkpoint.save(folder.resolve("y.gguf"), c.state());
         }
         assertThat(folder.resolve("y.gguf")).hasSameBinaryContentAs(path());
     }
@@ -187,7 +187,7 @@ class GgufFormatTest {
         for (int i = 0; i < 2_000; i++) {
             state.put("layer." + i, Tensor.scalar((long) i));
         }
-        Checkpoint.export(path(), state);
+        Checkpoint.save(path(), state);
         try (Checkpoint c = Checkpoint.open(path())) {
             assertThat(plain(c, "tokens")).isEqualTo(tokens);
             assertThat(plain(c, "tokenizer.chat_template")).isEqualTo("ä".repeat(100_000));
@@ -204,7 +204,7 @@ class GgufFormatTest {
     }
 
     private void refusesState(Object state, String... words) {
-        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(path(), state))
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(path(), state))
                 .withMessageContainingAll(words);
         assertThat(folder).isEmptyDirectory();
     }
@@ -225,7 +225,7 @@ class GgufFormatTest {
         refusesState(with("\udc00x"), "key", "surrogate");
         refusesState(with(new Typed("gguf:array:string", List.of("\ud800"))), "key", "surrogate");
         assertThatIllegalArgumentException().isThrownBy(
-                () -> Checkpoint.export(path(), Map.of(), options.metadata(Map.of("\ud800", "text"))));
+                () -> Checkpoint.save(path(), Map.of(), options.metadata(Map.of("\ud800", "text"))));
         refusesState(with(null), "key");
         refusesState(with(List.of(1)), "key");
         refusesState(with(new Typed("gguf:uint8", 256L)), "key", "256");
@@ -235,7 +235,7 @@ class GgufFormatTest {
         refusesState(with(new Typed("gguf:array:array", List.of(List.of()))), "key");
         refusesState(with(new Typed("other", 1L)), "key", "other");
         assertThatIllegalArgumentException().isThrownBy(
-                () -> Checkpoint.export(path(), with("text"), options.metadata(Map.of("key", "another"))));
+                () -> Checkpoint.save(path(), with("text"), options.metadata(Map.of("key", "another"))));
     }
 
     // ---- damaged and hostile ----
@@ -414,7 +414,7 @@ class GgufFormatTest {
             state.put("q4", c.tensor("q4").copy());
             state.attributes().putAll(((TypedMap) c.state()).attributes());
         }
-        Checkpoint.export(path(), state, options.metadata(Map.of("more", "text")));
+        Checkpoint.save(path(), state, options.metadata(Map.of("more", "text")));
         python.run("""
                 import gguf, numpy as np
                 ours, real = gguf.GGUFReader(sys.argv[1]), gguf.GGUFReader(sys.argv[2])
@@ -492,7 +492,7 @@ class GgufFormatTest {
                 Path again = ours.resolve(file.getFileName());
                 try (Checkpoint c = Checkpoint.open(file)) {
                     assertThat(((TypedMap) c.state()).attributes()).hasSizeGreaterThan(24);
-                    Checkpoint.export(again, c.state());
+                    Checkpoint.save(again, c.state());
                 }
                 if (file.toString().endsWith("little.gguf")) {
                     assertThat(again).hasSameBinaryContentAs(file);

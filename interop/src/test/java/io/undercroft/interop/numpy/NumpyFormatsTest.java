@@ -9,7 +9,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
@@ -48,7 +48,7 @@ class NumpyFormatsTest {
 
     @TempDir
     private Path folder;
-    private final ExportOptions options = ExportOptions.defaults();
+    private final SaveOptions options = SaveOptions.defaults();
 
     private static void checkArrays(Checkpoint c) throws IOException {
         for (String name : List.of("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
@@ -88,8 +88,8 @@ class NumpyFormatsTest {
         Path stored = folder.resolve("a.npz");
         Path deflated = folder.resolve("b.npz");
         try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("stored.npz"))) {
-            Checkpoint.export(stored, c.state());
-            Checkpoint.export(deflated, c.state(), options.setting("npz.compression", "deflate"));
+            Checkpoint.save(stored, c.state());
+            Checkpoint.save(deflated, c.state(), options.setting("npz.compression", "deflate"));
         }
         for (Path path : List.of(stored, deflated)) {
             try (Checkpoint c = Checkpoint.open(path)) {
@@ -109,7 +109,7 @@ class NumpyFormatsTest {
         for (int i = 0; i < 9; i++) {
             state.put("x".repeat(i * 7 + 1), Tensor.full(DType.INT8, i, i));
         }
-        Checkpoint.export(path, state);
+        Checkpoint.save(path, state);
         byte[] bytes = Files.readAllBytes(path);
         String text = new String(bytes, ISO_8859_1);
         int found = 0;
@@ -124,7 +124,7 @@ class NumpyFormatsTest {
     void largeArraysComeThroughCompressionWhole() throws IOException {
         Tensor numbers = Tensor.arange(DType.INT32, 300_000).view(300, 1000);
         Path path = folder.resolve("a.npz");
-        Checkpoint.export(path, Map.of("n", numbers, "t", numbers.t()), options.setting("npz.compression", "deflate"));
+        Checkpoint.save(path, Map.of("n", numbers, "t", numbers.t()), options.setting("npz.compression", "deflate"));
         assertThat(Files.size(path)).isLessThan(numbers.nbytes());
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.tensor("n").contentEquals(numbers)).isTrue();
@@ -140,7 +140,7 @@ class NumpyFormatsTest {
             assertThat(c.format()).isEqualTo("npy");
             assertThat(c.tensor("").shape()).isEqualTo(Shape.of(2, 3, 4));
             assertThat(c.tensor("").storage().filename()).endsWith("fortran.npy");
-            Checkpoint.export(again, c.state());
+            Checkpoint.save(again, c.state());
         }
         assertThat(again).hasSameBinaryContentAs(FIXTURES.resolve("fortran.npy"));
         for (String version : List.of("version2.npy", "version3.npy")) {
@@ -166,7 +166,7 @@ class NumpyFormatsTest {
     void aTensorUnderTwoNamesIsWrittenTwice() throws IOException {
         Path path = folder.resolve("a.npz");
         Tensor tied = Tensor.of(1f, 2f);
-        Checkpoint.export(path, Map.of("a", tied, "b", tied));
+        Checkpoint.save(path, Map.of("a", tied, "b", tied));
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.storages()).hasSize(2);
             assertThat(c.tensor("b").contentEquals(tied)).isTrue();
@@ -246,7 +246,7 @@ class NumpyFormatsTest {
         Map<String, Tensor> state = new LinkedHashMap<>();
         state.put("a", Tensor.of(1, 2, 3));
         state.put("b", Tensor.of(1.5));
-        Checkpoint.export(path, state);
+        Checkpoint.save(path, state);
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.verify().unverifiedExtents()).isZero();
         }
@@ -263,7 +263,7 @@ class NumpyFormatsTest {
     void whatTakesPartInDifferentiationKeepsItsOrder() throws IOException {
         Path path = folder.resolve("a.npz");
         Tensor turned = Tensor.arange(DType.FLOAT32, 6).view(2, 3).t();
-        Checkpoint.export(path, Map.of("a", turned.withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD))));
+        Checkpoint.save(path, Map.of("a", turned.withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD))));
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.tensor("a").stride()).containsExactly(1, 3);
             assertThat(c.tensor("a").contentEquals(turned)).isTrue();
@@ -273,7 +273,7 @@ class NumpyFormatsTest {
     @Test
     void nothingAtAllIsAnArchive() throws IOException {
         Path path = folder.resolve("a.npz");
-        Checkpoint.export(path, Map.of());
+        Checkpoint.save(path, Map.of());
         assertThat(path).hasSize(22);
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.format()).isEqualTo("npz");
@@ -286,22 +286,22 @@ class NumpyFormatsTest {
         Path npz = folder.resolve("a.npz");
         Path npy = folder.resolve("a.npy");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Checkpoint.export(npz, Map.of("b", Tensor.zeros(DType.BFLOAT16, 1))))
+                .isThrownBy(() -> Checkpoint.save(npz, Map.of("b", Tensor.zeros(DType.BFLOAT16, 1))))
                 .withMessageContainingAll("b:", "bfloat16");
-        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npz, Map.of("n", 1L)))
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(npz, Map.of("n", 1L)))
                 .withMessageContaining("n is");
-        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npz, Map.of("a\u0000b", Tensor.of(1))))
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(npz, Map.of("a\u0000b", Tensor.of(1))))
                 .withMessageContaining("zero");
-        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npy, Map.of()));
-        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npy, Tensor.meta(DType.INT8, 1)));
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(npy, Map.of()));
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(npy, Tensor.meta(DType.INT8, 1)));
         assertThatIllegalArgumentException().isThrownBy(
-                () -> Checkpoint.export(npz, Map.of("a", Tensor.of(1)), options.setting("npz.compression", "zstd")));
+                () -> Checkpoint.save(npz, Map.of("a", Tensor.of(1)), options.setting("npz.compression", "zstd")));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Checkpoint.export(npz, Map.of("x".repeat(70_000), Tensor.of(1))));
+                .isThrownBy(() -> Checkpoint.save(npz, Map.of("x".repeat(70_000), Tensor.of(1))));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Checkpoint.export(npz, Map.of("\ud800", Tensor.of(1), "\ud801", Tensor.of(2))))
+                .isThrownBy(() -> Checkpoint.save(npz, Map.of("\ud800", Tensor.of(1), "\ud801", Tensor.of(2))))
                 .withMessageContaining("surrogate");
-        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.export(npy, Tensor.of(1).expand(1L << 62)))
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(npy, Tensor.of(1).expand(1L << 62)))
                 .withMessageContaining("2^63-1");
         assertThat(folder).isEmptyDirectory();
     }
@@ -414,8 +414,8 @@ class NumpyFormatsTest {
         Path deflated = folder.resolve("d.npz");
         Path stored = folder.resolve("s.npz");
         Map<String, Tensor> state = Map.of("a", Tensor.of(1, 2, 3), "b", Tensor.of(1.5));
-        Checkpoint.export(deflated, state, options.setting("npz.compression", "deflate"));
-        Checkpoint.export(stored, state);
+        Checkpoint.save(deflated, state, options.setting("npz.compression", "deflate"));
+        Checkpoint.save(stored, state);
         for (Path sound : List.of(deflated, stored, FIXTURES.resolve("version3.npy"))) {
             byte[] bytes = Files.readAllBytes(sound);
             String format = sound.toString().endsWith("npy") ? "npy" : "npz";

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -61,8 +61,8 @@ class RealNumpyTest {
     private void archivesGoThere(RealPython python) throws IOException {
         Path stored = folder.resolve("a.npz");
         Path deflated = folder.resolve("b.npz");
-        Checkpoint.export(stored, state());
-        Checkpoint.export(deflated, state(), ExportOptions.defaults().setting("npz.compression", "deflate"));
+        Checkpoint.save(stored, state());
+        Checkpoint.save(deflated, state(), SaveOptions.defaults().setting("npz.compression", "deflate"));
         assertThat(python.run("""
                 import numpy as np, zipfile
                 for path in sys.argv[1:]:
@@ -88,7 +88,7 @@ class RealNumpyTest {
         Map<String, Tensor> arrays = Map.of("a", numbers, "b", numbers.permute(2, 1, 0), "c", numbers.select(2, 1), "d",
                 Tensor.scalar(3L), "e", Tensor.zeros(DType.BOOL, 0, 7), "f", Tensor.arange(DType.INT16, 1000));
         for (Map.Entry<String, Tensor> array : arrays.entrySet()) {
-            Checkpoint.export(ours.resolve(array.getKey() + ".npy"), array.getValue());
+            Checkpoint.save(ours.resolve(array.getKey() + ".npy"), array.getValue());
         }
         python.run("""
                 import numpy as np

@@ -167,7 +167,7 @@ class HeaderRulesTest {
             assertThat(c.tensor("b").dtype()).isEqualTo(DType.opaque("safetensors:F4", 4));
             assertThat(c.tensor("b").shape()).isEqualTo(Shape.of(2, 3));
             assertThat(c.tensor("c").dtype()).isEqualTo(DType.opaque("safetensors:F6_E3M2", 6));
-            Checkpoint.export(again, c.state());
+            Checkpoint.save(again, c.state());
         }
         assertThat(Files.readString(again, ISO_8859_1)).contains("\"a\":{\"dtype\":\"F4\",\"shape\":[2,4],",
                 "\"b\":{\"dtype\":\"F4\",\"shape\":[2,3],", "\"c\":{\"dtype\":\"F6_E3M2\",\"shape\":[4],");

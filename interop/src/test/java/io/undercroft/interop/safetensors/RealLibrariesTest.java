@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -69,7 +69,7 @@ class RealLibrariesTest {
 
     private void everyDTypeGoesThere(RealPython python) throws IOException {
         Path path = folder.resolve("ours.safetensors");
-        Checkpoint.export(path, everyDType(), ExportOptions.defaults().metadata(Map.of("k", "v")));
+        Checkpoint.save(path, everyDType(), SaveOptions.defaults().metadata(Map.of("k", "v")));
         assertThat(python.run("""
                 import torch
                 from safetensors import safe_open
@@ -117,7 +117,7 @@ class RealLibrariesTest {
         try (Checkpoint c = Checkpoint.open(there)) {
             assertThat(c.names()).hasSize(60);
             assertThat(c.metadata()).isEqualTo(Map.of("format", "pt"));
-            Checkpoint.export(again, c.state(), ExportOptions.defaults().metadata(c.metadata()));
+            Checkpoint.save(again, c.state(), SaveOptions.defaults().metadata(c.metadata()));
         }
         assertThat(again).hasSameBinaryContentAs(there);
     }
@@ -128,7 +128,7 @@ class RealLibrariesTest {
         Map<String, Tensor> state = new LinkedHashMap<>();
         state.put("wte.weight", weight);
         state.put("head.weight", weight);
-        Checkpoint.export(path, state);
+        Checkpoint.save(path, state);
         python.run(TIED_MODEL + """
                 model = Tied()
                 assert load_model(model, sys.argv[1]) == (set(), []), load_model(model, sys.argv[1])
@@ -154,7 +154,7 @@ class RealLibrariesTest {
         state.put("transposed", base.t());
         state.put("middle", base.narrow(0, 1, 2));
         state.put("column", base.select(1, 5));
-        Checkpoint.export(path, state);
+        Checkpoint.save(path, state);
         python.run("""
                 import torch
                 from safetensors.torch import load_file
@@ -201,8 +201,8 @@ class RealLibrariesTest {
             try (Checkpoint c = Checkpoint.open(source)) {
                 assertThat(c.tensor("lm_head.weight").storage())
                         .isSameAs(c.tensor("transformer.wte.weight").storage());
-                Checkpoint.export(model.resolve("model.safetensors"), c.state(),
-                        ExportOptions.defaults().metadata(metadata));
+                Checkpoint.save(model.resolve("model.safetensors"), c.state(),
+                        SaveOptions.defaults().metadata(metadata));
             }
             python.run("""
                     import torch

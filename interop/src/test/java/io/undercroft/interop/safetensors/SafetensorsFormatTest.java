@@ -5,14 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
-import io.undercroft.serializer.ExportOptions;
-import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Complex;
@@ -38,11 +37,11 @@ class SafetensorsFormatTest {
 
     @TempDir
     private Path folder;
-    private final ExportOptions options = ExportOptions.defaults();
+    private final SaveOptions options = SaveOptions.defaults();
 
-    private Path export(Object state, ExportOptions how) throws IOException {
+    private Path export(Object state, SaveOptions how) throws IOException {
         Path path = folder.resolve("x.safetensors");
-        Checkpoint.export(path, state, how);
+        Checkpoint.save(path, state, how);
         return path;
     }
 
@@ -128,7 +127,7 @@ class SafetensorsFormatTest {
             assertThat(c.storages()).hasSize(2);
             assertThat(c.metadata()).isEqualTo(Map.of("format", "pt"));
             Path again = folder.resolve("again.safetensors");
-            Checkpoint.export(again, c.state(), options.metadata(c.metadata()));
+            Checkpoint.save(again, c.state(), options.metadata(c.metadata()));
             assertThat(again).hasSameBinaryContentAs(path);
         }
     }
@@ -399,10 +398,12 @@ class SafetensorsFormatTest {
         Path path = Files.copy(FIXTURES.resolve("all-dtypes.safetensors"), folder.resolve("all.safetensors"));
         Path croft = folder.resolve("all.croft");
         try (Checkpoint source = Checkpoint.open(path)) {
-            DedupReport report = Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(path));
+            DedupReport report = Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(path)).dedup()
+                    .orElseThrow();
             assertThat(report.written()).isZero();
         }
-        CroftFile.flatten(croft, folder.resolve("flat.croft"), OpenOptions.defaults().root(folder));
+        CheckpointFile.open(croft, SaveOptions.defaults(), OpenOptions.defaults().root(folder))
+                .copyWithBases(folder.resolve("flat.croft"));
         try (Checkpoint flat = Checkpoint.open(folder.resolve("flat.croft"))) {
             assertThat(flat.tensor("int16").toLongArray()).containsExactly(0, 1, 2, 3, 4, 5);
         }
@@ -428,7 +429,7 @@ class SafetensorsFormatTest {
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(export(c.state(), options.metadata(c.metadata()))).hasBinaryContent(written);
         }
-        Checkpoint.export(path,
+        Checkpoint.save(path,
                 state("a", first.view(2, 2), "c", other, "b", first, "z", other, "d", other.narrow(1, 1, 2)));
         assertThat(path).as("in another order").hasBinaryContent(written);
     }

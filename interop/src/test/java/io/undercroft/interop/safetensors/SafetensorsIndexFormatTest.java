@@ -49,8 +49,8 @@ class SafetensorsIndexFormatTest {
         first.put("b", Tensor.of(3f));
         first.put("tied", a);
         first.put("extra", Tensor.of(4f));
-        Checkpoint.export(folder.resolve("1.safetensors"), first);
-        Checkpoint.export(folder.resolve("2.safetensors"), Map.of("c", Tensor.of(5L)));
+        Checkpoint.save(folder.resolve("1.safetensors"), first);
+        Checkpoint.save(folder.resolve("2.safetensors"), Map.of("c", Tensor.of(5L)));
         index = write(MAP);
     }
 
@@ -239,7 +239,7 @@ class SafetensorsIndexFormatTest {
     void damageIsToldWithItsShard() throws IOException {
         Tensor base = Tensor.of(1f, 2f, 3f);
         Path shard = folder.resolve("2.safetensors");
-        Checkpoint.export(shard, new LinkedHashMap<>(Map.of("c", base, "view", base.narrow(0, 0, 1))));
+        Checkpoint.save(shard, new LinkedHashMap<>(Map.of("c", base, "view", base.narrow(0, 0, 1))));
         byte[] bytes = Files.readAllBytes(shard);
         bytes[bytes.length - 1] ^= 1;
         Files.write(shard, bytes);

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -36,8 +36,8 @@ class ShardedDraftTest {
         index = folder.resolve("model.safetensors.index.json");
     }
 
-    private static ExportOptions shards(String size) {
-        return ExportOptions.defaults().setting("safetensors.shard", size);
+    private static SaveOptions shards(String size) {
+        return SaveOptions.defaults().setting("safetensors.shard", size);
     }
 
     private static Tensor numbers(long count) {
@@ -62,7 +62,7 @@ class ShardedDraftTest {
         for (String name : List.of("a", "b", "c", "d", "e")) {
             state.put(name, numbers(10));
         }
-        Checkpoint.export(index, state, shards("80"));
+        Checkpoint.save(index, state, shards("80"));
 
         assertThat(layout()).isEqualTo(Map.of(file(1, 3), Set.of("a", "b"), file(2, 3), Set.of("c", "d"), file(3, 3),
                 Set.of("e")));
@@ -80,7 +80,7 @@ class ShardedDraftTest {
         state.put("small", numbers(1));
         state.put("large", numbers(100));
         state.put("next", numbers(2));
-        Checkpoint.export(index, state, shards("64B"));
+        Checkpoint.save(index, state, shards("64B"));
 
         assertThat(layout()).isEqualTo(Map.of(file(1, 2), Set.of("large"), file(2, 2), Set.of("small", "next")));
         assertThat(folder.resolve(file(1, 2))).satisfies(file -> {
@@ -101,7 +101,7 @@ class ShardedDraftTest {
         state.put("again", base);
         state.put("tied", other);
         state.put("view again", state.get("view"));
-        Checkpoint.export(index, state, shards("80"));
+        Checkpoint.save(index, state, shards("80"));
 
         assertThat(layout()).as("stored under the first names")
                 .isEqualTo(Map.of(file(1, 2), Set.of("view", "base"), file(2, 2), Set.of("other")));
@@ -121,15 +121,15 @@ class ShardedDraftTest {
         Map<String, Tensor> state = new LinkedHashMap<>();
         state.put("a", tied);
         state.put("b", tied);
-        Checkpoint.export(index, state, shards("40").setting("safetensors.sharing", "copy"));
+        Checkpoint.save(index, state, shards("40").setting("safetensors.sharing", "copy"));
 
         assertThat(layout()).isEqualTo(Map.of(file(1, 2), Set.of("a"), file(2, 2), Set.of("b")));
     }
 
     @Test
     void metadataGoesIntoTheIndexAndTheFilesAndTheSizeIsTrue() throws IOException {
-        Checkpoint.export(index, Map.of("a", numbers(1)),
-                ExportOptions.defaults().metadata(Map.of("format", "pt", "total_size", "7", "ü\"", "\n\uD83D\uDE00")));
+        Checkpoint.save(index, Map.of("a", numbers(1)),
+                SaveOptions.defaults().metadata(Map.of("format", "pt", "total_size", "7", "ü\"", "\n\uD83D\uDE00")));
 
         assertThat(Files.readString(index)).containsOnlyOnce("\"total_size\": 4").contains("\\u00fc\\\"", "\\ud83d");
         try (Checkpoint c = Checkpoint.open(index);
@@ -143,7 +143,7 @@ class ShardedDraftTest {
     @Test
     void theFilesAreCalledLikeTheIndex() throws IOException {
         index = folder.resolve("model.fp16.SAFETENSORS.index.json");
-        Checkpoint.export(index, Map.of("a", numbers(1)));
+        Checkpoint.save(index, Map.of("a", numbers(1)));
 
         assertThat(layout().keySet()).containsExactly("model.fp16-00001-of-00001.safetensors");
     }
@@ -152,8 +152,8 @@ class ShardedDraftTest {
     @ValueSource(strings = {".safetensors.index.json", ".x.safetensors.index.json", "a:b.safetensors.index.json",
             "other.json"})
     void aNameThatNoIndexCanHaveIsRefused(String name) {
-        assertThatThrownBy(() -> Checkpoint.export(folder.resolve(name), Map.of("a", numbers(1)),
-                ExportOptions.defaults().format("safetensors-index"))).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), Map.of("a", numbers(1)),
+                SaveOptions.defaults().format("safetensors-index"))).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("NAME.safetensors.index.json");
         assertThat(folder).isEmptyDirectory();
     }
@@ -165,7 +165,7 @@ class ShardedDraftTest {
         for (int i = 0; i < 1500; i++) {
             state.put("layer." + i + ".weight", tied);
         }
-        Checkpoint.export(index, state, ExportOptions.defaults().metadata(Map.of("config", "x".repeat(5_000_000))));
+        Checkpoint.save(index, state, SaveOptions.defaults().metadata(Map.of("config", "x".repeat(5_000_000))));
 
         try (Checkpoint c = Checkpoint.open(index)) {
             assertThat(c.names()).hasSize(1500);
@@ -175,7 +175,7 @@ class ShardedDraftTest {
 
     @Test
     void theTotalSizeIsNoFurtherNameOfATensor() throws IOException {
-        Checkpoint.export(index, Map.of("4", numbers(1)));
+        Checkpoint.save(index, Map.of("4", numbers(1)));
 
         try (Checkpoint c = Checkpoint.open(index)) {
             assertThat(c.names()).containsExactly("4");
@@ -185,9 +185,9 @@ class ShardedDraftTest {
 
     @Test
     void aSetThatIsThereStaysAsItIs() throws IOException {
-        Checkpoint.export(index, Map.of("a", numbers(1)));
+        Checkpoint.save(index, Map.of("a", numbers(1)));
 
-        assertThatThrownBy(() -> Checkpoint.export(index, Map.of("a", numbers(2))))
+        assertThatThrownBy(() -> Checkpoint.save(index, Map.of("a", numbers(2))))
                 .isInstanceOf(FileAlreadyExistsException.class).hasMessageContaining("write to another directory");
 
         try (Checkpoint c = Checkpoint.open(index)) {
@@ -200,7 +200,7 @@ class ShardedDraftTest {
 
     @Test
     void aStateWithoutTensorsIsRefused() {
-        assertThatThrownBy(() -> Checkpoint.export(index, Map.of())).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> Checkpoint.save(index, Map.of())).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("no tensors");
         assertThat(folder).isEmptyDirectory();
     }
@@ -221,6 +221,6 @@ class ShardedDraftTest {
 
     @Test
     void filesAreAsLargeAsThoseOfTransformersByDefault() {
-        assertThat(ShardSize.of(ExportOptions.defaults())).isEqualTo(50_000_000_000L);
+        assertThat(ShardSize.of(SaveOptions.defaults())).isEqualTo(50_000_000_000L);
     }
 }

@@ -46,7 +46,7 @@ class OneBadTensorTest {
             zip.putNextEntry(new ZipEntry("bad.npy"));
             zip.write(new byte[20]);
             Path good = folder.resolve("good.npy");
-            Checkpoint.export(good, Tensor.of(0f, 0f));
+            Checkpoint.save(good, Tensor.of(0f, 0f));
             zip.putNextEntry(new ZipEntry("good.npy"));
             zip.write(Files.readAllBytes(good));
         }
@@ -84,7 +84,7 @@ class OneBadTensorTest {
         if (path.toString().endsWith(".croft")) {
             Checkpoint.save(path, state);
         } else {
-            Checkpoint.export(path, state);
+            Checkpoint.save(path, state);
         }
     }
 }

@@ -6,9 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
-import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -46,7 +45,7 @@ class TorchIndexFormatTest {
     }
 
     private void save(String name, Object state) throws IOException {
-        Checkpoint.export(folder.resolve(name), state, ExportOptions.defaults().format("torch-zip"));
+        Checkpoint.save(folder.resolve(name), state, SaveOptions.defaults().format("torch-zip"));
     }
 
     private Path write(String json) throws IOException {
@@ -130,7 +129,7 @@ class TorchIndexFormatTest {
 
     @Test
     void itIsNotWritten() {
-        assertThatThrownBy(() -> Checkpoint.export(index, Map.of("a", Tensor.of(1f))))
+        assertThatThrownBy(() -> Checkpoint.save(index, Map.of("a", Tensor.of(1f))))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("can be opened, not written");
     }
 }

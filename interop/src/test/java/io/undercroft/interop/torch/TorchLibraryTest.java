@@ -68,7 +68,7 @@ class TorchLibraryTest {
             String name = original.getFileName().toString();
             Files.copy(original, written.resolve(name));
             try (Checkpoint c = Checkpoint.open(original)) {
-                Checkpoint.export(written.resolve(name.replaceFirst("[.]pt$", ".ours.pt")), c.state());
+                Checkpoint.save(written.resolve(name.replaceFirst("[.]pt$", ".ours.pt")), c.state());
             }
         }
         String library = library();
@@ -91,7 +91,7 @@ class TorchLibraryTest {
         for (Path original : originals) {
             try (Checkpoint c = Checkpoint.open(original)) {
                 assertThat(c.verify().damages()).isEmpty();
-                Checkpoint.export(Path.of(original.toString().replaceFirst("[.]pt$", ".ours.pt")), c.state());
+                Checkpoint.save(Path.of(original.toString().replaceFirst("[.]pt$", ".ours.pt")), c.state());
             }
         }
         String library = library();
@@ -105,7 +105,7 @@ class TorchLibraryTest {
     Stream<DynamicTest> aClassInAClassIsFound() throws IOException, InterruptedException {
         Path nested = Files.createDirectory(folder.resolve("nested"));
         String type = "__main__:Outer.Inner";
-        Checkpoint.export(nested.resolve("ours.pt"), new Typed(type, Tensor.of(1.5, 2.5)));
+        Checkpoint.save(nested.resolve("ours.pt"), new Typed(type, Tensor.of(1.5, 2.5)));
         String library = library();
         List<String> loaded = python("nested", nested.toString());
         return Stream.of(
@@ -154,7 +154,7 @@ class TorchLibraryTest {
         state.put("no bytes of another type", Tensor.of(none.storage(), DType.FLOAT32, 0, Shape.of(2, 0), 1, 1));
         state.put("grad", Tensor.of(1.0, 2.0).withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD)));
         Path file = folder.resolve("ours.pt");
-        Checkpoint.export(file, state);
+        Checkpoint.save(file, state);
         String library = library();
         return python("describe", file.toString()).stream().map(TorchLibraryTest::parse)
                 .map(line -> dynamicTest(library + " loads our tensors: " + line.get("way").asText(),

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
@@ -49,8 +49,8 @@ final class Files7 {
                     .setting("torch7.longs", entry.get("longSize").asText());
         }
 
-        ExportOptions asked() {
-            return ExportOptions.defaults().setting("torch7.encoding", isAscii() ? "ascii" : "binary")
+        SaveOptions asked() {
+            return SaveOptions.defaults().setting("torch7.encoding", isAscii() ? "ascii" : "binary")
                     .setting("torch7.order", entry.get("endian").asText())
                     .setting("torch7.longs", entry.get("longSize").asText());
         }
@@ -102,7 +102,7 @@ final class Files7 {
         }
     }
 
-    static byte[] written(Object state, ExportOptions options) throws IOException {
+    static byte[] written(Object state, SaveOptions options) throws IOException {
         Collected output = new Collected();
         Draft draft = new Torch7Format().draft(state, options);
         draft.writeTo(output);
@@ -110,7 +110,7 @@ final class Files7 {
     }
 
     static byte[] written(Object state) throws IOException {
-        return written(state, ExportOptions.defaults());
+        return written(state, SaveOptions.defaults());
     }
 
     private static final class Collected implements Output {

@@ -6,9 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.DedupReport;
-import io.undercroft.serializer.ExportOptions;
-import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -40,7 +39,7 @@ class LoadingTest {
         state.put("bias", Tensor.arange(DType.FLOAT32, 10));
         state.put("empty", Tensor.zeros(DType.FLOAT32, 0));
         model = folder.resolve("model.t7");
-        Checkpoint.export(model, state);
+        Checkpoint.save(model, state);
     }
 
     @Test
@@ -48,7 +47,7 @@ class LoadingTest {
         Path croft = folder.resolve("model.croft");
         DedupReport report;
         try (Checkpoint source = Checkpoint.open(model)) {
-            report = Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(model));
+            report = Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(model)).dedup().orElseThrow();
         }
         assertThat(report.written()).isZero();
         try (Checkpoint source = Checkpoint.open(model);
@@ -66,7 +65,7 @@ class LoadingTest {
         Path narrow = folder.resolve("narrow.t7");
         OpenOptions told = OpenOptions.defaults().format("torch7").setting("torch7.longs", "4");
         try (Checkpoint source = Checkpoint.open(model)) {
-            Checkpoint.export(narrow, source.state(), ExportOptions.defaults().setting("torch7.longs", "4"));
+            Checkpoint.save(narrow, source.state(), SaveOptions.defaults().setting("torch7.longs", "4"));
         }
         Files.write(narrow, new byte[7], StandardOpenOption.APPEND);
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(narrow));
@@ -99,7 +98,7 @@ class LoadingTest {
         Map<String, Object> state = new LinkedHashMap<>();
         state.put("bytes", Tensor.arange(DType.UINT8, 200));
         state.put("numbers", Tensor.arange(DType.FLOAT32, 1000));
-        Checkpoint.export(big, state, ExportOptions.defaults().setting("torch7.order", "big"));
+        Checkpoint.save(big, state, SaveOptions.defaults().setting("torch7.order", "big"));
         OpenOptions told = OpenOptions.defaults().setting("torch7.order", "big");
 
         DedupReport report = adopt(big, told);
@@ -111,7 +110,7 @@ class LoadingTest {
 
     private DedupReport adopt(Path file, OpenOptions opening, SaveOptions saving) throws IOException {
         try (Checkpoint source = Checkpoint.open(file, opening)) {
-            return Checkpoint.save(folder.resolve("model.croft"), source.state(), saving);
+            return Checkpoint.save(folder.resolve("model.croft"), source.state(), saving).dedup().orElseThrow();
         }
     }
 
@@ -241,11 +240,11 @@ class LoadingTest {
         for (int i = 0; i < 50_000; i++) {
             words.put("word" + i, i);
         }
-        ExportOptions ascii = ExportOptions.defaults().setting("torch7.encoding", "ascii");
+        SaveOptions ascii = SaveOptions.defaults().setting("torch7.encoding", "ascii");
         List<Object> states = List.of(words, Map.of("w", Tensor.arange(DType.FLOAT64, 100_000)), List.of(1, 2, 3),
                 Map.of(), List.of("a"));
         for (Object state : states) {
-            Checkpoint.export(model, state, ascii);
+            Checkpoint.save(model, state, ascii);
             assertThat(Files7.matches(model)).as("%.40s", state).isTrue();
         }
         byte[] written = Files7.written(List.of(1, 2, 3), ascii);

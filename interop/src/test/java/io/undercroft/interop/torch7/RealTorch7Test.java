@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -24,8 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /// Files that go to OpenCV, which reads tensors and networks of Torch7 with code of its own: little-endian with longs of 8 bytes, and text.
 class RealTorch7Test {
-    private static final ExportOptions BINARY = ExportOptions.defaults();
-    private static final ExportOptions ASCII = BINARY.setting("torch7.encoding", "ascii");
+    private static final SaveOptions BINARY = SaveOptions.defaults();
+    private static final SaveOptions ASCII = BINARY.setting("torch7.encoding", "ascii");
 
     @TempDir
     private Path folder;
@@ -43,7 +43,7 @@ class RealTorch7Test {
 
     // ---- tensors ----
 
-    private void tensorsGoThere(RealPython python, ExportOptions options) throws IOException {
+    private void tensorsGoThere(RealPython python, SaveOptions options) throws IOException {
         Map<String, Tensor> tensors = new LinkedHashMap<>();
         for (DType dtype : List.of(DType.UINT8, DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32,
                 DType.FLOAT64)) {
@@ -62,11 +62,11 @@ class RealTorch7Test {
     }
 
     /// OpenCV ignores the last stride, so there are no transposed views; and it makes floats of 32 bits of all elements.
-    private String read(RealPython python, Map<String, Tensor> tensors, ExportOptions options) throws IOException {
+    private String read(RealPython python, Map<String, Tensor> tensors, SaveOptions options) throws IOException {
         Path files = Files.createTempDirectory(folder, "tensors");
         for (Map.Entry<String, Tensor> each : tensors.entrySet()) {
-            Checkpoint.export(files.resolve(each.getKey() + ".t7"), each.getValue(), options);
-            Checkpoint.export(files.resolve(each.getKey() + ".npy"), asOpenCvReads(each.getValue()));
+            Checkpoint.save(files.resolve(each.getKey() + ".t7"), each.getValue(), options);
+            Checkpoint.save(files.resolve(each.getKey() + ".npy"), asOpenCvReads(each.getValue()));
         }
         return python.run("""
                 import cv2, glob, numpy as np
@@ -126,13 +126,13 @@ class RealTorch7Test {
         return tensor;
     }
 
-    private void aNetworkGoesThere(RealPython python, ExportOptions options) throws IOException {
+    private void aNetworkGoesThere(RealPython python, SaveOptions options) throws IOException {
         Weights weights = Weights.random(new Random(11));
         Tensor input = normal(new Random(13), INPUTS * SIDE * SIDE).view(1, INPUTS, SIDE, SIDE);
         Path network = folder.resolve("network.t7");
         Path image = folder.resolve("image.npy");
-        Checkpoint.export(network, network(weights), options);
-        Checkpoint.export(image, input);
+        Checkpoint.save(network, network(weights), options);
+        Checkpoint.save(image, input);
 
         String printed = python.run("""
                 import cv2, numpy as np

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -42,15 +42,15 @@ class WritingTest {
     @TempDir
     private Path folder;
 
-    private static ExportOptions as(Encoding encoding) {
-        return ExportOptions.defaults().setting("torch7.encoding", encoding == Encoding.ASCII ? "ascii" : "binary")
+    private static SaveOptions as(Encoding encoding) {
+        return SaveOptions.defaults().setting("torch7.encoding", encoding == Encoding.ASCII ? "ascii" : "binary")
                 .setting("torch7.order", encoding.isLittle() ? "little" : "big")
                 .setting("torch7.longs", Integer.toString(encoding.longBytes()));
     }
 
-    private Path export(Object state, ExportOptions options) throws IOException {
+    private Path export(Object state, SaveOptions options) throws IOException {
         Path path = folder.resolve("model.t7");
-        Checkpoint.export(path, state, options);
+        Checkpoint.save(path, state, options);
         return path;
     }
 
@@ -59,7 +59,7 @@ class WritingTest {
     }
 
     private void copied(Map<?, ?> state, Check check) throws IOException {
-        try (Checkpoint c = Checkpoint.open(export(state, ExportOptions.defaults()))) {
+        try (Checkpoint c = Checkpoint.open(export(state, SaveOptions.defaults()))) {
             check.accept((Map<?, ?>) c.state());
         }
     }
@@ -233,7 +233,7 @@ class WritingTest {
             assertThat(c.tensor("with").shape().toArray()).containsExactly(0);
             assertThat(Files7.written(c.tree())).isEqualTo(builder.bytes());
             Checkpoint.save(croft, c.tree());
-            Checkpoint.export(pt, c.tree());
+            Checkpoint.save(pt, c.tree());
         }
         for (Path copy : List.of(croft, pt)) {
             try (Checkpoint c = Checkpoint.open(copy)) {
@@ -299,7 +299,7 @@ class WritingTest {
     @MethodSource("refused")
     void whatTorch7CannotHoldIsRefusedWithItsPath(Case refused) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Torch7Format().draft(refused.state, ExportOptions.defaults()))
+                .isThrownBy(() -> new Torch7Format().draft(refused.state, SaveOptions.defaults()))
                 .withMessageContaining(refused.what)
                 .withMessageStartingWith(refused.path + ": a file of Torch7 cannot hold")
                 .withMessageContaining("; ");
@@ -307,7 +307,7 @@ class WritingTest {
 
     @Test
     void longsThatWouldLoseBitsAreRefused() {
-        ExportOptions narrow = as(Encoding.LITTLE_4);
+        SaveOptions narrow = as(Encoding.LITTLE_4);
         Torch7Format format = new Torch7Format();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> format.draft(Map.of("t", Tensor.of(1L, 1L << 31)), narrow))
@@ -315,17 +315,17 @@ class WritingTest {
         Tensor wide = Tensor.of(Storage.allocate(1), DType.UINT8, 0, Shape.of(1L << 31), 0);
         assertThatIllegalArgumentException().isThrownBy(() -> format.draft(wide, narrow))
                 .withMessageContaining("32 bits");
-        assertThat(format.draft(wide, ExportOptions.defaults()).nbytes()).isPositive();
+        assertThat(format.draft(wide, SaveOptions.defaults()).nbytes()).isPositive();
     }
 
     @Test
     void settingsHaveFewValues() {
         Torch7Format format = new Torch7Format();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> format.draft(1, ExportOptions.defaults().setting("torch7.longs", "16")))
+                .isThrownBy(() -> format.draft(1, SaveOptions.defaults().setting("torch7.longs", "16")))
                 .withMessage("the setting torch7.longs is 8 or 4, not '16'");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> format.draft(1, ExportOptions.defaults().setting("torch7.references", "off")))
+                .isThrownBy(() -> format.draft(1, SaveOptions.defaults().setting("torch7.references", "off")))
                 .withMessageContaining("torch7.references");
         assertThatIllegalArgumentException().isThrownBy(() -> Files7.open(
                 Files7.FIXTURES.resolve("nil.bin.t7"), OpenOptions.defaults().setting("torch7.order", "middle"),

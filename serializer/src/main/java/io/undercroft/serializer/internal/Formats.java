@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
@@ -139,7 +139,7 @@ public final class Formats {
     /// @return the file to be
     /// @throws IllegalArgumentException if the format cannot hold the state
     /// @throws IllegalStateException if the format has a fault
-    public static Draft draft(CheckpointFormat format, @Nullable Object state, ExportOptions options,
+    public static Draft draft(CheckpointFormat format, @Nullable Object state, SaveOptions options,
             String fileName) {
         try {
             return made(format.draft(state, options, fileName), format, "draft");
@@ -159,21 +159,21 @@ public final class Formats {
         return made;
     }
 
-    /// Finds the format that a file is to be written in.
+    /// Finds the format that a file is to be written in: the named one, or that of the suffix, or else ours.
     ///
     /// @param path the file
     /// @param name the name of a format, or null for that which the name of the file ends in
     /// @return the format
-    /// @throws IllegalArgumentException if there is none, or it cannot be written
+    /// @throws IllegalArgumentException if there is no format of that name, or it cannot be written, or the suffix is
+    ///     that of a format which is not on the class path
     public static CheckpointFormat forWriting(Path path, @Nullable String name) {
         List<CheckpointFormat> formats = all();
         CheckpointFormat format = name != null
                 ? named(name)
-                : bySuffix(path, formats).orElseThrow(() -> new IllegalArgumentException(
-                        path + ": no format is known by the end of its name; " + writable(formats)));
-        if (format == CROFT) {
-            throw new IllegalArgumentException(path + ": a .croft file is made by Checkpoint.save, which shares bytes");
-        }
+                : bySuffix(path, formats).orElseGet(() -> {
+                    requireKnown(path);
+                    return CROFT;
+                });
         if (!canBeWritten(format)) {
             throw new IllegalArgumentException(path + ": files of the format " + format.name()
                     + " can be opened, not written; " + writable(formats));
@@ -181,28 +181,35 @@ public final class Formats {
         return format;
     }
 
-    /// Refuses a name for a new `.croft` file that everybody would take for one of another format.
+    /// A suffix that everybody takes for that of another format never makes a `.croft` file.
+    private static void requireKnown(Path path) {
+        String name = fileName(path);
+        FOREIGN.forEach((suffix, format) -> {
+            if (endsIn(name, suffix)) {
+                throw new IllegalArgumentException(path + ": its name is that of a file of " + format
+                        + ". To write files of " + format + " put undercroft-interop on the class path; to save a "
+                        + ".croft file choose another name, or SaveOptions.format(\"croft\")");
+            }
+        });
+    }
+
+    /// {@return whether a format is ours}
+    public static boolean isCroft(CheckpointFormat format) {
+        return format == CROFT;
+    }
+
+    /// Refuses to save a `.croft` file where another format is chosen.
     ///
     /// @param path the file
-    /// @throws IllegalArgumentException if its name ends as those of another known format do
-    public static void requireOwnName(Path path) {
-        String name = fileName(path);
-        if (suffixLength(CROFT, name) == 0) {
-            bySuffix(path, all()).ifPresent(format -> {
-                throw new IllegalArgumentException(path + ": its name is that of a file of " + format.name()
-                        + ", and a .croft file would be saved. "
-                        + (canBeWritten(format) ? "Write it with Checkpoint.export, or take" : "Take")
-                        + " another name, for instance one that ends in .croft");
-            });
-            FOREIGN.forEach((suffix, format) -> {
-                if (endsIn(name, suffix)) {
-                    throw new IllegalArgumentException(path + ": its name is that of a file of " + format
-                            + ", and a .croft file would be saved. To write files of " + format
-                            + " put undercroft-interop on the class path; else take another name, for instance one "
-                            + "that "
-                            + "ends in .croft");
-                }
-            });
+    /// @param name the name of a format, or null for that which the name of the file ends in
+    /// @param what what cannot be done with the other format
+    /// @throws IllegalArgumentException if the name or the suffix chooses another format
+    public static void requireCroft(Path path, @Nullable String name, String what) {
+        CheckpointFormat format = forWriting(path, name);
+        if (!isCroft(format)) {
+            throw new IllegalArgumentException(path + ": a file of " + format.name() + " cannot be " + what
+                    + ", only a .croft file can. Use Checkpoint.save, or another name, or "
+                    + "SaveOptions.format(\"croft\")");
         }
     }
 
@@ -246,8 +253,8 @@ public final class Formats {
         List<CheckpointFormat> others = formats.stream().skip(1).filter(Formats::canBeWritten).toList();
         return others.isEmpty()
                 ? ADD_OTHERS
-                : "name one with ExportOptions.format (" + names(others)
-                        + "), or end the name as files of a format do, .croft for instance";
+                : "choose one with SaveOptions.format (croft, " + names(others)
+                        + "), or by the suffix of the file";
     }
 
     private static String names(List<CheckpointFormat> formats) {

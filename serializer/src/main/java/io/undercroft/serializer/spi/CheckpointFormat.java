@@ -1,7 +1,7 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
 import java.util.Collections;
@@ -95,7 +95,7 @@ public interface CheckpointFormat {
     ///     hold. Also if a setting has a value that it cannot have
     /// @throws UnsupportedOperationException if the format cannot [SAVE][Capability#SAVE]; it is not asked then
     /// @throws IllegalStateException if it says that it can, and has no such method
-    default Draft draft(@Nullable Object state, ExportOptions options) {
+    default Draft draft(@Nullable Object state, SaveOptions options) {
         if (capabilities().contains(Capability.SAVE)) {
             throw new IllegalStateException(
                     "the format " + name() + " has a fault: it says that it can be written, and " + getClass().getName()
@@ -112,7 +112,7 @@ public interface CheckpointFormat {
     /// @param fileName what the file is going to be called, without its directory
     /// @return the file to be, with its [companions][Draft#companions], never null
     /// @throws IllegalArgumentException if the format cannot hold the state, or no such file can be called so
-    default Draft draft(@Nullable Object state, ExportOptions options, String fileName) {
+    default Draft draft(@Nullable Object state, SaveOptions options, String fileName) {
         return draft(state, options);
     }
 }

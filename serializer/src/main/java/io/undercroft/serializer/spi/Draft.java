@@ -1,6 +1,6 @@
 package io.undercroft.serializer.spi;
 
-import io.undercroft.serializer.ExportReport;
+import io.undercroft.serializer.SaveReport;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
@@ -32,7 +32,7 @@ public interface Draft {
 
     /// {@return what the file does not keep of the state, beyond what the format [cannot
     /// hold][CheckpointFormat.Capability] at all} Of a set only the index is asked.
-    default List<ExportReport.Loss> losses() {
+    default List<SaveReport.Loss> losses() {
         return List.of();
     }
 

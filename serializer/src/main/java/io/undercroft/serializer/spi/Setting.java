@@ -15,7 +15,7 @@ public record Setting(String name, Use use, String values) {
         /// When a file is opened: it is found in the [options][io.undercroft.serializer.OpenOptions#setting(String)] of
         /// [CheckpointFormat#open].
         OPENING,
-        /// When a file is written: it is found in the [options][io.undercroft.serializer.ExportOptions#setting(String)] of
+        /// When a file is written: it is found in the [options][io.undercroft.serializer.SaveOptions#setting(String)] of
         /// [CheckpointFormat#draft].
         WRITING
     }

@@ -9,7 +9,7 @@
 ///
 /// **What goes wrong in one.** A format that cannot be loaded, made, or asked what it can do is left out, and one that fails to look at a file is
 /// passed over. A warning in the log (`System.Logger`) names it, once. What [open][io.undercroft.serializer.spi.CheckpointFormat#open] and
-/// [draft][io.undercroft.serializer.spi.CheckpointFormat#draft(Object, io.undercroft.serializer.ExportOptions)] throw reaches the caller as it is, a
+/// [draft][io.undercroft.serializer.spi.CheckpointFormat#draft(Object, io.undercroft.serializer.SaveOptions)] throw reaches the caller as it is, a
 /// [io.undercroft.format.FormatException] with the name of the file.
 ///
 /// **To read**, a format makes its storages with [io.undercroft.serializer.spi.FileStorages], which map, read or decode bytes when these are touched, puts

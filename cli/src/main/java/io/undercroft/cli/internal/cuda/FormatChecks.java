@@ -73,7 +73,7 @@ final class FormatChecks {
         if (file.toString().endsWith(".croft")) {
             Checkpoint.save(file, state);
         } else {
-            Checkpoint.export(file, state);
+            Checkpoint.save(file, state);
         }
     }
 

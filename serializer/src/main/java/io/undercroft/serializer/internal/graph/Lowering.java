@@ -488,7 +488,7 @@ public final class Lowering {
 
     private static IllegalArgumentException unregisteredEnum(Object collection) {
         return new IllegalArgumentException("the enum of a " + collection.getClass().getSimpleName()
-                + " is not registered: Checkpoint.registering(…), as classes of the options");
+                + " is not registered: StateClasses.of(…), as classes of the options");
     }
 
     private static void putOrder(Object collection, Map<String, @Nullable Object> attributes) {

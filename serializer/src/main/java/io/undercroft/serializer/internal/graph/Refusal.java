@@ -1,5 +1,7 @@
 package io.undercroft.serializer.internal.graph;
 
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.StateClasses;
 import io.undercroft.format.FormatException;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +21,7 @@ final class Refusal {
     /// @param type a class that is not registered
     static IllegalArgumentException unregistered(Class<?> type) {
         return new IllegalArgumentException("a " + type.getTypeName() + " is not part of a state unless its class is "
-                + "registered: Checkpoint.registering(…), as classes of the options; or use maps, lists, plain values "
+                + "registered: StateClasses.of(…), as classes of the options; or use maps, lists, plain values "
                 + "and tensors");
     }
 
@@ -29,7 +31,7 @@ final class Refusal {
     static FormatException unknown(String name) {
         return new FormatException(CLASS, "is a " + FormatException.quote(name) + ", which is not registered",
                 FormatException.NO_OFFSET,
-                "Register it: OpenOptions.classes(Checkpoint.registering(…)); " + TENSORS_STAY);
+                "Register it: OpenOptions.classes(StateClasses.of(…)); " + TENSORS_STAY);
     }
 
     /// {@return what is said of an object whose class is not what it was}

@@ -1,7 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.Span;
-import io.undercroft.serializer.LoadOptions;
 import io.undercroft.serializer.MatchReport;
 import io.undercroft.serializer.PartlyLoadedException;
 import io.undercroft.serializer.StateMismatchException;
@@ -28,14 +27,14 @@ import org.jspecify.annotations.Nullable;
 public final class InPlaceLoad {
     private final Contents contents;
     private final String file;
-    private final LoadOptions options;
+    private final boolean isStrict;
     /// Whether elements of one dtype can be copied to another, for those that were asked for.
     private final Map<List<DType>, Boolean> convertible = new HashMap<>();
 
-    private InPlaceLoad(Contents contents, String file, LoadOptions options) {
+    private InPlaceLoad(Contents contents, String file, boolean isStrict) {
         this.contents = contents;
         this.file = file;
-        this.options = options;
+        this.isStrict = isStrict;
     }
 
     /// Loads a state, as [io.undercroft.serializer.Checkpoint#loadInto] says.
@@ -43,10 +42,10 @@ public final class InPlaceLoad {
     /// @param contents the checkpoint
     /// @param file its name, for messages
     /// @param state where to
-    /// @param options whether names may be missing
+    /// @param isStrict whether both need to have the same names
     /// @return how they fitted
-    public static MatchReport run(Contents contents, String file, @Nullable Object state, LoadOptions options) {
-        return new InPlaceLoad(contents, file, options).run(StateIndex.of(state).tensors());
+    public static MatchReport run(Contents contents, String file, @Nullable Object state, boolean isStrict) {
+        return new InPlaceLoad(contents, file, isStrict).run(StateIndex.of(state).tensors());
     }
 
     private MatchReport run(Map<String, Tensor> targets) {
@@ -54,7 +53,7 @@ public final class InPlaceLoad {
         targets.forEach((name, tensor) -> expected.put(name, TensorSpec.of(tensor)));
         StateMatch match = StateMatch.compare(contents, expected, this::canBeCopied);
         MatchReport report = match.report();
-        require(report, options.isStrict() ? report.isExact() : report.isLoadable());
+        require(report, isStrict ? report.isExact() : report.isLoadable());
         List<TensorCopy> copies = copies(targets, match.names());
         CopyPlan plan = CopyPlan.of(copies);
         List<String> conflicting = plan.conflicts();
@@ -68,7 +67,7 @@ public final class InPlaceLoad {
         if (!isGood) {
             throw new StateMismatchException(file, report,
                     "Nothing was changed; load into a state of the same names and shapes"
-                            + (report.isLoadable() ? ", or with LoadOptions.partial" : ""));
+                            + (report.isLoadable() ? ", or with Checkpoint.loadMatching" : ""));
         }
     }
 

@@ -24,7 +24,7 @@ record TensorCopy(String name, Tensor source, Tensor target) {
     void check() {
         if (source.device().isMeta()) {
             throw new IllegalStateException(said("was saved from the meta device, and has no elements to load; "
-                    + "leave it out with OpenOptions.only and LoadOptions.partial"));
+                    + "leave it out with OpenOptions.only and Checkpoint.loadMatching"));
         }
         if (target.device().isMeta()) {
             throw unsupported("is on the meta device and cannot hold elements; allocate it first");

@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 /// pages. Belongs to one thread.
 final class BlockOutput implements Output, AutoCloseable {
     private final Sink sink;
-    private final ExportProgress progress;
+    private final WriteProgress progress;
     private final Blocks blocks;
     private final MemorySegment block;
     private long written;
@@ -19,7 +19,7 @@ final class BlockOutput implements Output, AutoCloseable {
     ///
     /// @param sink where it is written
     /// @param progress is told of what is written
-    BlockOutput(Sink sink, ExportProgress progress) {
+    BlockOutput(Sink sink, WriteProgress progress) {
         this.sink = sink;
         this.progress = progress;
         this.blocks = Blocks.allocate(1, Blocks.BLOCK);

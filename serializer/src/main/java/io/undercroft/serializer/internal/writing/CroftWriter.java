@@ -4,6 +4,7 @@ import io.undercroft.format.ByteSource;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
@@ -16,10 +17,11 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -39,12 +41,15 @@ public final class CroftWriter {
     /// @param path the file to make or replace
     /// @param state the root of the tree
     /// @param options what else to save, and how
-    /// @return what became of the bytes
+    /// @return the file that was written, and how many bytes it shares
     /// @throws IOException if writing fails; nothing is left behind
-    public DedupReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        Formats.requireOwnName(path);
+    public SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         StatePlan plan = StatePlan.of(state, options);
-        return guarded(path, () -> replacing(path, () -> saveUnlocked(path, plan, options)));
+        return guarded(path, () -> replacing(path, () -> {
+            DedupReport bytes = saveUnlocked(path, plan, options);
+            return new SaveReport("croft", List.of(path), Files.size(path), plan.tensorCount(),
+                    plan.storages().size(), List.of(), List.of(), List.of(), Optional.of(bytes));
+        }));
     }
 
     /// Takes a snapshot of a state, which then is saved as a new file; see
@@ -58,7 +63,7 @@ public final class CroftWriter {
     /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
     public TakenSnapshot take(Path path, @Nullable Object state, SaveOptions options, Staging staging)
             throws IOException {
-        Formats.requireOwnName(path);
+        Formats.requireCroft(path, options.format().orElse(null), "saved in the background");
         var snapshotting = new Snapshotting(StatePlan.of(state, options), options, staging);
         return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
             // Before its directory is asked for a lock: it says best what is wrong with that.
@@ -66,26 +71,6 @@ public final class CroftWriter {
             held.add(WriterLock.of(AtomicFile.target(path)));
             requireSpace(path, snapshotting.plan, options);
             return snapshotting.saving(file, path, held, control);
-        }));
-    }
-
-    /// Takes a snapshot of a state, which then is added to a file; see
-    /// [io.undercroft.serializer.CroftFile#appendAsync].
-    ///
-    /// @param path the file
-    /// @param state the root of the tree
-    /// @param options what else to save, and how
-    /// @param staging where bytes are copied to
-    /// @return the snapshot, which holds the lock of the file until it is saved
-    /// @throws IOException if the file cannot be appended to, or there is no memory; the file is as it was
-    public TakenSnapshot takeForAppend(Path path, @Nullable Object state, SaveOptions options, Staging staging)
-            throws IOException {
-        var snapshotting = new Snapshotting(StatePlan.of(state, options), options, staging);
-        return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
-            Path target = existing(path);
-            held.add(WriterLock.of(target));
-            requireSpace(target, snapshotting.plan, options);
-            return snapshotting.appending(Appender.open(target, disk), held, control);
         }));
     }
 
@@ -100,7 +85,7 @@ public final class CroftWriter {
     /// @throws IOException if the file cannot be written to, or there is no memory; the file is as it was
     public TakenSnapshot takeForCommit(Path path, @Nullable Object state, SaveOptions options, Staging staging)
             throws IOException {
-        requireOwnNameIfNew(path);
+        requireCroftIfNew(path, options);
         StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
             Path target = AtomicFile.target(path);
@@ -224,7 +209,7 @@ public final class CroftWriter {
         return draft.report();
     }
 
-    /// Writes a state as a sealed file; see [io.undercroft.serializer.CroftFile#stream].
+    /// Writes a state as a sealed file; see [io.undercroft.serializer.Checkpoint#save].
     ///
     /// @param channel where the file goes; stays open
     /// @param state the root of the tree
@@ -256,36 +241,11 @@ public final class CroftWriter {
         return options.time().map(Instant::toEpochMilli).orElse(0L);
     }
 
-    /// Saves a state as the next snapshot of a file; see [io.undercroft.serializer.CroftFile#append].
-    ///
-    /// @param path the file
-    /// @param state the root of the tree
-    /// @param options what else to save, and how
-    /// @return what became of the bytes
-    /// @throws IOException if reading or writing fails; the file still has the snapshots it had
-    public DedupReport append(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        StatePlan plan = StatePlan.of(state, options);
-        return guarded(path, () -> {
-            Path target = existing(path);
-            try (WriterLock _ = WriterLock.of(target)) {
-                return appendLocked(target, plan, options);
-            }
-        });
-    }
-
     /// A file that has such a name already goes on growing under it.
-    private static void requireOwnNameIfNew(Path path) {
+    private static void requireCroftIfNew(Path path, SaveOptions options) {
         if (!Files.exists(path)) {
-            Formats.requireOwnName(path);
+            Formats.requireCroft(path, options.format().orElse(null), "committed to");
         }
-    }
-
-    private static Path existing(Path path) throws IOException {
-        Path target = AtomicFile.target(path);
-        if (!Files.exists(target)) {
-            throw new NoSuchFileException(path.toString(), null, "there is no such file to append to; save it first");
-        }
-        return target;
     }
 
     private DedupReport appendLocked(Path target, StatePlan plan, SaveOptions options) throws IOException {
@@ -304,7 +264,7 @@ public final class CroftWriter {
     /// @return what became of the bytes
     /// @throws IOException if reading or writing fails; the file still has the snapshots it had
     public DedupReport commit(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        requireOwnNameIfNew(path);
+        requireCroftIfNew(path, options);
         StatePlan plan = StatePlan.of(state, options);
         return guarded(path, () -> {
             Path target = AtomicFile.target(path);

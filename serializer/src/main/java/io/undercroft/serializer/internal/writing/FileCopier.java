@@ -50,7 +50,7 @@ public final class FileCopier {
         this.disk = disk;
     }
 
-    /// Replaces a file by one that has only some of its snapshots; see [io.undercroft.serializer.CroftFile#compact].
+    /// Replaces a file by one that has only some of its snapshots; see [io.undercroft.serializer.CheckpointFile#compact].
     ///
     /// @param path the file
     /// @param keep which snapshots to keep
@@ -83,13 +83,13 @@ public final class FileCopier {
         var full = new FileSystemException(path.toString(), null, e.getReason() + ". To compact it, the " + staying
                 + " bytes that stay are written to a new file first, and its disk has " + free.getAsLong()
                 + " free: delete other files there, or write the snapshot to keep to another disk with "
-                + "CroftFile.export,"
+                + "CheckpointFile.copy,"
                 + " delete this file, and copy that one back");
         full.initCause(e);
         return full;
     }
 
-    /// Writes one snapshot as a new file, whose bases stay; see [io.undercroft.serializer.CroftFile#export].
+    /// Writes one snapshot as a new file, whose bases stay; see [io.undercroft.serializer.CheckpointFile#copy].
     ///
     /// @param path the file
     /// @param target the new file
@@ -101,7 +101,7 @@ public final class FileCopier {
                 replacing ? References.ruleForCopyOf(path, options) : References.rule(false));
     }
 
-    /// Writes one snapshot as a new file without bases; see [io.undercroft.serializer.CroftFile#flatten].
+    /// Writes one snapshot as a new file without bases; see [io.undercroft.serializer.CheckpointFile#copyWithBases].
     ///
     /// @param path the file
     /// @param target the new file
@@ -116,7 +116,7 @@ public final class FileCopier {
 
     private void copy(Path path, Path target, OpenOptions options, BaseFiles bases, Replacing rule)
             throws IOException {
-        Formats.requireOwnName(target);
+        Formats.requireCroft(target, null, "a copy of a snapshot");
         CroftWriter.guarded(target, () -> CroftWriter.replacing(target, () -> {
             reading(path, options, (file, newest) -> {
                 Snapshot wanted = options.snapshot().isPresent()

@@ -1,8 +1,8 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.serializer.ExportOptions;
-import io.undercroft.serializer.ExportReport.Kind;
-import io.undercroft.serializer.ExportReport.Loss;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
@@ -36,7 +36,7 @@ final class Losses {
     /// @param format its format
     /// @param options what else is saved
     static List<Loss> of(@Nullable Object tree, StateIndex index, Draft draft, CheckpointFormat format,
-            ExportOptions options) {
+            SaveOptions options) {
         Set<Capability> can = format.capabilities();
         List<Loss> losses = new ArrayList<>();
         if (!can.contains(Capability.SHARING)) {

@@ -110,6 +110,11 @@ final class StatePlan {
         return new StatePlan(tree, dtypes, tensors, names, storages.stream().map(move).toList(), identity);
     }
 
+    /// {@return how many tensors it has; one in two places counts once}
+    int tensorCount() {
+        return tensors.size();
+    }
+
     /// {@return its storages in the order of their numbers}
     List<PlannedStorage> storages() {
         return storages;

@@ -10,13 +10,12 @@ import io.undercroft.storage.Device;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.DedupReport;
-import io.undercroft.serializer.ExportOptions;
-import io.undercroft.serializer.ExportReport;
-import io.undercroft.serializer.ExportReport.Kind;
-import io.undercroft.serializer.ExportReport.Loss;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ReferencedFileException;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -38,7 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class ExportReportTest {
+class SaveReportTest {
     @TempDir
     Path folder;
 
@@ -55,7 +54,7 @@ class ExportReportTest {
     void aReportSaysWhatWasWritten() throws IOException {
         Path file = folder.resolve("model.safetensors");
 
-        ExportReport report = Checkpoint.export(file, tied());
+        SaveReport report = Checkpoint.save(file, tied());
 
         assertThat(report.format()).isEqualTo("safetensors");
         assertThat(report.files()).containsExactly(file);
@@ -69,8 +68,8 @@ class ExportReportTest {
     void theFilesOfASetAreThoseOfItsReport() throws IOException {
         Path index = folder.resolve("model.safetensors.index.json");
 
-        ExportReport report = Checkpoint.export(index, tied(),
-                ExportOptions.defaults().setting("safetensors.shard", "32"));
+        SaveReport report = Checkpoint.save(index, tied(),
+                SaveOptions.defaults().setting("safetensors.shard", "32"));
 
         assertThat(report.files()).containsExactly(index, folder.resolve("model-00001-of-00002.safetensors"),
                 folder.resolve("model-00002-of-00002.safetensors"));
@@ -84,15 +83,15 @@ class ExportReportTest {
     @ParameterizedTest
     @ValueSource(strings = {"model.npz", "model.gguf"})
     void sharingThatAFormatDoesNotKeepIsReported(String name) throws IOException {
-        ExportReport report = Checkpoint.export(folder.resolve(name), tied());
+        SaveReport report = Checkpoint.save(folder.resolve(name), tied());
 
         assertThat(report.loss(Kind.SHARING)).contains(new Loss(Kind.SHARING, 2, List.of("embed", "head")));
     }
 
     @Test
     void sharingThatASettingGivesUpIsReported() throws IOException {
-        ExportReport report = Checkpoint.export(folder.resolve("model.safetensors"), tied(),
-                ExportOptions.defaults().setting("safetensors.sharing", "copy"));
+        SaveReport report = Checkpoint.save(folder.resolve("model.safetensors"), tied(),
+                SaveOptions.defaults().setting("safetensors.sharing", "copy"));
 
         assertThat(report.loss(Kind.SHARING)).contains(new Loss(Kind.SHARING, 2, List.of("embed", "head")));
     }
@@ -102,7 +101,7 @@ class ExportReportTest {
     void partsOfOneStorageThatASafetensorsFileKeepsApartAreReported() throws IOException {
         Tensor flat = Tensor.zeros(DType.FLOAT32, 8);
 
-        ExportReport report = Checkpoint.export(folder.resolve("model.safetensors"),
+        SaveReport report = Checkpoint.save(folder.resolve("model.safetensors"),
                 Map.of("a", flat.narrow(0, 0, 4), "b", flat.narrow(0, 4, 4)));
 
         assertThat(report.loss(Kind.SHARING)).hasValueSatisfying(
@@ -112,8 +111,8 @@ class ExportReportTest {
     @ParameterizedTest
     @ValueSource(strings = {"model.npz", "model.pt", "model.t7"})
     void metadataThatAFormatDoesNotKeepIsReported(String name) throws IOException {
-        ExportReport report = Checkpoint.export(folder.resolve(name), tied(),
-                ExportOptions.defaults().metadata(Map.of("author", "me")));
+        SaveReport report = Checkpoint.save(folder.resolve(name), tied(),
+                SaveOptions.defaults().metadata(Map.of("author", "me")));
 
         assertThat(report.loss(Kind.METADATA)).contains(new Loss(Kind.METADATA, 1, List.of("author")));
     }
@@ -125,7 +124,7 @@ class ExportReportTest {
                 Tensor.zeros(DType.FLOAT32, 2).withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD)));
         parameter.attributes().put("tag", "first");
 
-        ExportReport report = Checkpoint.export(folder.resolve(name), Map.of("weight", parameter));
+        SaveReport report = Checkpoint.save(folder.resolve(name), Map.of("weight", parameter));
 
         assertThat(report.losses()).containsExactlyInAnyOrder(new Loss(Kind.REQUIRES_GRAD, 1, List.of("weight")),
                 new Loss(Kind.ATTRIBUTES, 1, List.of("weight/tag")));
@@ -138,7 +137,7 @@ class ExportReportTest {
         state.put("weight", Tensor.zeros(DType.FLOAT32, 2).withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD)));
         state.attributes().put("_metadata", Map.of("version", 1L));
 
-        ExportReport report = Checkpoint.export(folder.resolve(name), state);
+        SaveReport report = Checkpoint.save(folder.resolve(name), state);
 
         assertThat(report.losses()).containsExactlyInAnyOrder(new Loss(Kind.REQUIRES_GRAD, 1, List.of("weight")),
                 new Loss(Kind.ATTRIBUTES, 1, List.of("_metadata")));
@@ -150,7 +149,7 @@ class ExportReportTest {
         state.put("weight", Tensor.zeros(DType.FLOAT32, 2).withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD)));
         state.attributes().put("_metadata", Map.of("version", 1L));
 
-        assertThat(Checkpoint.export(folder.resolve("model.pt"), state).losses()).isEmpty();
+        assertThat(Checkpoint.save(folder.resolve("model.pt"), state).losses()).isEmpty();
     }
 
     @ParameterizedTest
@@ -159,20 +158,20 @@ class ExportReportTest {
         Storage storage = Storage.copyOf(new byte[1000]);
         Map<String, Object> state = Map.of("part", Tensor.of(storage, DType.FLOAT32, 10, Shape.of(20), 1), "all",
                 Tensor.of(1f));
-        ExportReport report = Checkpoint.export(folder.resolve(name), state);
+        SaveReport report = Checkpoint.save(folder.resolve(name), state);
         assertThat(report.loss(Kind.UNREACHED)).contains(new Loss(Kind.UNREACHED, 920, List.of("part")));
-        assertThat(Checkpoint.export(folder.resolve("a.pt"), state).losses()).isEmpty();
+        assertThat(Checkpoint.save(folder.resolve("a.pt"), state).losses()).isEmpty();
     }
 
     @Test
     void aFileThatTorchLoadsOnlyWhenItIsTrustedIsReported() throws IOException {
         Typed frozen = new Typed("builtins.frozenset", Set.of(1L));
         Path path = folder.resolve("a.pt");
-        ExportReport report = Checkpoint.export(path, Map.of("in a tuple", Tuple.of(frozen, Tensor.of(1f))));
+        SaveReport report = Checkpoint.save(path, Map.of("in a tuple", Tuple.of(frozen, Tensor.of(1f))));
         assertThat(report.loss(Kind.WEIGHTS_ONLY)).contains(Loss.of(Kind.WEIGHTS_ONLY, List.of("builtins.frozenset")));
         TypedMap dict = new TypedMap("collections.OrderedDict");
         dict.put("w", Tensor.of(1f));
-        assertThat(Checkpoint.export(path, Map.of("usual", List.of(dict, Set.of(2L), new byte[]{1}, Shape.of(3),
+        assertThat(Checkpoint.save(path, Map.of("usual", List.of(dict, Set.of(2L), new byte[]{1}, Shape.of(3),
                 DType.FLOAT8_E5M2, new Typed("builtins.bytearray", new byte[]{2}), Device.CPU))).losses()).isEmpty();
     }
 
@@ -180,12 +179,12 @@ class ExportReportTest {
     void shardsOfTheFormerSetAreReportedAndDeletedWhenThatIsWanted() throws IOException {
         Path index = folder.resolve("model.safetensors.index.json");
         Path one = folder.resolve("model-00001-of-00001.safetensors");
-        ExportOptions two = ExportOptions.defaults().setting("safetensors.shard", "32");
-        Checkpoint.export(index, tied());
+        SaveOptions two = SaveOptions.defaults().setting("safetensors.shard", "32");
+        Checkpoint.save(index, tied());
 
         // The state is backed by the shards that are not needed any more.
         try (Checkpoint c = Checkpoint.open(index)) {
-            ExportReport report = Checkpoint.export(index, c.tree(), two);
+            SaveReport report = Checkpoint.save(index, c.tree(), two);
             assertThat(report.leftBehind()).containsExactly(one);
             assertThat(one).exists();
         }
@@ -193,7 +192,7 @@ class ExportReportTest {
             Files.deleteIfExists(file);
         }
         try (Checkpoint c = Checkpoint.open(index)) {
-            ExportReport report = Checkpoint.export(index, c.tree(), ExportOptions.defaults().deletingFormerFiles());
+            SaveReport report = Checkpoint.save(index, c.tree(), SaveOptions.defaults().deletingFormerFiles());
             assertThat(report.leftBehind()).isEmpty();
             assertThat(report.deleted()).hasSize(2).allSatisfy(file -> assertThat(file).doesNotExist());
             assertThat(c.tensor("embed").contentEquals(tied().get("embed"))).isTrue();
@@ -207,13 +206,13 @@ class ExportReportTest {
     void aShardOfASetIsNotReplaced() throws IOException {
         Path index = folder.resolve("model.safetensors.index.json");
         Path shard = folder.resolve("model-00001-of-00001.safetensors");
-        Checkpoint.export(index, tied());
+        Checkpoint.save(index, tied());
 
         try (Checkpoint c = Checkpoint.open(index)) {
-            assertThatThrownBy(() -> Checkpoint.export(shard, c.tree())).isInstanceOf(ReferencedFileException.class)
+            assertThatThrownBy(() -> Checkpoint.save(shard, c.tree())).isInstanceOf(ReferencedFileException.class)
                     .hasMessageContaining("model.safetensors.index.json");
         }
-        assertThatThrownBy(() -> Checkpoint.export(shard, tied())).isInstanceOf(ReferencedFileException.class);
+        assertThatThrownBy(() -> Checkpoint.save(shard, tied())).isInstanceOf(ReferencedFileException.class);
     }
 
     @Test
@@ -221,12 +220,12 @@ class ExportReportTest {
         Path source = folder.resolve("src.safetensors");
         Path thin = folder.resolve("thin.croft");
         Map<String, Tensor> state = Map.of("w", Tensor.zeros(DType.FLOAT32, 100_000).fill(3f));
-        Checkpoint.export(source, state);
+        Checkpoint.save(source, state);
         try (Checkpoint c = Checkpoint.open(source)) {
             Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(source).wholeStorages());
         }
 
-        assertThatThrownBy(() -> Checkpoint.export(source, tied())).isInstanceOfSatisfying(
+        assertThatThrownBy(() -> Checkpoint.save(source, tied())).isInstanceOfSatisfying(
                 ReferencedFileException.class, e -> assertThat(e.referrer()).isEqualTo(thin));
 
         try (Checkpoint c = Checkpoint.open(thin, OpenOptions.defaults().root(folder))) {
@@ -236,8 +235,8 @@ class ExportReportTest {
 
     @Test
     void aSettingThatDoesNotApplyIsRefused() {
-        assertThatThrownBy(() -> Checkpoint.export(folder.resolve("model.safetensors"), tied(),
-                ExportOptions.defaults().setting("safetensors.shard", "5GB")))
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve("model.safetensors"), tied(),
+                SaveOptions.defaults().setting("safetensors.shard", "5GB")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("'safetensors.shard' does not apply to files of safetensors")
                 .hasMessageContaining("safetensors-index");
@@ -249,10 +248,11 @@ class ExportReportTest {
         Path source = folder.resolve("a:b\\c\n.safetensors");
         Path thin = folder.resolve("thin.croft");
         Map<String, Tensor> state = Map.of("w", Tensor.zeros(DType.FLOAT32, 100_000).fill(3f));
-        Checkpoint.export(source, state);
+        Checkpoint.save(source, state);
 
         try (Checkpoint c = Checkpoint.open(source)) {
-            DedupReport report = Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(source).wholeStorages());
+            DedupReport report = Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(source).wholeStorages())
+                    .dedup().orElseThrow();
             assertThat(report.written()).isZero();
         }
 
@@ -267,15 +267,15 @@ class ExportReportTest {
     @Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void aPipeIsNoFileOfASet(String name) throws Exception {
         Path index = folder.resolve("model.safetensors.index.json");
-        Checkpoint.export(index, tied());
+        Checkpoint.save(index, tied());
         Path pipe = folder.resolve(name);
         Files.delete(pipe);
         assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
 
         assertThatThrownBy(() -> Checkpoint.open(index)).isInstanceOfAny(FormatException.class,
                 FileSystemException.class);
-        assertThatThrownBy(() -> Checkpoint.export(index, Map.of("w", Tensor.of(1f)),
-                ExportOptions.defaults().deletingFormerFiles())).isInstanceOf(FileSystemException.class);
+        assertThatThrownBy(() -> Checkpoint.save(index, Map.of("w", Tensor.of(1f)),
+                SaveOptions.defaults().deletingFormerFiles())).isInstanceOf(FileSystemException.class);
         assertThat(pipe).exists();
     }
 }

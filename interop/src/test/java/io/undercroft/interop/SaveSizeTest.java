@@ -4,10 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.ExportOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
-import io.undercroft.serializer.internal.writing.Exporter;
+import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -24,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /// What is known before the first byte is written: that files are far larger than the state, than the disk, or than a
 /// reader counts.
-class ExportSizeTest {
+class SaveSizeTest {
     @TempDir
     Path folder;
 
@@ -71,7 +72,7 @@ class ExportSizeTest {
     @ValueSource(strings = {"a.npz", "a.npy", "a.safetensors", "a.safetensors.index.json", "a.gguf"})
     void aTensorThatRepeatsAFewBytesWithoutEndIsRefusedByPathBeforeTheFirstByte(String name) {
         for (long size : new long[]{1L << 50, 1L << 61, Long.MAX_VALUE, 1L << 29}) {
-            assertThatThrownBy(() -> Checkpoint.export(folder.resolve(name), state(name, repeated(size))))
+            assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), state(name, repeated(size))))
                     .as("%d elements", size).isInstanceOf(IllegalArgumentException.class)
                     .message().contains(name.endsWith(".npy") ? "the state" : "a/mask")
                     .containsAnyOf("bytes of its storage",
@@ -84,7 +85,7 @@ class ExportSizeTest {
     @ValueSource(strings = {"a.npz", "a.npy", "a.safetensors", "a.gguf"})
     void aTensorThatRepeatsAFewBytesAFewTimesIsWrittenOut(String name) throws IOException {
         Path path = folder.resolve(name);
-        Checkpoint.export(path, state(name, repeated(1 << 10, 1 << 8)));
+        Checkpoint.save(path, state(name, repeated(1 << 10, 1 << 8)));
         try (Checkpoint opened = Checkpoint.open(path)) {
             assertThat(opened.tensor(opened.names().getFirst()).numel()).isEqualTo(1 << 18);
         }
@@ -94,7 +95,7 @@ class ExportSizeTest {
     @ValueSource(strings = {"a.pt", "a.t7"})
     void aFormatThatKeepsStridesWritesTheStorage(String name) throws IOException {
         Path path = folder.resolve(name);
-        Checkpoint.export(path, Map.of("mask", repeated(1L << 50)));
+        Checkpoint.save(path, Map.of("mask", repeated(1L << 50)));
         try (Checkpoint opened = Checkpoint.open(path)) {
             assertThat(opened.tensor("mask").shape()).isEqualTo(Shape.of(1L << 50));
             assertThat(opened.tensor("mask").storage().nbytes()).isEqualTo(4);
@@ -104,10 +105,10 @@ class ExportSizeTest {
     @ParameterizedTest
     @ValueSource(strings = {"a.npz", "a.npy", "a.safetensors", "a.safetensors.index.json", "a.gguf", "a.pt", "a.t7"})
     void whatDoesNotFitOnTheDiskIsRefusedBeforeTheFirstByte(String name) {
-        Exporter exporter = new Exporter(new FullDisk(4000));
+        FormatWriter writer = new FormatWriter(new FullDisk(4000));
         Path path = folder.resolve(name);
-        assertThatThrownBy(() -> exporter.write(path, state(name, Tensor.zeros(DType.FLOAT32, 1000)),
-                ExportOptions.defaults())).isInstanceOf(FileSystemException.class)
+        assertThatThrownBy(() -> writer.write(path, state(name, Tensor.zeros(DType.FLOAT32, 1000)),
+                Formats.forWriting(path, null), SaveOptions.defaults())).isInstanceOf(FileSystemException.class)
                 .hasMessageContaining(path.toString()).message().contains("4000 free", "No file was made");
         assertThat(folder.toFile().list()).allMatch(file -> file.endsWith(".lock"));
     }
@@ -115,9 +116,11 @@ class ExportSizeTest {
     /// How much they become is known when they are written.
     @Test
     void deflatedElementsAreNotRefusedForTheirSizeInMemory() {
-        Exporter exporter = new Exporter(new FullDisk(4000));
-        assertThatThrownBy(() -> exporter.write(folder.resolve("a.npz"), Map.of("w", Tensor.zeros(DType.FLOAT32, 1000)),
-                ExportOptions.defaults().setting("npz.compression", "deflate"))).isInstanceOf(AssertionError.class)
+        FormatWriter writer = new FormatWriter(new FullDisk(4000));
+        Path path = folder.resolve("a.npz");
+        assertThatThrownBy(() -> writer.write(path, Map.of("w", Tensor.zeros(DType.FLOAT32, 1000)),
+                Formats.forWriting(path, null), SaveOptions.defaults().setting("npz.compression", "deflate")))
+                .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("is made");
     }
 
@@ -125,7 +128,7 @@ class ExportSizeTest {
     @ValueSource(strings = {"a.npz", "a.npy", "a.safetensors", "a.gguf"})
     void sizesThatNoReaderCountsAreRefusedByPath(String name) {
         Tensor empty = Tensor.of(Storage.allocate(0), DType.FLOAT32, 0, Shape.of(0, 7, Long.MAX_VALUE), 1, 1, 1);
-        assertThatThrownBy(() -> Checkpoint.export(folder.resolve(name), state(name, empty)))
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), state(name, empty)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .message().contains(name.endsWith(".npy") ? "the state" : "a/mask").contains("readers");
         assertThat(folder).isEmptyDirectory();
@@ -135,7 +138,7 @@ class ExportSizeTest {
     @ValueSource(strings = {"a.npz", "a.safetensors", "a.gguf", "a.pt", "a.t7"})
     void aNameThatNoReaderTakesIsRefused(String name) {
         String key = "k".repeat(5000);
-        assertThatThrownBy(() -> Checkpoint.export(folder.resolve(name), Map.of(key, Tensor.of(1f))))
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), Map.of(key, Tensor.of(1f))))
                 .isInstanceOf(IllegalArgumentException.class).message().contains("kkk");
         assertThat(folder).isEmptyDirectory();
     }
@@ -144,11 +147,11 @@ class ExportSizeTest {
     void torch7HasNoNumberForTheFarthestOffset() throws IOException {
         Path path = folder.resolve("a.t7");
         Tensor far = Tensor.of(Storage.allocate(4), DType.FLOAT32, Long.MAX_VALUE, Shape.of(0), 1);
-        assertThatThrownBy(() -> Checkpoint.export(path, Map.of("far", far)))
+        assertThatThrownBy(() -> Checkpoint.save(path, Map.of("far", far)))
                 .isInstanceOf(IllegalArgumentException.class).message().startsWith("far: ")
                 .contains("offset of 2^63-1");
         assertThat(folder).isEmptyDirectory();
-        Checkpoint.export(path, Map.of("far", far.asStrided(Shape.of(0), new long[]{1}, Long.MAX_VALUE - 1)));
+        Checkpoint.save(path, Map.of("far", far.asStrided(Shape.of(0), new long[]{1}, Long.MAX_VALUE - 1)));
         try (Checkpoint opened = Checkpoint.open(path)) {
             assertThat(opened.tensor("far").storageOffset()).isEqualTo(Long.MAX_VALUE - 1);
         }

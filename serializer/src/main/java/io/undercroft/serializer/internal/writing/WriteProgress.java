@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.serializer.SaveProgress;
 
 /// Counts the bytes of all files of an export, and tells a listener. Belongs to one thread.
-final class ExportProgress {
+final class WriteProgress {
     private final SaveProgress listener;
     private final long expected;
     private long done;
@@ -12,7 +12,7 @@ final class ExportProgress {
     ///
     /// @param listener is told so at once
     /// @param expected how many bytes the files are going to have, as near as is known
-    ExportProgress(SaveProgress listener, long expected) {
+    WriteProgress(SaveProgress listener, long expected) {
         this.listener = listener;
         this.expected = expected;
         listener.written(0, expected);

@@ -11,14 +11,14 @@ import java.util.List;
 
 /// The files of one export, each of which appears whole under its name. Closing deletes them again unless the last one
 /// is there, without which the others are nothing.
-final class ExportedFiles implements AutoCloseable {
+final class FormatFiles implements AutoCloseable {
     private final Disk disk;
-    private final ExportProgress progress;
+    private final WriteProgress progress;
     private final Replacing rule;
     private final List<Path> named = new ArrayList<>();
     private boolean complete;
 
-    ExportedFiles(Disk disk, ExportProgress progress, Replacing rule) {
+    FormatFiles(Disk disk, WriteProgress progress, Replacing rule) {
         this.rule = rule;
         this.disk = disk;
         this.progress = progress;

@@ -16,15 +16,15 @@ import java.util.stream.Stream;
 /// A format that writes elements out makes any number of bytes of a small storage: a tensor of shape 2^50 and stride 0
 /// needs one element. A tensor is refused if it becomes both more than [#LARGEST_REPETITION] and more than
 /// [#MOST_REPEATED] times the bytes of its storage; what is less is bounded by the free space.
-final class ExportSize {
+final class PlannedSize {
     /// How many bytes any repetition may become.
     static final long LARGEST_REPETITION = 1L << 30;
     /// How many times the bytes of its storage a larger repetition may become.
     static final long MOST_REPEATED = 16;
 
-    private ExportSize() {}
+    private PlannedSize() {}
 
-    /// {@return how many bytes the files of an export are going to have}
+    /// {@return how many bytes the files are going to have}
     ///
     /// @param draft what is planned
     /// @param state the state

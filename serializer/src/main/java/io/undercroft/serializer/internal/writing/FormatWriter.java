@@ -4,12 +4,11 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.Span;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.ExportOptions;
-import io.undercroft.serializer.ExportReport;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
-import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
@@ -17,7 +16,6 @@ import io.undercroft.serializer.internal.disk.WriterLock;
 import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
-import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
@@ -33,6 +31,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -42,52 +41,51 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Of a set the index comes last, when the others are durable. It names nothing that is not there whole; and as none of
 /// the others is replaced, an index that is there stays right until the new one takes its place.
-public final class Exporter {
+public final class FormatWriter {
     private final Disk disk;
 
     /// A writer.
     ///
     /// @param disk the file system to write to
-    public Exporter(Disk disk) {
+    public FormatWriter(Disk disk) {
         this.disk = disk;
     }
 
-    /// Writes a state; see [io.undercroft.serializer.Checkpoint#export].
+    /// Writes a state; see [io.undercroft.serializer.Checkpoint#save].
     ///
     /// @param path the file to make or replace
     /// @param state the root of the tree
+    /// @param format a format for writing
     /// @param options what else to write, and how
     /// @return the files that were written, and what of the state they do not keep
     /// @throws IOException if writing fails; nothing is left behind
-    public ExportReport write(Path path, @Nullable Object state, ExportOptions options) throws IOException {
-        CheckpointFormat format = Formats.forWriting(path, options.format().orElse(null));
-        Settings.check(options.settings().keySet(), Use.WRITING);
-        Settings.requireApplying(path, format, options.settings().keySet());
+    public SaveReport write(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options)
+            throws IOException {
         Object tree = Lowering.of(state, StateClasses.of());
         // What a reader could not name is refused here too.
         StateIndex index = StateIndex.of(tree);
         Unreadable.requireNone(index);
         Draft draft = draft(path, tree, index, format, options);
-        long nbytes = ExportSize.of(draft, index, path);
-        List<ExportReport.Loss> losses = Losses.of(tree, index, draft, format, options);
+        long nbytes = PlannedSize.of(draft, index, path);
+        List<SaveReport.Loss> losses = Losses.of(tree, index, draft, format, options);
         SequencedMap<String, Draft> companions = draft.companions();
         Written written = CroftWriter.guarded(path, () -> companions.isEmpty()
                 ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), nbytes, index, options))
                 : writeSet(path, draft, companions, nbytes, index, options));
-        return new ExportReport(format.name(), written.files, written.nbytes, Losses.tensors(index).size(),
-                index.storages().size(), losses, written.former.deleted, written.former.left);
+        return new SaveReport(format.name(), written.files, written.nbytes, Losses.tensors(index).size(),
+                index.storages().size(), losses, written.former.deleted, written.former.left, Optional.empty());
     }
 
     private static Draft draft(Path path, @Nullable Object tree, StateIndex index, CheckpointFormat format,
-            ExportOptions options) {
+            SaveOptions options) {
         try {
             return Formats.draft(format, tree, options, String.valueOf(path.getFileName()));
         } catch (ArithmeticException e) {
-            throw ExportSize.tooLarge(index, path, e);
+            throw PlannedSize.tooLarge(index, path, e);
         }
     }
 
-    /// The files of an export, the index first.
+    /// The files that were written, the index first.
     private record Written(List<Path> files, long nbytes, Former former) {}
 
     /// The files of the set that was replaced.
@@ -95,7 +93,7 @@ public final class Exporter {
 
     /// Alone, since another one might be replacing the same files.
     private Written writeSet(Path path, Draft draft, Map<String, Draft> companions, long nbytes, StateIndex index,
-            ExportOptions options) throws IOException {
+            SaveOptions options) throws IOException {
         Path target = AtomicFile.target(path);
         AtomicFile.checkDirectory(path, target);
         SequencedMap<Path, Draft> beside = new LinkedHashMap<>();
@@ -109,14 +107,14 @@ public final class Exporter {
     }
 
     private Written write(Path path, Draft draft, SequencedMap<Path, Draft> companions, long nbytes,
-            StateIndex index, ExportOptions options) throws IOException {
+            StateIndex index, SaveOptions options) throws IOException {
         Path target = AtomicFile.target(path);
         AtomicFile.checkDirectory(path, target);
         FreeSpace.require(files(draft, companions).stream().mapToLong(Draft::leastBytes).reduce(0, Math::addExact),
                 path, Objects.requireNonNull(target.getParent()), disk);
-        ExportProgress progress = new ExportProgress(options.progress(), nbytes);
+        WriteProgress progress = new WriteProgress(options.progress(), nbytes);
         List<Path> former = former(AtomicFile.target(path));
-        try (ExportedFiles files = new ExportedFiles(disk, progress,
+        try (FormatFiles files = new FormatFiles(disk, progress,
                 References.rule(options.isReplacingReferenced()))) {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
                 files.write(companion.getKey(), companion.getValue());
@@ -193,7 +191,7 @@ public final class Exporter {
         return name;
     }
 
-    /// What has such a name may be of the set that is there, or what the state itself was read from. If the export
+    /// What has such a name may be of the set that is there, or what the state itself was read from. If writing
     /// failed, it would be gone.
     private static void requireFree(Set<Path> companions) throws FileAlreadyExistsException {
         for (Path companion : companions) {

@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
-/// A report of an export: the files that were written, and what of the state their format does not keep.
+/// A report of a save: the files that were written, and what of the state their format does not keep.
 ///
 /// ```java
-/// ExportReport report = Checkpoint.export(Path.of("model.npz"), state);
+/// SaveReport report = Checkpoint.save(Path.of("model.npz"), state);
 /// report.losses().forEach(loss -> log.warning(loss.toString()));
 /// ```
 ///
@@ -19,15 +19,16 @@ import java.util.Optional;
 /// @param tensors the number of tensors of the state; a tensor in two places counts once
 /// @param storages the number of storages that these tensors are backed by
 /// @param losses what the files do not keep, at most one entry of each kind; empty if they keep everything
-/// @param deleted files of the set that was replaced which were [deleted][ExportOptions#deletingFormerFiles()]
+/// @param deleted files of the set that was replaced which were [deleted][SaveOptions#deletingFormerFiles()]
 /// @param leftBehind files of the set that was replaced which are still there, and which no index names any more
-public record ExportReport(String format, List<Path> files, long nbytes, int tensors, int storages,
-        List<Loss> losses, List<Path> deleted, List<Path> leftBehind) {
+/// @param dedup how many bytes a `.croft` file shares; empty for every other format
+public record SaveReport(String format, List<Path> files, long nbytes, int tensors, int storages,
+        List<Loss> losses, List<Path> deleted, List<Path> leftBehind, Optional<DedupReport> dedup) {
     /// What a format may be unable to keep.
     public enum Kind {
         /// Tensors that share a storage were written each with bytes of its own.
         SHARING,
-        /// Entries of [ExportOptions#metadata] were left out.
+        /// Entries of [SaveOptions#metadata] were left out.
         METADATA,
         /// Tensors that require gradients were written without saying so.
         REQUIRES_GRAD,
@@ -67,12 +68,13 @@ public record ExportReport(String format, List<Path> files, long nbytes, int ten
     /// A report.
     ///
     /// @throws NullPointerException if something is null
-    public ExportReport {
+    public SaveReport {
         Objects.requireNonNull(format, "format");
         files = List.copyOf(files);
         losses = List.copyOf(losses);
         deleted = List.copyOf(deleted);
         leftBehind = List.copyOf(leftBehind);
+        Objects.requireNonNull(dedup, "dedup");
     }
 
     /// {@return the loss of a kind, if there is one}

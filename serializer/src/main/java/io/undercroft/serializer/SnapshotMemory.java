@@ -1,0 +1,39 @@
+package io.undercroft.serializer;
+
+import io.undercroft.serializer.internal.writing.Staging;
+
+/// Memory that background saves copy a state to, kept from one save to the next.
+///
+/// ```java
+/// try (SnapshotMemory memory = new SnapshotMemory()) {
+///     SaveOptions options = SaveOptions.defaults().snapshotMemory(memory);
+///     for (long step = 0;; step++) {
+///         train(state);
+///         Checkpoint.saveAsync(directory.resolve("step-" + step + ".croft"), state, options);
+///     }
+/// }
+/// ```
+///
+/// The caller of [Checkpoint#saveAsync] waits while the bytes that tensors reach are copied. Memory that is new to the
+/// process is slow to fill; with this only the first save has to. It keeps as much as the largest save needed. A save
+/// that begins before the previous one has ended gets memory of its own. A [CheckpointFile] keeps such memory by itself.
+///
+/// Storages in [io.undercroft.mmap.CopyOnWriteMemory] are frozen instead of copied, and need no memory here.
+///
+/// Safe for use by any thread.
+public final class SnapshotMemory implements AutoCloseable {
+    private final Staging staging = new Staging();
+
+    /// Keeps no memory yet.
+    public SnapshotMemory() {}
+
+    Staging staging() {
+        return staging;
+    }
+
+    /// Releases the memory; what a pending save reads, when that has ended. Saves that begin afterwards keep nothing.
+    @Override
+    public void close() {
+        staging.close();
+    }
+}
