@@ -203,7 +203,7 @@ class CostlyFilesTest {
     @Test
     void aPickleOfManyTensorsThatCannotBeRead() throws IOException {
         Path file = folder.resolve("a.pt");
-        Checkpoint.export(file, Map.of("w", Tensor.of(1f)));
+        Checkpoint.save(file, Map.of("w", Tensor.of(1f)));
         check(Files.write(file, TorchZip.changePickle(file, pickle -> {
             String text = new String(pickle, StandardCharsets.ISO_8859_1);
             int start = text.indexOf("ctorch._utils");
@@ -370,7 +370,7 @@ class CostlyFilesTest {
     @ValueSource(ints = {2, 100, 900})
     void aPickleOfManyKeysWithPartsInCommon(int parts) throws IOException {
         Path file = folder.resolve("a.pt");
-        Checkpoint.export(file, List.of());
+        Checkpoint.save(file, List.of());
         check(Files.write(file, TorchZip.changePickle(file, _ -> keysOfAPickle(parts, 60_000))));
     }
 
@@ -382,7 +382,7 @@ class CostlyFilesTest {
             keys.put((byte) 'J').putInt(i).put((byte) 'J').putInt(31 * (70_000 - i)).put((byte) 0x86).put((byte) 'N');
         }
         Path file = folder.resolve("a.pt");
-        Checkpoint.export(file, List.of());
+        Checkpoint.save(file, List.of());
         byte[] pickle = joined(latin("\u0080\u0002}("), keys.array(), latin("u."));
         check(Files.write(file, TorchZip.changePickle(file, _ -> pickle)));
     }
@@ -517,7 +517,7 @@ class CostlyFilesTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void anIndexOfManyTensors(boolean isOneFile) throws IOException {
-        Checkpoint.export(folder.resolve("s0.safetensors"), Map.of("t0", Tensor.of(1f)));
+        Checkpoint.save(folder.resolve("s0.safetensors"), Map.of("t0", Tensor.of(1f)));
         StringBuilder index = new StringBuilder("{\"metadata\":{},\"weight_map\":{");
         for (int i = 0; index.length() < 900_000; i++) {
             index.append(i == 0 ? "" : ",").append("\"t").append(i).append("\":\"s").append(isOneFile ? 0 : i)

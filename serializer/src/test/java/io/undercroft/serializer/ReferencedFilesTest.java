@@ -255,17 +255,17 @@ class ReferencedFilesTest {
     @Test
     void anAdoptedFileThatWasRenamedIsNotReplacedIfTheOptionsNameIt() throws IOException {
         Path raw = folder.resolve("some.raw");
-        Checkpoint.export(raw, Tensor.zeros(DType.UINT8, 300_000).fill(7));
+        Checkpoint.save(raw, Tensor.zeros(DType.UINT8, 300_000).fill(7));
         try (Checkpoint c = Checkpoint.open(raw)) {
             Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(raw).wholeStorages());
         }
         Path renamed = Files.move(raw, folder.resolve("other.raw"));
 
         try (Checkpoint _ = Checkpoint.open(thin, OpenOptions.defaults().base(renamed))) {
-            assertRefused(renamed, thin, () -> Checkpoint.export(renamed, Tensor.zeros(DType.UINT8, 3)));
+            assertRefused(renamed, thin, () -> Checkpoint.save(renamed, Tensor.zeros(DType.UINT8, 3)));
         }
         // It is known from now on.
-        assertRefused(renamed, thin, () -> Checkpoint.export(renamed, Tensor.zeros(DType.UINT8, 3)));
+        assertRefused(renamed, thin, () -> Checkpoint.save(renamed, Tensor.zeros(DType.UINT8, 3)));
     }
 
     /// {@return an object that only the options of a file refer to that was opened and closed}

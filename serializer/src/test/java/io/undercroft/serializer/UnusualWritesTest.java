@@ -82,7 +82,7 @@ class UnusualWritesTest {
 
     private static void assertRefusesDirectory(Path file) {
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CroftFile.append(file, state(100, 2), SaveOptions.defaults()))
+                .isThrownBy(() -> CheckpointFile.open(file).commit(state(100, 2), SaveOptions.defaults()))
                 .withMessageStartingWith(file.toString()).withMessageContaining("it is a directory")
                 .withMessageContaining("take another name").withMessageNotContaining("remove");
     }

@@ -20,8 +20,8 @@ class JsonReportTest {
     void aReportOfASetMayBeAsLongAsAllItsFilesJustify() throws IOException {
         Path one = folder.resolve("one.safetensors");
         Path two = folder.resolve("two.safetensors");
-        Checkpoint.export(one, Map.of("a", Tensor.zeros(DType.UINT8, 100_000)));
-        Checkpoint.export(two, Map.of("b", Tensor.zeros(DType.UINT8, 200_000)));
+        Checkpoint.save(one, Map.of("a", Tensor.zeros(DType.UINT8, 100_000)));
+        Checkpoint.save(two, Map.of("b", Tensor.zeros(DType.UINT8, 200_000)));
         Path index = Files.writeString(folder.resolve("model.safetensors.index.json"), """
                 {"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}""");
         try (Checkpoint single = Checkpoint.open(index)) {
