@@ -213,6 +213,19 @@ class CudaSharingTest {
     }
 
     @Test
+    void inItsOwnProcessAHandleForReadingOpensTheSameMemory() throws Exception {
+        Storage storage = onDevice(SECOND, 1, 2).shareMemory();
+        Storage opened = SharedStorageHandle.parse(handle(storage) + "&access=read").open();
+        assertThat(opened).isNotSameAs(storage);
+        assertThat(opened.isReadOnly()).isTrue();
+        storage.fill((byte) 4);
+        storage.release();
+        assertThat(opened.cpu().toList()).containsExactly(4, 4);
+        assertThat(StandIn.get("cuIpcOpenMemHandle_v2")).isZero();
+        opened.release();
+    }
+
+    @Test
     void aStorageWithoutBytesCanBeShared() throws Exception {
         Storage empty = Storage.allocate(0, Allocator.on(SECOND)).shareMemory();
         Peer peer = peer();
@@ -252,6 +265,33 @@ class CudaSharingTest {
         second.ask("release 0");
         assertThat(third.ask("read 0")).isEqualTo("[8, 8, 8]");
         assertThat(StandIn.get("allocations")).isEqualTo(allocations + 1);
+    }
+
+    @Test
+    void anOpeningInAThreadThatIsInterruptedWaitsWithoutLoad() throws Exception {
+        Peer peer = peer();
+        peer.ask("share 3");
+        peer.ask("gate closed");
+        peer.ask("submit 0 1");
+        SharedStorageHandle handle = SharedStorageHandle.parse(peer.ask("hand-on 0"));
+        CompletableFuture<Storage> opened = new CompletableFuture<>();
+        Thread opening = Thread.ofPlatform().start(() -> {
+            Thread.currentThread().interrupt();
+            try {
+                opened.complete(handle.open());
+            } catch (IOException | RuntimeException e) {
+                opened.completeExceptionally(e);
+            }
+        });
+        await(() -> StandIn.get("cuStreamQuery") > 0);
+        long start = System.nanoTime();
+        Thread.sleep(500);
+        // The pauses become longer up to 10 ms.
+        assertThat(StandIn.get("cuStreamQuery")).isLessThan(20 + (System.nanoTime() - start) / 5_000_000);
+        peer.ask("gate open");
+        assertThat(opened.get().cpu().toList()).containsExactly(1, 1, 1);
+        opening.join();
+        opened.get().release();
     }
 
     @Test

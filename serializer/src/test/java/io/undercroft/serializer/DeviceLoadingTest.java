@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -349,6 +350,23 @@ class DeviceLoadingTest {
             }
         }).isSameAs(failure);
         assertThat(device.allocations).hasPositiveValue();
+        assertThat(device.live).hasValue(0);
+    }
+
+    @Test
+    void anErrorAfterTheUploadFreesTheMemoryOfTheDevice() throws IOException {
+        Path file = save(state());
+        AtomicInteger complete = new AtomicInteger();
+        AssertionError failure = new AssertionError("of the listener");
+        OpenOptions options = there().inMemory().progress((done, total) -> {
+            // The first time is while the last part is read.
+            if (done == total && complete.incrementAndGet() > 1) {
+                throw failure;
+            }
+        });
+        assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> Checkpoint.open(file, options))
+                .isSameAs(failure);
+        assertThat(device.uploads).hasValue(1);
         assertThat(device.live).hasValue(0);
     }
 

@@ -84,6 +84,10 @@ public final class CudaMemory implements DeviceMemory {
         return Optional.of(exported);
     }
 
+    ExportedMemory exported() {
+        return exported;
+    }
+
     Ring ring() {
         return ring;
     }

@@ -15,6 +15,8 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,6 +39,8 @@ final class ExportedMemory implements Allocator {
 
     private final CudaMemory memory;
     private final Driver.Context context;
+    /// What was not released, by the names of the records.
+    private final Map<String, Block> blocks = new ConcurrentHashMap<>();
     /// Released, but open in other processes.
     private final Set<Export> unfreed = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean willBeChecked = new AtomicBoolean();
@@ -75,6 +79,7 @@ final class ExportedMemory implements Allocator {
             throw e;
         }
         Block block = Block.of(bytes, export::release);
+        blocks.put(export.record.name(), block);
         try {
             memory.fill(bytes, (byte) 0);
         } catch (RuntimeException | Error e) {
@@ -118,6 +123,14 @@ final class ExportedMemory implements Allocator {
         context.record(event());
     }
 
+    /// {@return the memory that this process shares by a record, which the caller has to [Block#release]; nothing if there
+    /// is none}
+    ///
+    /// @param name the name of the record
+    Optional<Block> find(String name) {
+        return Optional.ofNullable(blocks.get(name)).flatMap(block -> Optional.ofNullable(Block.find(block.bytes())));
+    }
+
     // ---- freeing ----
 
     /// Memory of one storage.
@@ -131,6 +144,7 @@ final class ExportedMemory implements Allocator {
         }
 
         void release() {
+            blocks.remove(record.name());
             SharedRecord.release(record.segment());
             if (!freeIfUnused()) {
                 keep(this);

@@ -53,6 +53,20 @@ public final class ImportedMemory implements SharedDeviceMemory {
         Storage open() throws SharedMemoryException {
             check();
             CudaMemory memory = CudaMemory.of(Driver.get().indexOf(shared.pciId(), handle.toString()));
+            Block block = shared.pid() == ProcessHandle.current().pid() ? own(memory) : imported(memory);
+            MemorySegment bytes = handle.mode() == MapMode.READ_ONLY ? block.bytes().asReadOnly() : block.bytes();
+            return Storage.over(new Allocation(bytes, Allocation.Sharing.SHARED, null, handle, block::release),
+                    memory.device());
+        }
+
+        /// Memory of this process, to be opened with other access than it has.
+        private Block own(CudaMemory memory) {
+            return memory.exported().find(handle.name()).orElseThrow(() -> new IllegalStateException(
+                    handle + " cannot be opened: another copy of the library in this process "
+                            + "has shared it, and CUDA opens handles of other processes only"));
+        }
+
+        private Block imported(CudaMemory memory) throws SharedMemoryException {
             Driver.Context context = memory.context();
             long address = shared.nbytes() == 0 ? 0 : context.open(shared.memory(), shared.nbytes());
             Block block = block(context, address);
@@ -64,9 +78,7 @@ public final class ImportedMemory implements SharedDeviceMemory {
                 block.release();
                 throw e;
             }
-            MemorySegment bytes = handle.mode() == MapMode.READ_ONLY ? block.bytes().asReadOnly() : block.bytes();
-            return Storage.over(new Allocation(bytes, Allocation.Sharing.SHARED, null, handle, block::release),
-                    memory.device());
+            return block;
         }
 
         @SuppressWarnings("restricted")
@@ -133,11 +145,6 @@ public final class ImportedMemory implements SharedDeviceMemory {
             if (shared.nbytes() != handle.base().nbytes()) {
                 throw gone("the storage has " + shared.nbytes() + " bytes");
             }
-            if (shared.pid() == ProcessHandle.current().pid()) {
-                throw new IllegalStateException(
-                        handle + " cannot be opened: another copy of the library in this process "
-                                + "has shared it, and CUDA opens handles of other processes only");
-            }
         }
 
         private boolean isOwner(Holder holder) {
@@ -160,17 +167,30 @@ public final class ImportedMemory implements SharedDeviceMemory {
                 Driver.Stream stream = context.newIndependentStream();
                 try {
                     context.waitFor(event, stream);
-                    long pause = FIRST_PAUSE_NANOS;
-                    while (!context.isDone(stream)) {
-                        LockSupport.parkNanos(pause);
-                        pause = Math.min(2 * pause, LAST_PAUSE_NANOS);
-                        check();
-                    }
+                    awaitAll(context, stream);
                 } finally {
                     CudaMemory.quietly(() -> context.destroy(stream));
                 }
             } finally {
                 CudaMemory.quietly(() -> context.destroy(event));
+            }
+        }
+
+        private void awaitAll(Driver.Context context, Driver.Stream stream) throws SharedMemoryException {
+            boolean interrupted = false;
+            try {
+                long pause = FIRST_PAUSE_NANOS;
+                while (!context.isDone(stream)) {
+                    LockSupport.parkNanos(pause);
+                    // Else it would not pause any more.
+                    interrupted |= Thread.interrupted();
+                    pause = Math.min(2 * pause, LAST_PAUSE_NANOS);
+                    check();
+                }
+            } finally {
+                if (interrupted) {
+                    Thread.currentThread().interrupt();
+                }
             }
         }
     }

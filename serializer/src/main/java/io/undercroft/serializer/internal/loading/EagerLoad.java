@@ -45,19 +45,22 @@ public final class EagerLoad {
     private static void upload(List<Storage> storages, Progress progress) throws IOException {
         List<DeviceSource> sources = storages.stream().flatMap(storage -> DeviceSource.of(storage).stream()).toList();
         DeviceLoad.all(sources, progress::add);
-        RuntimeException failure = null;
+        Throwable failure = null;
         for (Storage storage : storages) {
             // Also after a failure: a storage that has its bytes is freed with the checkpoint.
             try {
                 boolean isLoaded = DeviceSource.of(storage).map(DeviceSource::isLoaded).orElse(true);
                 fetch(storage);
                 progress.add(isLoaded ? 0 : storage.nbytes());
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 failure = failure == null ? e : failure;
             }
         }
-        if (failure != null) {
-            throw failure;
+        switch (failure) {
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case null, default -> {
+            }
         }
     }
 
