@@ -72,7 +72,8 @@ def sha(data):
 
 
 def row_major_bytes(tensor):
-    """The bytes of the elements in row-major order, of any dtype: torch copies few dtypes but every integer of their width."""
+    """The bytes of the elements in row-major order, of any dtype: torch copies few dtypes but every integer of their
+    width."""
     tensor = tensor.detach().resolve_conj().resolve_neg()
     if tensor.is_quantized:
         tensor = tensor.int_repr()
@@ -88,7 +89,8 @@ def row_major_bytes(tensor):
 def parts(tensor):
     """The strided tensors that a sparse or nested one is made of; none if it is strided itself."""
     if tensor.is_nested:
-        return {"buffer": tensor.values(), "sizes": tensor._nested_tensor_size(), "strides": tensor._nested_tensor_strides(),
+        return {"buffer": tensor.values(), "sizes": tensor._nested_tensor_size(),
+                "strides": tensor._nested_tensor_strides(),
                 "storage_offsets": tensor._nested_tensor_storage_offsets()}
     if tensor.layout == torch.strided:
         return {}
@@ -225,7 +227,8 @@ def views():
     base = torch.arange(120, dtype=torch.float32)
     grid = base.view(10, 12)
     return {
-        "base": base, "grid": grid, "row": grid[3], "column": grid[:, 5], "transposed": grid.t(), "steps": grid[::3, 1::4],
+        "base": base, "grid": grid, "row": grid[3], "column": grid[:, 5], "transposed": grid.t(),
+        "steps": grid[::3, 1::4],
         "narrow": grid.narrow(0, 2, 5), "expanded": grid[0].expand(4, 12), "new dims": grid[1:2].expand(3, 5, 12),
         "overlap": base.as_strided((8, 5), (3, 2), 7), "3d": base.view(2, 3, 20).permute(2, 0, 1),
         "channels_last": torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last),
@@ -241,13 +244,16 @@ def sharing():
 
 
 def shapes():
-    return {"0-dim": torch.tensor(2.5), "0-dim int": torch.tensor(7), "empty": torch.empty(0), "empty 3d": torch.empty(2, 0, 3),
-            "empty strided": torch.empty(4, 0).t(), "ones": torch.ones(1, 1, 1), "many dims": torch.arange(2.0 ** 10).view([2] * 10)}
+    return {"0-dim": torch.tensor(2.5), "0-dim int": torch.tensor(7), "empty": torch.empty(0),
+            "empty 3d": torch.empty(2, 0, 3),
+            "empty strided": torch.empty(4, 0).t(), "ones": torch.ones(1, 1, 1),
+            "many dims": torch.arange(2.0 ** 10).view([2] * 10)}
 
 
 def module():
     torch.manual_seed(1)
-    made = torch.nn.Sequential(torch.nn.Embedding(11, 6), torch.nn.Linear(6, 6), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 11, bias=False))
+    made = torch.nn.Sequential(torch.nn.Embedding(11, 6), torch.nn.Linear(6, 6), torch.nn.BatchNorm1d(6),
+                               torch.nn.Linear(6, 11, bias=False))
     made[3].weight = made[0].weight
     return made
 
@@ -266,22 +272,27 @@ def training():
         loss.backward()
         optimizer.step()
         schedule.step()
-    return {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict(), "step": 3,
+    return {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict(),
+            "step": 3,
             "loss": loss.item(), "rng": torch.get_rng_state()}
 
 
 def nested():
     inner = [torch.tensor([1, 2]), (torch.tensor([3.0]), "text", None, True)]
-    return {"list": [inner, inner, []], "tuple": (inner, (), {"a/b": torch.zeros(1), "~": torch.ones(1), "": torch.ones(2)}),
-            "set": {1, 2, "three"}, "frozen": 3 + 4j, 5: torch.full((2,), 5), -1.5: torch.full((1,), 6), "big": 2 ** 200,
-            "bytes": b"\x00\xff", "é\U0001F600": torch.tensor([9]), "ordered": collections.OrderedDict(z=torch.ones(3), a=1),
+    return {"list": [inner, inner, []],
+            "tuple": (inner, (), {"a/b": torch.zeros(1), "~": torch.ones(1), "": torch.ones(2)}),
+            "set": {1, 2, "three"}, "frozen": 3 + 4j, 5: torch.full((2,), 5), -1.5: torch.full((1,), 6),
+            "big": 2 ** 200,
+            "bytes": b"\x00\xff", "é\U0001F600": torch.tensor([9]),
+            "ordered": collections.OrderedDict(z=torch.ones(3), a=1),
             "size": torch.Size([1, 2]), "dtype": torch.bfloat16, "device": torch.device("cuda:1"), "nan": float("nan")}
 
 
 def parameters():
     shared = torch.nn.Parameter(torch.randn(3, 4))
     shared.note = "an attribute of its own"
-    return {"p": shared, "again": shared, "data": shared.data, "frozen": torch.nn.Parameter(torch.ones(2), requires_grad=False),
+    return {"p": shared, "again": shared, "data": shared.data,
+            "frozen": torch.nn.Parameter(torch.ones(2), requires_grad=False),
             "leaf": torch.randn(2, requires_grad=True), "buffer": torch.nn.Buffer(torch.zeros(3))}
 
 
@@ -310,11 +321,13 @@ def lazy():
 def storages():
     tensor = torch.arange(10, dtype=torch.int16)
     typed = torch.TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
-    return {"raw": torch.UntypedStorage(range(7)), "under": typed, "tensor": tensor[2:5], "typed": torch.FloatStorage([1, 2, 3]),
+    return {"raw": torch.UntypedStorage(range(7)), "under": typed, "tensor": tensor[2:5],
+            "typed": torch.FloatStorage([1, 2, 3]),
             "none": torch.UntypedStorage(0)}
 
 
-CASES = [every_dtype, views, sharing, shapes, state_dict, training, nested, parameters, sparse, quantized, lazy, storages]
+CASES = [every_dtype, views, sharing, shapes, state_dict, training, nested, parameters, sparse, quantized, lazy,
+         storages]
 
 
 # ---- the checks ----
@@ -327,11 +340,14 @@ def plain_differences(saved, printed, path):
     """Numbers and text of the state that JSON can hold and croft printed otherwise."""
     if type(saved) is dict and all(isinstance(key, str) for key in saved):
         return [problem for key, value in saved.items()
-                for problem in plain_differences(value, printed["$" + key if key.startswith("$") else key], f"{path}/{key}")]
+                for problem in plain_differences(value, printed["$" + key if key.startswith("$") else key],
+                                                 f"{path}/{key}")]
     if type(saved) is list and isinstance(printed, list):
-        return [problem for i, value in enumerate(saved) for problem in plain_differences(value, printed[i], f"{path}/{i}")]
+        return [problem for i, value in enumerate(saved)
+                for problem in plain_differences(value, printed[i], f"{path}/{i}")]
     plain = saved is None or isinstance(saved, (bool, int, str)) or (isinstance(saved, float) and math.isfinite(saved))
-    return [f"{path} is {printed!r}, saved was {saved!r}"] if plain and (type(saved), saved) != (type(printed), printed) else []
+    differs = plain and (type(saved), saved) != (type(printed), printed)
+    return [f"{path} is {printed!r}, saved was {saved!r}"] if differs else []
 
 
 def check_case(report, folder, make):
@@ -380,7 +396,8 @@ def through_safetensors(folder, state, seen):
     def collect(tensor, name):
         bits = safetensors.torch._SIZE.get(tensor.dtype)
         if bits is not None and tensor.dtype != torch.float4_e2m1fn_x2:
-            copies[name or "."] = tensor.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
+            resolved = tensor.detach().resolve_conj().resolve_neg()
+            copies[name or "."] = resolved.clone(memory_format=torch.contiguous_format)
 
     walk_strided(state, collect)
     safetensors.torch.save_file(copies, path)
@@ -414,7 +431,8 @@ def refused(path, folder, marker=None):
     output = folder / "kept.croft"
     output.write_bytes(b"an older file")
     before = sorted(p.name for p in folder.iterdir())
-    for arguments in (("inspect", path), ("inspect", "--json", "--hash", path), ("convert", path, output), ("verify", path)):
+    for arguments in (("inspect", path), ("inspect", "--json", "--hash", path), ("convert", path, output),
+                      ("verify", path)):
         done = croft(*arguments)
         lines = done.stderr.strip().splitlines()
         if done.returncode != BAD_INPUT:
@@ -456,7 +474,8 @@ def check_refusals(report, folder):
 
 def main():
     warnings.simplefilter("ignore")
-    print(f"python {sys.version.split()[0]}, torch {torch.__version__}, safetensors {safetensors.__version__}, numpy {numpy.__version__}")
+    print(f"python {sys.version.split()[0]}, torch {torch.__version__}, "
+          f"safetensors {safetensors.__version__}, numpy {numpy.__version__}")
     if not CROFT.exists():
         sys.exit(f"{CROFT} is missing")
     torch.manual_seed(0)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds the two readers of .croft files against each other: the Java one (the croft command) and reference/croft.py.
 
-Converts PyTorch files of fixtures/ to .croft, verifies each with both, and compares every tensor and storage as both see it: dtype,
-shape, stride, which storage, SHA-256 of the elements. Does the same for the golden files.
+Converts PyTorch files of fixtures/ to .croft, verifies each with both, and compares every tensor and storage as both
+see it: dtype, shape, stride, which storage, SHA-256 of the elements. Does the same for the golden files.
 
     .ci/reference_check.py        # with a Python that has NumPy, and a JDK 25 on the machine
 """
@@ -18,8 +18,10 @@ GOLDEN = ROOT / "format-spec/src/test/resources/golden"
 sys.path.insert(0, str(ROOT / "reference"))
 import croft  # noqa: E402
 
-FIXTURES = ["models/tiny-gpt2.pt", "models/tiny-gpt2-training.pt", "pytorch/dtype_bfloat16.pt", "pytorch/dtype_complex64.pt",
-            "pytorch/expand.pt", "pytorch/channels_last.pt", "pytorch/untyped_storage.pt", "pytorch/ordereddict_attr.pt",
+FIXTURES = ["models/tiny-gpt2.pt", "models/tiny-gpt2-training.pt", "pytorch/dtype_bfloat16.pt",
+            "pytorch/dtype_complex64.pt",
+            "pytorch/expand.pt", "pytorch/channels_last.pt", "pytorch/untyped_storage.pt",
+            "pytorch/ordereddict_attr.pt",
             "pytorch/typed_storage_and_tensor.pt", "pytorch/quant_per_channel.pt", "pytorch/sparse_coo_coalesced.pt"]
 
 
@@ -29,7 +31,8 @@ def sha256(view):
 
 def compare(path):
     """The differences between what Java and Python see in a file, as lines."""
-    shown = subprocess.run([ROOT / "croft", "inspect", "--json", "--hash", "--map-location", "cpu", "--root", path.parent, path], check=True, capture_output=True)
+    shown = subprocess.run([ROOT / "croft", "inspect", "--json", "--hash", "--map-location", "cpu", "--root",
+                            path.parent, path], check=True, capture_output=True)
     java = json.loads(shown.stdout)
     file = croft.open(path, root=path.parent)
     file.verify()
@@ -58,7 +61,8 @@ def main():
         made = []
         for number, fixture in enumerate(FIXTURES):
             made.append(pathlib.Path(directory) / f"{number}.croft")
-            subprocess.run([ROOT / "croft", "convert", ROOT / "fixtures" / fixture, made[-1]], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([ROOT / "croft", "convert", ROOT / "fixtures" / fixture, made[-1]], check=True,
+                           stdout=subprocess.DEVNULL)
         for path in made + sorted(GOLDEN.glob("*.croft")):
             compared += 1
             for difference in compare(path):

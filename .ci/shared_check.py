@@ -2,8 +2,8 @@
 """Checks that a JVM and real PyTorch write and read one shared storage, both ways.
 
 For each dtype: the JVM moves a tensor into shared memory and prints its handle, Python maps what that names with
-torch.UntypedStorage.from_file and with numpy.memmap, and each reads what the other writes. Then the same with memory that
-Python made. Then the JVM publishes a checkpoint of torch.save in shared memory, and Python reads it through
+torch.UntypedStorage.from_file and with numpy.memmap, and each reads what the other writes. Then the same with memory
+that Python made. Then the JVM publishes a checkpoint of torch.save in shared memory, and Python reads it through
 reference/croft.py. Ends with /dev/shm as it was before.
 
     .ci/shared_check.py        # with a Python that has torch and numpy, and a JDK 25 on the machine
@@ -26,8 +26,10 @@ sys.path.insert(0, str(ROOT / "reference"))
 import croft  # noqa: E402
 from interop_check import Report, row_major_bytes  # noqa: E402
 
-DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2, torch.int64, torch.int32,
-          torch.int16, torch.int8, torch.uint8, torch.uint16, torch.uint32, torch.bool, torch.complex64, torch.complex128]
+DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2,
+          torch.int64, torch.int32,
+          torch.int16, torch.int8, torch.uint8, torch.uint16, torch.uint32, torch.bool, torch.complex64,
+          torch.complex128]
 COUNT = 5000
 # Numpy knows these by the integers of their width.
 WITHOUT_NUMPY = {torch.bfloat16: numpy.uint16, torch.float8_e4m3fn: numpy.uint8, torch.float8_e5m2: numpy.uint8}
@@ -37,7 +39,8 @@ class Jvm:
     """A JVM that does what it is told: see SharedPeer.java."""
 
     def __init__(self):
-        self.process = subprocess.Popen([ROOT / "property-tests/run", "peer"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([ROOT / "property-tests/run", "peer"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
 
     def ask(self, *words):
         self.process.stdin.write("\t".join(map(str, words)) + "\n")
@@ -106,7 +109,8 @@ def from_file(path, dtype, count=COUNT):
 
 
 def memmap(path, dtype, mode):
-    array = numpy.memmap(path, WITHOUT_NUMPY.get(dtype) or torch.empty(0, dtype=dtype).numpy().dtype, mode, shape=(COUNT,))
+    array = numpy.memmap(path, WITHOUT_NUMPY.get(dtype) or torch.empty(0, dtype=dtype).numpy().dtype, mode,
+                         shape=(COUNT,))
     tensor = torch.from_numpy(array)
     return tensor.view(dtype) if dtype in WITHOUT_NUMPY else tensor
 
@@ -132,8 +136,10 @@ def made_by_the_jvm(jvm, dtype):
     handle = urllib.parse.urlsplit(token)
     means = dict(urllib.parse.parse_qsl(handle.query))
     path = SHM / urllib.parse.unquote(handle.path).removeprefix("shm/")
-    wanted = {"nbytes": path.stat().st_size, "id": identity(path), "dtype": name_of(dtype), "shape": COUNT, "stride": 1, "offset": 0}
-    problems = [f"the handle says {key}={means.get(key)} and not {value}" for key, value in wanted.items() if means.get(key) != str(value)]
+    wanted = {"nbytes": path.stat().st_size, "id": identity(path), "dtype": name_of(dtype), "shape": COUNT, "stride": 1,
+              "offset": 0}
+    problems = [f"the handle says {key}={means.get(key)} and not {value}" for key, value in wanted.items()
+                if means.get(key) != str(value)]
     problems += [] if path == SHM / name.removeprefix("/") else [f"the storage is called {name}, not {path.name}"]
     for way in (from_file(path, dtype), memmap(path, dtype, "r+")):
         problems += unequal(way, first, "Python reads what the JVM made")
@@ -151,12 +157,13 @@ def made_by_python(jvm, dtype, make):
         mine = make(path, dtype)
         first = samples(dtype, 4)
         mine.copy_(first)
-        problems = differences(first, jvm.ask("attach", "tensor", name_of(dtype), path.name), "the JVM attaches what Python made")
+        problems = differences(first, jvm.ask("attach", "tensor", name_of(dtype), path.name),
+                               "the JVM attaches what Python made")
         problems += exchange(jvm, "tensor", mine, 5)
         problems += differences(mine, jvm.ask("map", "file", name_of(dtype), path), "the JVM maps the file")
         problems += exchange(jvm, "file", mine, 7)
-        token = (f"undercroft:shm/{path.name}?nbytes={COUNT * dtype.itemsize}&id={identity(path)}&dtype={name_of(dtype)}"
-                 f"&shape={COUNT}&stride=1&offset=0")
+        token = (f"undercroft:shm/{path.name}?nbytes={COUNT * dtype.itemsize}&id={identity(path)}"
+                 f"&dtype={name_of(dtype)}&shape={COUNT}&stride=1&offset=0")
         problems += differences(mine, jvm.ask("take", "handle", token), "the JVM opens a handle that Python wrote")
         for key in ("tensor", "file", "handle"):
             jvm.ask("drop", key)
@@ -202,7 +209,8 @@ def main():
     try:
         for dtype in DTYPES:
             what = name_of(dtype)
-            report.run(f"{what}: made by the JVM, read and written by torch and numpy", lambda: made_by_the_jvm(jvm, dtype))
+            report.run(f"{what}: made by the JVM, read and written by torch and numpy",
+                       lambda: made_by_the_jvm(jvm, dtype))
             report.run(f"{what}: made by torch.UntypedStorage.from_file, read and written by the JVM",
                        lambda: made_by_python(jvm, dtype, from_file))
             report.run(f"{what}: made by numpy.memmap, read and written by the JVM",
@@ -212,7 +220,8 @@ def main():
         code = jvm.close()
     report.check("the JVM ends well", [] if code == 0 else [f"exit code {code}"])
     report.check("/dev/shm is as before", sorted(set(listing()) ^ set(before)))
-    print(f"\n{report.passed} checks passed, {report.failed} failed; torch {torch.__version__}, numpy {numpy.__version__}")
+    print(f"\n{report.passed} checks passed, {report.failed} failed; "
+          f"torch {torch.__version__}, numpy {numpy.__version__}")
     sys.exit(report.failed > 0)
 
 

@@ -8,7 +8,8 @@ java_home=$("$repo/croft" --java-home)
 build_room() {
     local room=$1 target=$repo/$1/target
     shift
-    if [[ -f $target/built && -z $(find "$repo"/pom.xml "$repo"/*/pom.xml "$repo"/*/src -newer "$target/built" -print -quit) ]]; then
+    local sources=("$repo"/pom.xml "$repo"/*/pom.xml "$repo"/*/src)
+    if [[ -f $target/built && -z $(find "${sources[@]}" -newer "$target/built" -print -quit) ]]; then
         return
     fi
     echo "$room: building, which takes a minute or two the first time ..." >&2
@@ -23,8 +24,8 @@ build_room() {
 }
 
 # start_room ROOM CLASSES MAIN ARGUMENT...   replaces this shell
-# Memory off the heap that nobody holds any more goes back when the garbage collector runs, which it does at the latest when
-# there would be more of it than room_memory.
+# Memory off the heap that nobody holds any more goes back when the garbage collector runs, which it does at the latest
+# when there would be more of it than room_memory.
 start_room() {
     local room=$1 classes=$2 main=$3
     shift 3

@@ -46,10 +46,10 @@ M = (1 << 64) - 1
 P32_1, P32_2, P32_3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
 P1, P2, P3, P4, P5 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
 SECRET = bytes.fromhex(
-    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671fcb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a"
-    "264c3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9"
-    "787364eac5ac8334d3ebc3c581a0fffa1363eb170ddd51b7f0da49d316552629d4689e2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fb"
-    "cabb4b407e")
+    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671fcb79e64eccc0e578825ad07dccff7221"
+    "b8084674f743248ee03590e6813a264c3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8"
+    "a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364eac5ac8334d3ebc3c581a0fffa1363eb"
+    "170ddd51b7f0da49d316552629d4689e2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e")
 
 
 def u64(data, at):
@@ -87,7 +87,8 @@ def _short(data):
         m_low = (m + (n - 1 << 54) & M) ^ int.from_bytes(m_high.to_bytes(8, "little"), "big")
         return _avalanche(m_low * P2 & M), _avalanche((m_low * P2 >> 64) + m_high * P2 & M)
     if n > 3:
-        keyed = int.from_bytes(data[:4], "little") + (int.from_bytes(data[-4:], "little") << 32) ^ u64(s, 16) ^ u64(s, 24)
+        keyed = int.from_bytes(data[:4], "little") + (int.from_bytes(data[-4:],
+                                                                     "little") << 32) ^ u64(s, 16) ^ u64(s, 24)
         m = keyed * (P1 + (n << 2))
         low, high = m & M, (m >> 64) & M
         high = high + (low << 1) & M
@@ -98,7 +99,8 @@ def _short(data):
         low = data[0] << 16 | data[n >> 1] << 24 | data[-1] | n << 8
         high = int.from_bytes(low.to_bytes(4, "little"), "big")
         high = (high << 13 | high >> 19) & 0xFFFFFFFF
-        return _avalanche64(low ^ u64(s, 0) & 0xFFFFFFFF ^ u64(s, 0) >> 32), _avalanche64(high ^ u64(s, 8) & 0xFFFFFFFF ^ u64(s, 8) >> 32)
+        return (_avalanche64(low ^ u64(s, 0) & 0xFFFFFFFF ^ u64(s, 0) >> 32),
+                _avalanche64(high ^ u64(s, 8) & 0xFFFFFFFF ^ u64(s, 8) >> 32))
     return _avalanche64(u64(s, 64) ^ u64(s, 72)), _avalanche64(u64(s, 80) ^ u64(s, 88))
 
 
@@ -108,8 +110,10 @@ def _middle(data):
 
     def mix(i, j, s):
         nonlocal low, high
-        low = (low + _fold(u64(data, i) ^ u64(SECRET, s), u64(data, i + 8) ^ u64(SECRET, s + 8)) ^ u64(data, j) + u64(data, j + 8)) & M
-        high = (high + _fold(u64(data, j) ^ u64(SECRET, s + 16), u64(data, j + 8) ^ u64(SECRET, s + 24)) ^ u64(data, i) + u64(data, i + 8)) & M
+        low = (low + _fold(u64(data, i) ^ u64(SECRET, s), u64(data, i + 8) ^ u64(SECRET, s + 8)) ^ u64(data, j)
+               + u64(data, j + 8)) & M
+        high = (high + _fold(u64(data, j) ^ u64(SECRET, s + 16), u64(data, j + 8) ^ u64(SECRET, s + 24)) ^ u64(data, i)
+                + u64(data, i + 8)) & M
     if n <= 128:
         for k in range((n - 1) // 32, -1, -1):
             mix(16 * k, n - 16 * (k + 1), 32 * k)
@@ -147,5 +151,6 @@ def _long(data):
     acc = [int(a) for a in acc]
 
     def merge(s, start):
-        return _avalanche(start + sum(_fold(acc[2 * i] ^ u64(SECRET, s + 16 * i), acc[2 * i + 1] ^ u64(SECRET, s + 16 * i + 8)) for i in range(4)) & M)
+        return _avalanche(start + sum(_fold(acc[2 * i] ^ u64(SECRET, s + 16 * i),
+                                            acc[2 * i + 1] ^ u64(SECRET, s + 16 * i + 8)) for i in range(4)) & M)
     return merge(11, n * P1 & M), merge(117, ~(n * P2) & M)

@@ -18,13 +18,16 @@ from state import RULES, CroftError, need
 
 SEALED = 1
 HEADER, RECORD = 256, 768  # sizes of the header and of a commit record
-NUMPY = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int64": "<i8", "int32": "<i4", "int16": "<i2", "int8": "i1",
-         "uint8": "u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8", "bool": "?", "complex64": "<c8", "complex128": "<c16"}
+NUMPY = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int64": "<i8", "int32": "<i4", "int16": "<i2",
+         "int8": "i1",
+         "uint8": "u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8", "bool": "?", "complex64": "<c8",
+         "complex128": "<c16"}
 
 
 def _summed(data, at, size):
     found = bytes(data[at:at + size])
-    need(len(found) == size and struct.unpack_from("<I", found, size - 4)[0] == crc32c(found[:-4]), 14, f"what is at {at} is not whole")
+    need(len(found) == size and struct.unpack_from("<I", found, size - 4)[0] == crc32c(found[:-4]), 14,
+         f"what is at {at} is not whole")
     return found
 
 
@@ -35,7 +38,8 @@ def _place(header, sequence):
 
 def _record(data, at, names, layout):
     values = dict(zip(names.split(), struct.unpack_from(layout, data, at)))
-    need(all(v < 1 << 63 for k, v in values.items() if isinstance(v, int) and not k.endswith("features")), 1, "a number is past 2^63-1")
+    need(all(v < 1 << 63 for k, v in values.items() if isinstance(v, int) and not k.endswith("features")), 1,
+         "a number is past 2^63-1")
     return values
 
 
@@ -49,7 +53,8 @@ class Commit:
         need(length == 112 or 624 <= length <= RECORD - 4, 15, f"the commit record is {length} bytes long")
         need(not struct.unpack_from("<Q", page, 88)[0], 13, "the commit needs unknown features")
         need(not any(page[length:-4]), 9, "reserved bytes of the commit record are not zero")
-        self.__dict__.update(_record(page, 8, "sequence offset length directory uuid committed previous time features root",
+        self.__dict__.update(_record(page, 8,
+                                     "sequence offset length directory uuid committed previous time features root",
                                      "<QQQ16s16sQQqQ16s"))
         if length > 112:
             size = struct.unpack_from("<I", page, 112)[0]
@@ -61,15 +66,20 @@ class Commit:
         except UnicodeDecodeError:
             raise CroftError(6, "the message is not UTF-8") from None
         need(self.uuid == header["uuid"], 17, "the commit record is of another file")
-        need(self.sequence > 0 and (place is None or place == _place(header, self.sequence)), 17, "the commit record is in the wrong place")
+        need(self.sequence > 0 and (place is None or place == _place(header, self.sequence)), 17,
+             "the commit record is in the wrong place")
         need(self.offset % 64 == 0 and header["start"] <= self.offset <= self.committed
              and self.length <= self.committed - self.offset, 2, "the index is not inside the data")
         need(self.previous == (0 if self.sequence == 1 else self.offset - RECORD)
-             and (self.sequence == 1 or self.previous >= header["start"]), 19, "the parent record is not where it must be")
+             and (self.sequence == 1 or self.previous >= header["start"]), 19,
+             "the parent record is not where it must be")
         own, slots = (header["start"] if self.sequence == 1 else self.previous), header["slots"]
-        need(not in_slots(header, own, self.offset + self.length) and (self.sequence == 1 or not slots or self.committed >= slots + 2 * PAGE)
-             and not (self.sequence == 1 and in_slots(header, own, self.committed)), 2, "the commit does not leave the slots apart")
-        need(self.committed <= len(data), 11, f"the file has {len(data)} bytes, commit {self.sequence} made it {self.committed}")
+        need(not in_slots(header, own, self.offset + self.length)
+             and (self.sequence == 1 or not slots or self.committed >= slots + 2 * PAGE)
+             and not (self.sequence == 1 and in_slots(header, own, self.committed)), 2,
+             "the commit does not leave the slots apart")
+        need(self.committed <= len(data), 11,
+             f"the file has {len(data)} bytes, commit {self.sequence} made it {self.committed}")
 
 
 class File:
@@ -81,14 +91,17 @@ class File:
         need(bytes(self.data[:8]) == b"\x89CRF\r\n\x1a\n", 12, "the file does not begin as a .croft file does")
         need(len(self.data) >= DATA, 11, "the file ends in its first 1024 bytes")
         page = _summed(self.data, 0, HEADER)
-        self.header = _record(page, 8, "major minor length uuid required_features readonly_features optional_features log2", "<HHI16sQQQB")
+        self.header = _record(page, 8, "major minor length uuid required_features readonly_features optional_features"
+                              " log2", "<HHI16sQQQB")
         self.header.update(_record(page, 64, "start slots", "<QQ"))
         need(self.header["major"] == 1 and not self.header["required_features"], 13, "the file is of a newer version")
-        need(self.header["length"] == HEADER and 16 <= self.header["log2"] <= 30, 15, "the header has impossible lengths")
+        need(self.header["length"] == HEADER and 16 <= self.header["log2"] <= 30, 15,
+             "the header has impossible lengths")
         self.sealed, self.chunk = bool(self.header["readonly_features"] & SEALED), 1 << self.header["log2"]
         start, slots = self.header["start"], self.header["slots"]
         need(start >= DATA and start % 64 == 0, 2, "the data cannot start there")
-        need(slots == 0 if self.sealed else slots >= start and slots % PAGE == 0 and slots < (1 << 63) - 2 * PAGE, 2, "the slots cannot be there")
+        need(slots == 0 if self.sealed else slots >= start and slots % PAGE == 0 and slots < (1 << 63) - 2 * PAGE, 2,
+             "the slots cannot be there")
         need(not any(page[57:64]) and not any(page[80:-4]), 9, "reserved bytes of the header are not zero")
         self.newest = self._open_sealed() if self.sealed else self._open_slots()
         if sequence is not None and sequence != self.newest.sequence:
@@ -106,7 +119,8 @@ class File:
             commit = Commit(self.data, len(self.data) - RECORD, self.header)
         except CroftError as e:
             raise CroftError(17, "the sealed file was cut or never finished") from e if e.code == RULES[14] else e
-        need(commit.sequence == 1 and -(-commit.committed // 64) * 64 == len(self.data) - RECORD, 20, "the record is in the wrong place")
+        need(commit.sequence == 1 and -(-commit.committed // 64) * 64 == len(self.data) - RECORD, 20,
+             "the record is in the wrong place")
         return self._at(commit)
 
     def _open_slots(self):
@@ -140,7 +154,8 @@ class File:
             if not commit.previous:
                 return
             before = Commit(self.data, commit.previous, self.header)
-            need(before.sequence == commit.sequence - 1 and before.committed <= commit.previous, 19, "the parent record is another commit's")
+            need(before.sequence == commit.sequence - 1 and before.committed <= commit.previous, 19,
+                 "the parent record is another commit's")
             commit = before
 
     # ---- bytes
@@ -149,8 +164,10 @@ class File:
         """The bytes of a storage as an array of uint8, the same one at every call."""
         if number not in self.made:
             nbytes, extents = int(self.index.tables["STOR"][number]["nbytes"]), self.index.extents_of(number)
-            one = len(extents) and all(extents["kind"] == extents["kind"][0]) and len(set(extents["base"].tolist())) == 1 and not extents["flags"].any()
-            if one and extents["kind"][0] != 1 and (np.diff(extents["offset"].astype(np.int64)) == extents["length"][:-1].astype(np.int64)).all():
+            one = (len(extents) and all(extents["kind"] == extents["kind"][0])
+                   and len(set(extents["base"].tolist())) == 1 and not extents["flags"].any())
+            steps, lengths = np.diff(extents["offset"].astype(np.int64)), extents["length"][:-1].astype(np.int64)
+            if one and extents["kind"][0] != 1 and (steps == lengths).all():
                 data, at = self._base(int(extents["base"][0])), int(extents["offset"][0])
                 self.made[number] = data[at:at + nbytes]
             else:
@@ -173,7 +190,8 @@ class File:
         if bits % 8 or flags >> 4:  # packed elements come as the bytes that hold them
             low, high = self.index.span(number)
             return data[low // 8:-(-high // 8)]
-        form = np.dtype(NUMPY.get(self.index.dtypes[dtype]) or {8: "u1", 16: "<u2", 32: "<u4", 64: "<u8"}.get(bits, f"V{bits // 8}"))
+        form = np.dtype(NUMPY.get(self.index.dtypes[dtype])
+                        or {8: "u1", 16: "<u2", 32: "<u4", 64: "<u8"}.get(bits, f"V{bits // 8}"))
         form = form if 8 * form.itemsize == bits else np.dtype(f"V{bits // 8}")
         return np.ndarray(sizes, form, data, offset if 0 not in sizes else 0, [s * form.itemsize for s in strides])
 
@@ -190,7 +208,8 @@ class File:
             need(self.root or base["kind"] == CROFT, 18, f"{hint!r} is needed; say below which directory it may be")
             data = _map(below(self.root or self.path.parent, hint, 18))
             if base["kind"] == CROFT:
-                need(bytes(data[:8]) == b"\x89CRF\r\n\x1a\n" and bytes(data[16:32]) == base["uuid"].tobytes() and len(data) >= base["length"],
+                need(bytes(data[:8]) == b"\x89CRF\r\n\x1a\n" and bytes(data[16:32]) == base["uuid"].tobytes()
+                     and len(data) >= base["length"],
                      18, f"{hint!r} is not the file that was meant")
                 self._named(base, hint)
             need(base["kind"] == CROFT or len(data) == base["length"], 18, f"{hint!r} has another size")
@@ -201,7 +220,8 @@ class File:
         """A base of our own kind, open at the snapshot that is meant."""
         other = File(below(self.root or self.path.parent, hint, 18), root=self.root)
         commits = [c for c in other.chain() if c.sequence == base["sequence"]]
-        need(commits and commits[0].root == base["digest"].tobytes() and commits[0].committed == base["length"], 18, f"{hint!r} has not that snapshot")
+        need(commits and commits[0].root == base["digest"].tobytes() and commits[0].committed == base["length"], 18,
+             f"{hint!r} has not that snapshot")
         other._at(commits[0])
         return other
 
@@ -214,16 +234,19 @@ class File:
         need(not self.data[DATA:self.header["start"]].any(), 3, "a byte before the data start is not zero")
         slots = self.header["slots"]
         covered, done, newer = [(slots, slots + 2 * PAGE, 1)] if self.newest.sequence > 1 else [], set(), None
-        need(self.newest.sequence < 2 or not self.data[_place(self.header, self.newest.sequence) + RECORD:][:PAGE - RECORD].any(), 3,
+        need(self.newest.sequence < 2
+             or not self.data[_place(self.header, self.newest.sequence) + RECORD:][:PAGE - RECORD].any(), 3,
              "a byte behind a commit record is not zero")
         for commit in self.chain():
             self._at(commit)
-            need(xxh3(self.index.bytes) == commit.root, 14, f"the root digest of snapshot {commit.sequence} does not match")
+            need(xxh3(self.index.bytes) == commit.root, 14,
+                 f"the root digest of snapshot {commit.sequence} does not match")
             free = set(self.index.tables["FREE"].tolist()) if "FREE" in self.index.tables else set()
             if newer:
                 slot = _place(self.header, max(commit.sequence, 3) if commit.sequence % 2 else commit.sequence)
                 before = commit.page if commit.sequence > 1 else b""
-                need(newer[0].sequence != self.newest.sequence or bytes(self.data[slot:slot + PAGE]) == before.ljust(PAGE, b"\0"), 19,
+                need(newer[0].sequence != self.newest.sequence
+                     or bytes(self.data[slot:slot + PAGE]) == before.ljust(PAGE, b"\0"), 19,
                      "the slot that is not the newest commit's has not the commit before")
                 need(free <= newer[1], 19, "a free range is no longer free")
             newer = commit, free
@@ -236,25 +259,31 @@ class File:
             self.index.check_names()
         end, firm = self.header["start"], 0
         for start, stop, solid in sorted(covered) + [(self.newest.committed, self.newest.committed, 0)]:
-            need(start >= end or not solid and start >= firm, 2, "an extent meets an index, a parent record, a slot or a free range")
+            need(start >= end or not solid and start >= firm, 2,
+                 "an extent meets an index, a parent record, a slot or a free range")
             need(not self.data[end:start].any(), 3, f"a byte between {end} and {start} that nothing covers is not zero")
             end, firm = max(end, stop), max(firm, stop) if solid else firm
-        need(self.sealed or Commit(self.data, HEADER, self.header).page == commit.page, 14, "the first commit record is another one")
+        need(self.sealed or Commit(self.data, HEADER, self.header).page == commit.page, 14,
+             "the first commit record is another one")
         self._at(self.newest)
-        need(not self.sealed or not self.data[self.newest.committed:-RECORD].any(), 3, "a byte before the last record is not zero")
+        need(not self.sealed or not self.data[self.newest.committed:-RECORD].any(), 3,
+             "a byte before the last record is not zero")
 
     def _verify_runs(self, runs):
         for base, offset, length in runs:
             data, (digest, crc) = self._base(base)[offset:offset + length], self.index.runs[base, offset, length]
-            need(crc32c(data) == crc, 14, f"the chunk at {offset} does not match: {', '.join(self._touched(base, offset))}")
+            need(crc32c(data) == crc, 14,
+                 f"the chunk at {offset} does not match: {', '.join(self._touched(base, offset))}")
             need(xxh3(data) == digest, 14, f"the digest of the extent at {offset} does not match")
 
     def _touched(self, base, place):
         """The names of the tensors on a storage with that chunk."""
         e = self.index.tables["EXTN"]
-        hit = np.flatnonzero((e["kind"] != 1) & (e["base"] == base) & (e["offset"] <= place) & (place < e["offset"] + e["length"]))
+        hit = np.flatnonzero((e["kind"] != 1) & (e["base"] == base)
+                             & (e["offset"] <= place) & (place < e["offset"] + e["length"]))
         storages = set(np.searchsorted(self.index.firsts[1:], hit, side="right").tolist())
-        return [name for name, i in self.index.names.items() if int(self.index.tables["TENS"]["storage"][i]) in storages]
+        return [name for name, i in self.index.names.items()
+                if int(self.index.tables["TENS"]["storage"][i]) in storages]
 
     def _verify_bases(self):
         for number, base in enumerate(self.index.tables.get("BASE", ()), 1):
@@ -262,7 +291,8 @@ class File:
             if base["kind"] == FOREIGN:
                 need(xxh3(data) == base["digest"].tobytes(), 18, f"{hint!r} has other bytes")
                 continue
-            depths = [b["depth"] + 1 for b in self._named(base, hint).index.tables.get("BASE", ()) if b["kind"] == CROFT]
+            depths = [b["depth"] + 1 for b in self._named(base, hint).index.tables.get("BASE", ())
+                      if b["kind"] == CROFT]
             need(base["depth"] == max(depths, default=0), 18, f"{hint!r} has another depth")
 
     def __enter__(self):
@@ -294,7 +324,8 @@ def open_set(path):
     need(head["major"] == 1 and not head["features"], 13, "the set is of a newer version")
     need(len(data) >= head["length"], 11, "the set is cut")
     need(head["count"] <= BIG and len(data) <= 1 << 29, 8, "the set has too many shards or bytes")
-    need(head["length"] == len(data) == 68 + head["count"] * head["size"] + head["text"] and head["size"] >= 80, 15, "the set has impossible lengths")
+    need(head["length"] == len(data) == 68 + head["count"] * head["size"] + head["text"] and head["size"] >= 80, 15,
+         "the set has impossible lengths")
     need(struct.unpack("<I", data[-4:])[0] == crc32c(data[:-4]), 14, "the checksum of the set does not match")
     need(not any(data[56:64]), 9, "reserved bytes of the set are not zero")
     shards, paths, text = [], set(), data[64 + head["count"] * head["size"]:-4]
@@ -309,7 +340,8 @@ def open_set(path):
         paths.add(hint)
         shard = File(below(pathlib.Path(path).parent, hint, 21))
         need(shard.header["uuid"] == want["uuid"], 21, f"{hint!r} is a foreign file")
-        found = [c for c in shard.chain() if (c.sequence, c.root, c.committed) == (want["sequence"], want["root"], want["committed"])]
+        found = [c for c in shard.chain()
+                 if (c.sequence, c.root, c.committed) == (want["sequence"], want["root"], want["committed"])]
         need(found, 21, f"{hint!r} is stale: it has not the snapshot of the set")
         shard._at(found[0])
         shards.append(shard)
@@ -346,12 +378,15 @@ def show(file, command):
         print(f"{shown(file.path)}: sound, {file.newest.sequence} snapshots, {len(file.index.names)} names")
     elif command == "list":
         for c in file.chain():
-            print(f"{c.sequence} at {c.offset}: {c.length} bytes of index, {c.committed} committed, time {c.time}, root {c.root.hex()} {ascii(c.message)}")
+            print(f"{c.sequence} at {c.offset}: {c.length} bytes of index, {c.committed} committed, time {c.time}, "
+                  f"root {c.root.hex()} {ascii(c.message)}")
     else:
-        print(f"id {uuid.UUID(bytes=file.header['uuid'])}, chunks of {file.chunk}, snapshot {file.commit.sequence}, metadata {ascii(file.index.metadata)}")
+        print(f"id {uuid.UUID(bytes=file.header['uuid'])}, chunks of {file.chunk}, snapshot {file.commit.sequence}, "
+              f"metadata {ascii(file.index.metadata)}")
         for name, number in file.index.names.items():
             view, storage = file.tensor(name), int(file.index.tables["TENS"]["storage"][number])
-            print(f"{ascii(name)}: {shown(file.dtype(name))} {list(view.shape)} {list(view.strides)} of storage {storage}, XXH3 {xxh3(view.tobytes()).hex()}")
+            print(f"{ascii(name)}: {shown(file.dtype(name))} {list(view.shape)} {list(view.strides)} "
+                  f"of storage {storage}, XXH3 {xxh3(view.tobytes()).hex()}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ MAX_INDEX, MAX_SUMMED, MAX_COUNT, MAX_TEXT, MAX_ZEROS = 1 << 28, 1 << 33, 1 << 2
 U8, U16, U32, U64, I64, ID = "u1", "<u2", "<u4", "<u8", "<i8", "V16"
 # code: (record size, wider allowed, required, fields as name, type, offset, reserved bytes)
 TABLES = {
-    "EXTN": (40, 1, 1, [("kind", U8, 0), ("flags", U8, 1), ("base", U16, 2), ("crc", U32, 4), ("offset", U64, 8), ("length", U64, 16),
+    "EXTN": (40, 1, 1, [("kind", U8, 0), ("flags", U8, 1), ("base", U16, 2), ("crc", U32, 4), ("offset", U64, 8),
+                        ("length", U64, 16),
                         ("digest", ID, 24)], (40, 40)),
     "STOR": (16, 1, 1, [("nbytes", U64, 0), ("first", U32, 8), ("device", U32, 12)], (16, 16)),
     "TENS": (24, 1, 1, [("dtype", U16, 0), ("rank", U8, 2), ("flags", U8, 3), ("storage", U32, 4), ("offset", U64, 8),
@@ -24,12 +25,13 @@ TABLES = {
     "TREE": (1, 0, 1, [("byte", "u1", 0)], (1, 1)), "META": (1, 0, 1, [("byte", "u1", 0)], (1, 1)),
     "BASE": (96, 1, 0, [("text", U64, 0), ("size", U32, 8), ("kind", U16, 12), ("depth", U16, 14), ("uuid", ID, 16),
                         ("digest", ID, 32), ("length", U64, 48), ("sequence", U64, 56)], (64, 96)),
-    "FREE": (16, 1, 0, [("offset", U64, 0), ("length", U64, 8)], (16, 16)), "ISUM": (4, 0, 0, [("crc", U32, 0)], (4, 4))}
+    "FREE": (16, 1, 0, [("offset", U64, 0), ("length", U64, 8)], (16, 16)),
+    "ISUM": (4, 0, 0, [("crc", U32, 0)], (4, 4))}
 
 
 class Index:
-    """The index of a commit, all of it checked: its tables by section code, `names`, `dtypes`, `tree`, `metadata`, and `runs`, which
-    has the digest and the checksum of every run of bytes (base, offset, length) that it names."""
+    """The index of a commit, all of it checked: its tables by section code, `names`, `dtypes`, `tree`, `metadata`, and
+    `runs`, which has the digest and the checksum of every run of bytes (base, offset, length) that it names."""
 
     def __init__(self, data, header, commit):
         self.header, self.commit, self.chunk = header, commit, 1 << header["log2"]
@@ -50,10 +52,12 @@ class Index:
     def _read_sections(self):
         index, commit = self.bytes, self.commit
         end = 32 + 48 * struct.unpack_from("<I", index, 4)[0] if len(index) >= 32 else 0
-        need(32 <= end <= len(index) and xxh3(index[:end]) == commit.directory, 14, "the digest of the directory does not match")
+        need(32 <= end <= len(index) and xxh3(index[:end]) == commit.directory, 14,
+             "the digest of the directory does not match")
         head = struct.unpack_from("<4sIQQII", index)
         need(head[:1] + head[2:4] == (b"CIDX", commit.length, commit.sequence)
-             and crc32c(index[:24] + bytes(4) + index[28:end]) == head[4], 15, "the directory contradicts its commit record")
+             and crc32c(index[:24] + bytes(4) + index[28:end]) == head[4], 15,
+             "the directory contradicts its commit record")
         need(head[5] == 0, 9, "reserved bytes of the directory are not zero")
         need(head[1] <= 256, 8, "the index has too many sections")
         self.tables, codes, directory = {}, [], end
@@ -61,10 +65,13 @@ class Index:
             code, flags, start, length, count, size, crc, spare = struct.unpack_from("<4sIQQQIIQ", index, entry)
             code = code.decode("latin-1")
             need(max(start, length, count) < 1 << 63, 1, "a number is past 2^63-1")
-            need(start >= end and start % 8 == 0 and start <= len(index) and length <= len(index) - start, 2, f"section {code!r} cannot stand there")
-            need(flags < 4 and spare == 0 and not any(index[end:start]), 9, f"reserved bits of section {code!r} are not zero")
+            need(start >= end and start % 8 == 0 and start <= len(index) and length <= len(index) - start, 2,
+                 f"section {code!r} cannot stand there")
+            need(flags < 4 and spare == 0 and not any(index[end:start]), 9,
+                 f"reserved bits of section {code!r} are not zero")
             need(crc32c(index[start:start + length]) == crc, 14, f"the checksum of section {code!r} does not match")
-            need(code not in codes and size > 0 and count * size == length, 15, f"section {code!r} comes twice or is no table")
+            need(code not in codes and size > 0 and count * size == length, 15,
+                 f"section {code!r} comes twice or is no table")
             codes.append(code)
             end = start + length
             if code in TABLES:
@@ -76,14 +83,17 @@ class Index:
         need(commit.length <= MAX_INDEX or "ISUM" in codes, 8, "the index is too large to be checked in one piece")
         if "ISUM" in codes:
             start = end - self.tables["ISUM"].nbytes
-            sums = [crc32c(index[max(at, directory):min(at + PAGE, start)]) if at + PAGE > directory else 0 for at in range(0, start, PAGE)]
-            need(codes[-1] == "ISUM" and len(sums) == len(self.tables["ISUM"]), 15, "section ISUM is not last or not complete")
+            sums = [crc32c(index[max(at, directory):min(at + PAGE, start)]) if at + PAGE > directory else 0
+                    for at in range(0, start, PAGE)]
+            need(codes[-1] == "ISUM" and len(sums) == len(self.tables["ISUM"]), 15,
+                 "section ISUM is not last or not complete")
             need(sums == self.tables["ISUM"]["crc"].tolist(), 14, "the checksum of a block of the index does not match")
 
     def _read_table(self, code, start, count, size):
         known, wider, _, fields, (spare, end) = TABLES[code]
         need(size == known or wider and size > known, 15, f"records of {code} cannot have {size} bytes")
-        need(count <= (MAX_COUNT if code in ("TENS", "NAMS") else 256 if code == "BASE" else 1 << 31), 8, f"{code} has too many records")
+        need(count <= (MAX_COUNT if code in ("TENS", "NAMS") else 256 if code == "BASE" else 1 << 31), 8,
+             f"{code} has too many records")
         names, formats, offsets = zip(*fields)
         dtype = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
         table = self.tables[code] = np.frombuffer(self.bytes, dtype, count, start)
@@ -110,7 +120,8 @@ class Index:
                 raise CroftError(6, f"a text of {code} is not UTF-8") from None
         need((t["BASE"]["size"] > 0).all() if "BASE" in t else True, 8, "a base has an empty path")
         names, self.strings, self.dtypes, self.paths = (texts(code) for code in ("NAMS", "STRS", "DTYP", "BASE"))
-        need(((t["DTYP"]["bits"] > 0) & (t["DTYP"]["bits"] < 1 << 31)).all(), 15, "an element type has no possible size")
+        need(((t["DTYP"]["bits"] > 0) & (t["DTYP"]["bits"] < 1 << 31)).all(), 15,
+             "an element type has no possible size")
         need((t["DTYP"]["block"] == 1).all(), 13, "an element type has blocks")
         utf8 = [name.encode() for name in names]
         need(all(a < b for a, b in zip(utf8, utf8[1:])), 6, "the names are not sorted and unique")
@@ -121,8 +132,10 @@ class Index:
             check_path(path)
             need(base["kind"] <= FOREIGN, 13, "a base is of an unknown kind")
             need(base["depth"] <= 7, 8, "a base is too deep")
-            fits = base["sequence"] > 0 if base["kind"] == CROFT else not (base["depth"] or base["sequence"] or any(base["uuid"].tobytes()))
-            need(fits and (key := base["uuid"].tobytes() if base["kind"] == CROFT else path) not in seen, 15, f"base {path!r} comes twice or is malformed")
+            fits = (base["sequence"] > 0 if base["kind"] == CROFT
+                    else not (base["depth"] or base["sequence"] or any(base["uuid"].tobytes())))
+            need(fits and (key := base["uuid"].tobytes() if base["kind"] == CROFT else path) not in seen, 15,
+                 f"base {path!r} comes twice or is malformed")
             seen.add(key)
 
     def _check_extents(self):
@@ -139,19 +152,24 @@ class Index:
                 continue
             need(length <= self.chunk, 4, f"extent {i} is longer than a chunk")
             need(base <= len(bases) and (kind == 0 or base > 0), 10, f"extent {i} has a base that is not there")
-            need(base == 0 or bases[base - 1]["kind"] == (CROFT if kind == 0 else FOREIGN), 10, f"extent {i} has a base of the wrong kind")
-            low, high = (self.header["start"], self.commit.committed) if base == 0 else (DATA * (kind == 0), int(bases[base - 1]["length"]))
+            need(base == 0 or bases[base - 1]["kind"] == (CROFT if kind == 0 else FOREIGN), 10,
+                 f"extent {i} has a base of the wrong kind")
+            low, high = ((self.header["start"], self.commit.committed) if base == 0
+                         else (DATA * (kind == 0), int(bases[base - 1]["length"])))
             need(low <= offset and offset + length <= high, 2, f"extent {i} is outside the data")
-            need(base != 0 or not in_slots(self.header, offset, offset + length), 2, f"extent {i} is in the commit slots")
+            need(base != 0 or not in_slots(self.header, offset, offset + length), 2,
+                 f"extent {i} is in the commit slots")
             spans.setdefault((base, offset, length), []).append((flags, digest, crc))
             need_base.add(base)
         need(len(need_base - {0}) == len(bases), 10, "a base is not used")
         for (base, offset, length), same in spans.items():
             need(len(set(same)) == 1, 2, "extents share bytes and differ")
             need(same[0][0] == (len(same) > 1), 2, "an extent is flagged wrongly as shared")
-        self.runs = {(base, offset, length): (digest, crc) for (base, offset, length), ((_, digest, crc), *_) in spans.items()}
+        self.runs = {(base, offset, length): (digest, crc)
+                     for (base, offset, length), ((_, digest, crc), *_) in spans.items()}
         own = [(0, o, n) for o, n in zip(free["offset"].tolist(), free["length"].tolist())] if len(free) else []
-        need(all(n > 0 and self.header["start"] <= o and o + n <= self.commit.committed and not in_slots(self.header, o, o + n) for _, o, n in own)
+        need(all(n > 0 and self.header["start"] <= o and o + n <= self.commit.committed
+                 and not in_slots(self.header, o, o + n) for _, o, n in own)
              and all(a[1] + a[2] < b[1] for a, b in zip(own, own[1:])), 2, "the free ranges are not in order")
         start = self.commit.previous or self.commit.offset
         check_disjoint([*spans, *own, (0, start, self.commit.offset + self.commit.length - start)])
@@ -166,25 +184,31 @@ class Index:
             need(first <= end <= len(e), 10, f"storage {i} has extents that are not the next ones")
             at, alignment, ragged = 0, BIG if nbytes >= self.chunk else 64, False
             for kind, _, _, _, offset, length, _ in e[first:end].tolist():
-                need(kind != 0 or at % alignment == 0 == offset % alignment and not ragged, 2, f"an extent of storage {i} is not aligned")
+                need(kind != 0 or at % alignment == 0 == offset % alignment and not ragged, 2,
+                     f"an extent of storage {i} is not aligned")
                 at, ragged = at + length, ragged or kind == 0 and length % alignment > 0
             need(at == nbytes, 4, f"the extents of storage {i} do not add up to it")
-        need(sum(s["nbytes"].tolist()) - self.commit.committed <= MAX_ZEROS, 7, "the storages are too large for the file")
+        need(sum(s["nbytes"].tolist()) - self.commit.committed <= MAX_ZEROS, 7,
+             "the storages are too large for the file")
 
     def _check_tensors(self):
         dims, t = self.tables["DIMS"]["dim"], self.tables["TENS"]
         names = list(self.names.values())
         for i, (dtype, rank, flags, storage, offset, dim, name) in enumerate(t.tolist()):
-            need(dtype < len(self.dtypes) and storage < len(self.tables["STOR"]), 10, f"tensor {i} has a dtype or storage that is not there")
+            need(dtype < len(self.dtypes) and storage < len(self.tables["STOR"]), 10,
+                 f"tensor {i} has a dtype or storage that is not there")
             need(flags < 128, 9, f"tensor {i} has unknown flags")
-            need(name == NONE or name < len(names) and names[name] == i, 10, f"tensor {i} claims a name that is not its own")
+            need(name == NONE or name < len(names) and names[name] == i, 10,
+                 f"tensor {i} claims a name that is not its own")
             need(rank <= MAX_RANK, 8, f"tensor {i} has too many dimensions")
             need(dim + 2 * rank <= len(dims), 10, f"tensor {i} has sizes that are not there")
             sizes, strides = dims[dim:dim + rank].tolist(), dims[dim + rank:dim + 2 * rank].tolist()
-            need(min(sizes, default=0) >= 0 and (min(strides, default=0) < 0) == (flags >> 3 & 1), 5, f"tensor {i} has negative sizes or strides")
+            need(min(sizes, default=0) >= 0 and (min(strides, default=0) < 0) == (flags >> 3 & 1), 5,
+                 f"tensor {i} has negative sizes or strides")
             need(0 in sizes or np.prod(sizes, dtype=object) < 1 << 63, 1, f"tensor {i} has too many elements")
             low, high = self.span(i)
-            need(0 <= low and high <= 8 * int(self.tables["STOR"]["nbytes"][storage]), 5, f"tensor {i} reaches outside its storage")
+            need(0 <= low and high <= 8 * int(self.tables["STOR"]["nbytes"][storage]), 5,
+                 f"tensor {i} reaches outside its storage")
 
     def extents_of(self, storage):
         """The extents of a storage: those up to the first one of the next storage."""
@@ -196,11 +220,13 @@ class Index:
         sizes, strides = self.tables["DIMS"]["dim"][dim:dim + 2 * rank].reshape(2, rank).tolist()
         bits, start = int(self.tables["DTYP"]["bits"][dtype]), 8 * offset + (flags >> 4)
         steps = [(n - 1) * s for n, s in zip(sizes, strides)]
-        return (0, 0) if 0 in sizes else (start + bits * sum(min(s, 0) for s in steps), start + bits * (1 + sum(max(s, 0) for s in steps)))
+        return (0, 0) if 0 in sizes else (start + bits * sum(min(s, 0) for s in steps),
+                                          start + bits * (1 + sum(max(s, 0) for s in steps)))
 
     def _metadata(self):
         root = parse_tree(self.tables["META"].tobytes(), 0, 0, 0)
-        need(root.kind == "map" and all(kid.kind == "string" for kid in root.kids), 16, "the metadata is no map of strings")
+        need(root.kind == "map" and all(kid.kind == "string" for kid in root.kids), 16,
+             "the metadata is no map of strings")
         keys = [kid.value.encode() for kid in root.kids[::2]]
         need(all(a < b for a, b in zip(keys, keys[1:])), 16, "the metadata is not sorted")
         return {key.value: value.value for key, value in zip(root.kids[::2], root.kids[1::2])}
@@ -213,7 +239,8 @@ def in_slots(header, start, end):
 
 def check_path(path):
     parts = path.split("/")
-    need(path and not any(part in ("", ".", "..") for part in parts) and "\0" not in path, 6, f"{path!r} is no path hint")
+    need(path and not any(part in ("", ".", "..") for part in parts) and "\0" not in path, 6,
+         f"{path!r} is no path hint")
 
 
 def check_disjoint(spans):

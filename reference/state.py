@@ -2,8 +2,8 @@
 import struct
 
 RULES = {int(r[1:].split("-")[0]): r for r in """V1-ARITHMETIC V2-RANGE V3-GAP V4-EXTENT-SUM V5-STRIDE-RANGE V6-NAME
-    V7-EXPANSION V8-LIMIT V9-RESERVED V10-INDEX V11-TRUNCATED V12-SIGNATURE V13-UNSUPPORTED V14-CHECKSUM V15-STRUCTURE V16-TREE
-    V17-COMMIT V18-BASE V19-CHAIN V20-SEAL V21-SHARD""".split()}
+    V7-EXPANSION V8-LIMIT V9-RESERVED V10-INDEX V11-TRUNCATED V12-SIGNATURE V13-UNSUPPORTED V14-CHECKSUM V15-STRUCTURE
+    V16-TREE V17-COMMIT V18-BASE V19-CHAIN V20-SEAL V21-SHARD""".split()}
 MAX_RANK, MAX_DEPTH = 64, 128
 
 
@@ -26,8 +26,10 @@ class Node:
         self.kind, self.value, self.kids = kind, value, []
 
 
-TAGS = dict(zip([*range(1, 15), *range(0x10, 0x16), *range(0x20, 0x26)], """null false true integer integer integer float complex string
-    bytes integer integer integer float list tuple map set object reference tensor storage dtype device shape symbol""".split()))
+TAGS = dict(zip([*range(1, 15), *range(0x10, 0x16), *range(0x20, 0x26)],
+                """null false true integer integer integer float complex string
+    bytes integer integer integer float list tuple map set object reference tensor storage dtype device shape
+    symbol""".split()))
 
 
 def parse_tree(data, tensors, storages, dtypes):
@@ -75,7 +77,8 @@ def parse_tree(data, tensors, storages, dtypes):
                 raw = take(number())
                 node.value = int.from_bytes(raw, "little", signed=True)
                 need(len(raw) > 8 and len(raw) == node.value.bit_length() // 8 + 1 if node.value >= 0 else
-                     len(raw) > 8 and len(raw) == (~node.value).bit_length() // 8 + 1, 16, "a big integer is not in its shortest form")
+                     len(raw) > 8 and len(raw) == (~node.value).bit_length() // 8 + 1, 16,
+                     "a big integer is not in its shortest form")
             case "float" if tag == 14:
                 node.value = _widened(take(4))
             case "float" | "complex":
@@ -112,7 +115,8 @@ def parse_tree(data, tensors, storages, dtypes):
         before, promised = len(opened), max(0, promised - (len(stack) > 1))
         node, kids = value()
         if parent.kind == "object" and left == 1:
-            need(node.kind == "null" or node.kind == "map" and len(opened) > before, 16, "attributes are neither a map nor null")
+            need(node.kind == "null" or node.kind == "map" and len(opened) > before, 16,
+                 "attributes are neither a map nor null")
         if parent.kind == "object" and left == 2:
             need(node.kind != "map" or len(opened) > before, 16, "the value of an object is a reference to a map")
         parent.kids.append(node)
@@ -139,7 +143,8 @@ def _key(key):
     parts, todo = [], [key]
     while todo:
         node = todo.pop()
-        need(node.kind not in ("list", "map", "set", "object") and len(parts) <= 1024, 16, "a container cannot be a key")
+        need(node.kind not in ("list", "map", "set", "object") and len(parts) <= 1024, 16,
+             "a container cannot be a key")
         parts.append((node.kind, node.value, len(node.kids)))
         todo += reversed(node.kids)
     return tuple(parts)

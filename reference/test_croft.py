@@ -26,7 +26,8 @@ def summed(content, size):
 
 
 def header(slots, file_id=ID, sealed=0, minor=0):
-    return summed(struct.pack("<8sHHI16sQQQB7xQQ", b"\x89CRF\r\n\x1a\n", 1, minor, 256, file_id, 0, sealed, 0, 16, 1024, slots), 256)
+    return summed(struct.pack("<8sHHI16sQQQB7xQQ", b"\x89CRF\r\n\x1a\n", 1, minor, 256, file_id, 0, sealed, 0, 16, 1024,
+                              slots), 256)
 
 
 def text(value):
@@ -38,7 +39,8 @@ def raw(offset, data, flags=0, base=0, kind=0):
 
 
 class Content:
-    """What an index says. Storages are lists of extents, made by `raw` or (1, length); tensors are (name, storage, sizes, strides)."""
+    """What an index says. Storages are lists of extents, made by `raw` or (1, length); tensors are (name, storage,
+    sizes, strides)."""
 
     def __init__(self, storages, tensors, bases=(), free=(), extra=(), blocks=False, wide=0):
         self.storages, self.tensors, self.bases, self.free, self.extra = storages, tensors, bases, free, extra
@@ -63,7 +65,8 @@ class Content:
         for i, (name, storage, sizes, strides) in enumerate(self.tensors):
             flags = 8 if min(strides, default=0) < 0 else 0
             offset = sum((n - 1) * -s for n, s in zip(sizes, strides) if s < 0)
-            tens += struct.pack("<HBBIQII", 0, len(sizes), flags, storage, offset, len(dims) // 8, names.index((name.encode(), i))) + bytes(self.wide)
+            tens += struct.pack("<HBBIQII", 0, len(sizes), flags, storage, offset, len(dims) // 8,
+                                names.index((name.encode(), i))) + bytes(self.wide)
             dims += struct.pack(f"<{2 * len(sizes)}q", *sizes, *strides)
         for name, i in names:
             nams += struct.pack("<QII", len(pool), len(name), i)
@@ -72,9 +75,12 @@ class Content:
         for path, *rest in self.bases:
             base_table += struct.pack("<QIHH16s16sQQ32x", len(pool), len(path), *rest)
             pool += path.encode()
-        tree = bytes([0x12, len(self.tensors)]) + b"".join(text(name) + bytes([0x20, i]) for i, (name, *_) in enumerate(self.tensors))
-        sections = [(b"EXTN", 40, extents), (b"STOR", 16, storages), (b"TENS", 24 + self.wide, tens), (b"DIMS", 8, dims), (b"NAMS", 16, nams),
-                    (b"STRS", 16, struct.pack("<QI4x", 5, 3)), (b"DTYP", 32, struct.pack("<QIII12x", 0, 5, 8, 1)), (b"STRB", 1, bytes(pool)),
+        tree = bytes([0x12, len(self.tensors)]) + b"".join(text(name) + bytes([0x20, i])
+                                                           for i, (name, *_) in enumerate(self.tensors))
+        sections = [(b"EXTN", 40, extents), (b"STOR", 16, storages), (b"TENS", 24 + self.wide, tens),
+                    (b"DIMS", 8, dims), (b"NAMS", 16, nams),
+                    (b"STRS", 16, struct.pack("<QI4x", 5, 3)), (b"DTYP", 32, struct.pack("<QIII12x", 0, 5, 8, 1)),
+                    (b"STRB", 1, bytes(pool)),
                     (b"TREE", 1, tree), (b"META", 1, b"\x12\0")]
         sections += [(b"BASE", 96, base_table)] if self.bases else []
         sections += [(b"FREE", 16, b"".join(struct.pack("<QQ", *r) for r in self.free))] if self.free else []
@@ -85,7 +91,8 @@ class Content:
         body, entries = bytearray(directory), b""
         for code, size, data, flags in sections:
             body += bytes(up(len(body), 8) - len(body))
-            entries += struct.pack("<4sIQQQIIQ", code, flags, len(body), len(data), len(data) // size, size, crc32c(data), 0)
+            entries += struct.pack("<4sIQQQIIQ", code, flags, len(body), len(data), len(data) // size, size,
+                                   crc32c(data), 0)
             body += data
         if self.blocks:
             body += bytes(up(len(body), 8) - len(body))
@@ -101,7 +108,8 @@ class Content:
 
 
 def record(content, index, sequence, offset, file_id=ID, message=""):
-    fixed = struct.pack("<4sIQQQ16s16sQQqQ16s", b"CMIT", 624 if message else 112, sequence, offset, len(index), content.directory, file_id,
+    fixed = struct.pack("<4sIQQQ16s16sQQqQ16s", b"CMIT", 624 if message else 112, sequence, offset, len(index),
+                        content.directory, file_id,
                         offset + len(index), offset - 768 if sequence > 1 else 0, 0, 0, xxh3(index))
     return summed(fixed + (struct.pack("<I", len(message)) + message.encode() if message else b""), 768)
 
@@ -113,13 +121,15 @@ def contents(file):
     tensors, dims, dtypes = (file.index.tables[code] for code in ("TENS", "DIMS", "DTYP"))
     for number, storage in enumerate(file.index.tables["STOR"]):
         digest = hashlib.sha256(file.storage(number).tobytes()).hexdigest()
-        yield "\t".join(map(str, [*start, "storage", number, file.index.strings[storage["device"]], storage["nbytes"], digest]))
+        yield "\t".join(map(str, [*start, "storage", number, file.index.strings[storage["device"]], storage["nbytes"],
+                                  digest]))
     for name, number in file.index.names.items():
         dtype, rank, flags, storage, offset, dim, _ = tensors[number].tolist()
         sizes, strides = dims["dim"][dim:dim + 2 * rank].reshape(2, rank).tolist()
         if dtypes["bits"][dtype] % 8 == 0 and 0 not in sizes:
             assert np.shares_memory(file.tensor(name), file.storage(storage))
-        yield "\t".join(map(str, [*start, "tensor", name, file.dtype(name), dtypes["bits"][dtype], sizes, strides, storage, offset, flags >> 4]))
+        yield "\t".join(map(str, [*start, "tensor", name, file.dtype(name), dtypes["bits"][dtype], sizes, strides,
+                                  storage, offset, flags >> 4]))
 
 
 class Writer:
@@ -195,7 +205,8 @@ class CroftTest(unittest.TestCase):
         writer = one().grow()
         data = b"second"
         at = writer.put(data)
-        return writer.commit(Content([[raw(1024, b"abcdefgh")], [raw(at, data)]], [("w", 0, [8], [1]), ("v", 1, [6], [1])]), "step 2")
+        return writer.commit(Content([[raw(1024, b"abcdefgh")], [raw(at, data)]],
+                                     [("w", 0, [8], [1]), ("v", 1, [6], [1])]), "step 2")
 
     def test_golden_files_are_sound(self):
         for path in sorted(GOLDEN.glob("*.croft*")):
@@ -225,7 +236,9 @@ class CroftTest(unittest.TestCase):
     def test_tensors_of_one_storage_share_memory_and_negative_strides_work(self):
         writer = Writer()
         at = writer.put(b"abcdef")
-        file = self.sound(writer.commit(Content([[raw(at, b"abcdef")]], [("a", 0, [2, 3], [3, 1]), ("t", 0, [3, 2], [1, 3]), ("r", 0, [6], [-1])])))
+        file = self.sound(writer.commit(Content([[raw(at, b"abcdef")]],
+                                                [("a", 0, [2, 3], [3, 1]), ("t", 0, [3, 2], [1, 3]),
+                                                 ("r", 0, [6], [-1])])))
         self.assertTrue(np.shares_memory(file.tensor("a"), file.tensor("t")))
         self.assertEqual(file.tensor("r").tobytes(), b"fedcba")
         file.tensor("a")[0, 0] = ord("z")
@@ -288,7 +301,8 @@ class CroftTest(unittest.TestCase):
         data = os.urandom(128)
         writer = Writer()
         at = writer.put(data)
-        self.refused("V2", writer.commit(Content([[raw(at, data)], [raw(at + 64, data[64:])]], [("x", 0, [128], [1]), ("y", 1, [64], [1])])))
+        self.refused("V2", writer.commit(Content([[raw(at, data)], [raw(at + 64, data[64:])]],
+                                                 [("x", 0, [128], [1]), ("y", 1, [64], [1])])))
         writer = one().grow()
         index = 1024 + 64
         self.refused("V2", writer.commit(Content([[raw(index, bytes(writer.bytes[index:index + 64]))]], [])))
@@ -342,7 +356,8 @@ class CroftTest(unittest.TestCase):
         def future(flags, **options):
             writer = Writer(minor=9)
             at = writer.put(b"abcdefgh")
-            return writer.commit(Content([[raw(at, b"abcdefgh")]], [("w", 0, [8], [1])], extra=[(b"XXXX", 1, b"news", flags)], **options))
+            return writer.commit(Content([[raw(at, b"abcdefgh")]], [("w", 0, [8], [1])],
+                                         extra=[(b"XXXX", 1, b"news", flags)], **options))
         self.assertEqual(self.sound(future(2, wide=16)).tensor("w").tobytes(), b"abcdefgh")
         self.refused("V13", future(1))
         self.refused("V9", future(4))
@@ -364,7 +379,8 @@ class CroftTest(unittest.TestCase):
         shard = self.two()
 
         def manifest(digest=shard.root, file_id=ID, path=b"s.croft", count=1):
-            head = struct.pack("<8sHHI16sIIQQ8x", b"\x89CRS\r\n\x1a\n", 1, 0, count, bytes(16), 80, len(path), 68 + 80 * count + len(path), 0)
+            head = struct.pack("<8sHHI16sIIQQ8x", b"\x89CRS\r\n\x1a\n", 1, 0, count, bytes(16), 80, len(path),
+                               68 + 80 * count + len(path), 0)
             body = head + count * struct.pack("<16s16sQQII24x", file_id, digest, 2, shard.length, 0, len(path)) + path
             return self.save(body + struct.pack("<I", crc32c(body)), "m.croftset")
         self.save(shard, "s.croft")
@@ -373,7 +389,8 @@ class CroftTest(unittest.TestCase):
         for stored in (shard, later):
             self.save(stored, "s.croft")
             self.assertEqual(croft.open_set(manifest())[0].tensor("v").tobytes(), b"second")
-        for code, wrong in (("V21", dict(digest=bytes(16))), ("V21", dict(file_id=bytes(16))), ("V21", dict(path=b"t.croft")),
+        for code, wrong in (("V21", dict(digest=bytes(16))), ("V21", dict(file_id=bytes(16))),
+                            ("V21", dict(path=b"t.croft")),
                             ("V6", dict(path=b"../s.croft")), ("V6", dict(count=2))):
             with self.assertRaises(croft.CroftError) as caught:
                 croft.open_set(manifest(**wrong))

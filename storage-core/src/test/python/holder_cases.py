@@ -1,4 +1,4 @@
-"""Asks PyTorch for the answers that the tests of quantized and sparse tensors expect, and writes them as a test resource.
+"""Asks PyTorch for the answers that the tests of quantized and sparse tensors expect, and writes them to a resource.
 
     python holder_cases.py OUTPUT_FOLDER
 
@@ -40,7 +40,8 @@ def tensor_text(tensor):
 def quantizer_text(q):
     if q.qscheme() == torch.per_tensor_affine:
         return "%s;%s;%d" % (q.qscheme(), struct.pack(">d", q.q_scale()).hex(), q.q_zero_point())
-    return "%s;%s;%s;%d" % (q.qscheme(), tensor_text(q.q_per_channel_scales()), tensor_text(q.q_per_channel_zero_points()),
+    return "%s;%s;%s;%d" % (q.qscheme(), tensor_text(q.q_per_channel_scales()),
+                            tensor_text(q.q_per_channel_zero_points()),
                             q.q_per_channel_axis())
 
 
@@ -142,7 +143,8 @@ def sparse_cases():
     yield coo(torch.zeros(1, 2, dtype=torch.int64), torch.zeros(2, 0), (3, 0))
     yield coo(torch.zeros(0, 2, dtype=torch.int64), t([[1.0, 2.0], [3.0, 4.0]]), (2,))
     yield coo(torch.arange(1100).view(1, -1), torch.arange(1100, dtype=torch.float32), (1100,))
-    yield coo(torch.stack([torch.arange(20), torch.arange(20) * 2]), torch.arange(80, dtype=torch.float32).view(20, 4) / 7, (20, 40, 4))
+    yield coo(torch.stack([torch.arange(20), torch.arange(20) * 2]),
+              torch.arange(80, dtype=torch.float32).view(20, 4) / 7, (20, 40, 4))
     dense = t([[0.0, 1.5, 0.0, -2.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.25], [0.0, 5.0, 6.0, 0.0]])
     for to in (torch.Tensor.to_sparse_csr, torch.Tensor.to_sparse_csc):
         yield to(dense)
@@ -162,7 +164,8 @@ def sparse_cases():
         yield to(dense[:2].to(torch.float64), (2, 1))
         yield to(torch.stack([dense, dense.flip(0)]), (4, 2))
         yield to(dense.view(4, 2, 2), (2, 1), dense_dim=1)
-    yield torch.sparse_csr_tensor(t([0, 1, 3], dtype=torch.int32), t([2, 0, 2], dtype=torch.int32), t([1.0, 2.0, 3.0]), (2, 3))
+    yield torch.sparse_csr_tensor(t([0, 1, 3], dtype=torch.int32), t([2, 0, 2], dtype=torch.int32), t([1.0, 2.0, 3.0]),
+                                  (2, 3))
     yield torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], t([-0.0, 2.0, -0.0]), (2, 3))
     yield torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], t([1.0, 2.0, 3.0]), (2, 3), requires_grad=True)
 
@@ -173,11 +176,13 @@ def write_sparse(folder):
             if s.layout == torch.sparse_coo:
                 parts = (s._indices(), s._values())
                 sums = s.detach().coalesce()
-                extra = ["COALESCED" if s.is_coalesced() else "UNCOALESCED", tensor_text(sums._indices()), tensor_text(sums._values())]
+                extra = ["COALESCED" if s.is_coalesced() else "UNCOALESCED", tensor_text(sums._indices()),
+                         tensor_text(sums._values())]
             else:
                 parts, extra = compressed_parts(s), []
             flag = "REQUIRES_GRAD" if s.requires_grad else "-"
-            print("case", s.layout, integers(s.shape), flag, tensor_text(s.detach().to_dense()), *map(tensor_text, parts), *extra, file=out)
+            print("case", s.layout, integers(s.shape), flag, tensor_text(s.detach().to_dense()),
+                  *map(tensor_text, parts), *extra, file=out)
             print(str(s), file=out)
 
 
@@ -215,7 +220,8 @@ def random_sparse(rng):
     rows, columns = rng.randint(1, 3) * 2, rng.randint(1, 3) * 2
     values = torch.randint(0, 3, (rows, columns), generator=generator(rng)).to(torch.int32)
     layout = rng.choice((torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc))
-    full = values.view(*[1] * len(batch), rows, columns, *[1] * len(dense)).expand(*batch, rows, columns, *dense).clone()
+    full = values.view(*[1] * len(batch), rows, columns, *[1] * len(dense)).expand(*batch, rows, columns,
+                                                                                   *dense).clone()
     if layout == torch.sparse_coo:
         s = full.to_sparse(full.dim() - len(dense))
         return layout, full.shape, [s.indices(), s.values()]

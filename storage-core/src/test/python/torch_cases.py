@@ -194,7 +194,8 @@ def sample_values():
     rng = random.Random(7)
     yield from (0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 300.7, -300.7, 0.5, 448.0, 464.0, 464.00003, 480.0, 57344.0,
                 61439.99, 61440.0, 65504.0, 65520.0, 240.0, 248.0, 247.99, 2.0**-10, 2.0**-9 * 1.5, 2.0**-17, 2.0**-16,
-                2.0**-127, 2.0**-127 * 1.5, 2.0**-128, 2.0**-149, 2.0**127, 1.5 * 2.0**127, 1.9 * 2.0**127, 1e-40, 1e40, 1e-320)
+                2.0**-127, 2.0**-127 * 1.5, 2.0**-128, 2.0**-149, 2.0**127, 1.5 * 2.0**127, 1.9 * 2.0**127, 1e-40, 1e40,
+                1e-320)
     for exponent in range(-18, 17):
         for fraction in (1.0, 1.0625, 1.125, 1.25, 1.375, 1.75, 1.9375):
             yield fraction * 2.0**exponent
@@ -234,7 +235,8 @@ def write_conversions(folder):
 def random_views(count):
     rng = random.Random(3)
     for _ in range(count):
-        shape = [rng.choice((0, 1, 1, 2, 2, 3, 4, 6)) if rng.random() < 0.9 else rng.choice((1, 2)) for _ in range(rng.randint(0, 5))]
+        shape = [rng.choice((0, 1, 1, 2, 2, 3, 4, 6)) if rng.random() < 0.9 else rng.choice((1, 2))
+                 for _ in range(rng.randint(0, 5))]
         kind = rng.random()
         base = torch.empty(()).expand(shape)
         if kind < 0.4:
@@ -415,7 +417,8 @@ def write_retyped(folder, count):
             stride = [rng.choice((0, 1, 2, 4, 6, 8)) for _ in shape]
             if stride and rng.random() < 0.8:
                 stride[-1] = 1
-            base = torch.zeros(4096, dtype=torch.uint8).view(dtype).as_strided(shape, stride, rng.choice((0, 0, 1, 2, 8)))
+            base = torch.zeros(4096, dtype=torch.uint8).view(dtype).as_strided(shape, stride,
+                                                                               rng.choice((0, 0, 1, 2, 8)))
             if dtype.is_complex and rng.random() < 0.4:
                 base = base.conj()
             if rng.random() < 0.2:
@@ -440,7 +443,8 @@ def write_formats(folder, count):
     with open(folder / "formats.txt", "w") as out:
         for _ in range(count):
             rank = rng.choice((3, 4, 4, 4, 5, 5))
-            base = torch.empty([rng.choice((1, 1, 2, 3, 4, 0) if rng.random() < 0.3 else (1, 2, 3)) for _ in range(rank)])
+            base = torch.empty([rng.choice((1, 1, 2, 3, 4, 0) if rng.random() < 0.3 else (1, 2, 3))
+                                for _ in range(rank)])
             move = rng.random()
             if move < 0.3 and rank > 3:
                 base = base.to(memory_format=torch.channels_last if rank == 4 else torch.channels_last_3d)
@@ -462,7 +466,8 @@ def write_formats(folder, count):
 
 def compared_values(rng, dtype):
     if dtype == torch.bool:
-        return torch.tensor([rng.random() < 0.5 for _ in range(8)]), torch.tensor([rng.random() < 0.5 for _ in range(8)])
+        return torch.tensor([rng.random() < 0.5 for _ in range(8)]), torch.tensor([rng.random() < 0.5
+                                                                                   for _ in range(8)])
     if not dtype.is_floating_point and not dtype.is_complex:
         top = min(torch.iinfo(dtype).max, 2**40)
         first = torch.tensor([rng.choice((0, 1, 100, top, rng.randint(0, top))) for _ in range(8)], dtype=torch.int64)
@@ -475,12 +480,14 @@ def compared_values(rng, dtype):
 
     def near(value):
         move = rng.random()
-        return number() if move < 0.2 else value if move < 0.4 else value * (1 + rng.uniform(-1, 1) * 10 ** rng.randint(-9, -1))
+        return (number() if move < 0.2 else value if move < 0.4
+                else value * (1 + rng.uniform(-1, 1) * 10 ** rng.randint(-9, -1)))
 
     if dtype.is_complex:
         first = [complex(number(), number()) for _ in range(8)]
         second = [complex(near(v.real), near(v.imag)) for v in first]
-        return torch.tensor(first, dtype=torch.complex128).to(dtype), torch.tensor(second, dtype=torch.complex128).to(dtype)
+        return (torch.tensor(first, dtype=torch.complex128).to(dtype),
+                torch.tensor(second, dtype=torch.complex128).to(dtype))
     first = [number() for _ in range(8)]
     second = [near(v) for v in first]
     return torch.tensor(first, dtype=torch.float64).to(dtype), torch.tensor(second, dtype=torch.float64).to(dtype)
@@ -504,7 +511,8 @@ def write_comparisons(folder, count):
             rtol, atol = rng.choice(((1e-5, 1e-8), (0.0, 0.0), (0.1, 0.0), (0.0, 1.0), (1e-3, 1e-3), (0.0, INF)))
             nans = rng.random() < 0.5
             close = torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=nans)
-            print(name, raw_hex(a), raw_hex(b), rtol, atol, "EQUAL" if nans else "DIFFERENT", yes_no(close), yes_no(a.eq(b)),
+            print(name, raw_hex(a), raw_hex(b), rtol, atol, "EQUAL" if nans else "DIFFERENT", yes_no(close),
+                  yes_no(a.eq(b)),
                   torch.equal(a, b), file=out)
 
 
@@ -512,8 +520,8 @@ def write_comparisons(folder, count):
 
 
 def write_promotions(folder):
-    names = ("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex32 complex64 complex128 uint16 uint32"
-             " uint64 float8_e4m3fn float8_e5m2 float8_e8m0fnu bits8 quint8").split()
+    names = ("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex32 complex64 complex128 uint16"
+             " uint32 uint64 float8_e4m3fn float8_e5m2 float8_e8m0fnu bits8 quint8").split()
     with open(folder / "promotions.txt", "w") as out:
         for a in names:
             for b in names:

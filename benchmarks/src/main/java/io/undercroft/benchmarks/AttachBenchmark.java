@@ -13,12 +13,12 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Stream;
 
-/// Eight JVMs attach to one published checkpoint and read every byte of it: how much memory that takes altogether, and how
-/// long an attach takes. Beside them as many Python processes with the same checkpoint as a file, mapped.
+/// Eight JVMs attach to one published checkpoint and read every byte of it: how much memory that takes altogether, and
+/// how long an attach takes. Beside them as many Python processes with the same checkpoint as a file, mapped.
 ///
-/// An attach is timed from the name to one element of one tensor, in one JVM after the other while the rest are idle. The
-/// first of a JVM loads classes; it is of a small checkpoint, so that what comes after shows the size alone. Memory is counted
-/// as the proportional set size: a page that several processes have counts for each by its share.
+/// An attach is timed from the name to one element of one tensor, in one JVM after the other while the rest are idle.
+/// The first of a JVM loads classes; it is of a small checkpoint, so that what comes after shows the size alone. Memory
+/// is counted as the proportional set size: a page that several processes have counts for each by its share.
 final class AttachBenchmark {
     private static final int PROCESSES = 8;
     private static final double COPIES = 1.05;

@@ -12,8 +12,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/// One of the JVMs of [AttachBenchmark]. It is told `attach NAME TENSOR TIMES`, and answers how many milliseconds each time
-/// took, then `read NAME`, and answers the sum of all bytes; what it read stays attached until it ends.
+/// One of the JVMs of [AttachBenchmark]. It is told `attach NAME TENSOR TIMES`, and answers how many milliseconds each
+/// time took, then `read NAME`, and answers the sum of all bytes; what it read stays attached until it ends.
 final class AttachPeer {
     private AttachPeer() {}
 

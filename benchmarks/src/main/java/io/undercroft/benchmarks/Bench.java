@@ -29,8 +29,8 @@ record Bench(Peers peers, Path directory, Effort effort, int rounds) {
         void to(Path path) throws IOException;
     }
 
-    /// {@return a contender that makes a file of the tensors of the large workload} Before and after, the disk is left to finish what it has
-    /// to write; neither counts.
+    /// {@return a contender that makes a file of the tensors of the large workload} Before and after, the disk is left
+    /// to finish what it has to write; neither counts.
     ///
     /// @param name what it is called in the report
     /// @param path the file

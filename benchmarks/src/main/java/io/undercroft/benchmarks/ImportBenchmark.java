@@ -5,7 +5,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Files of the peers, opened by us and by themselves: from nothing to one element of one tensor. Files are in the page cache.
+/// Files of the peers, opened by us and by themselves: from nothing to one element of one tensor. Files are in the page
+/// cache.
 final class ImportBenchmark {
     private static final String PT = "undercroft .pt";
     private static final String SAFETENSORS = "undercroft .safetensors";

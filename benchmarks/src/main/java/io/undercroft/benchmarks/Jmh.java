@@ -18,8 +18,8 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 
 /// Runs methods that JMH measures, each time in a new JVM with the flags of this one.
 ///
-/// JMH itself would run one method to its end before it starts the next. Here, a run is one short fork, so that the rounds
-/// of [Rounds] go through all contenders, Python's among them.
+/// JMH itself would run one method to its end before it starts the next. Here, a run is one short fork, so that the
+/// rounds of [Rounds] go through all contenders, Python's among them.
 ///
 /// @param each how long a fork warms up, and then how long it measures
 record Jmh(Duration each) {

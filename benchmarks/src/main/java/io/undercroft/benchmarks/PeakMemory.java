@@ -36,8 +36,8 @@ final class PeakMemory {
         return bytes("VmHWM:") - before;
     }
 
-    /// {@return how many bytes that stand in no file the process had more, at the peak, than before} The system keeps no peak of these, so
-    /// they are looked at again and again.
+    /// {@return how many bytes that stand in no file the process had more, at the peak, than before} The system keeps
+    /// no peak of these, so they are looked at again and again.
     ///
     /// @param task what it did meanwhile
     /// @throws IOException if that fails, or this is not Linux

@@ -6,8 +6,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// The proportional set size of processes, as Linux counts it: a page that several processes have counts for each of them by
-/// its share, so that the sum over all is the memory that is really used.
+/// The proportional set size of processes, as Linux counts it: a page that several processes have counts for each of
+/// them by its share, so that the sum over all is the memory that is really used.
 final class Pss {
     private static final String LABEL = "Pss:";
 

@@ -9,11 +9,12 @@ import java.util.Map;
 
 /// Times contenders in turn.
 ///
-/// @param warmUp how long each contender runs before, uncounted: the JVM compiles, Python imports, the page cache fills. It is run
-///     until that time is over; not at all if it is zero
+/// @param warmUp how long each contender runs before, uncounted: the JVM compiles, Python imports, the page cache
+///     fills. It is run until that time is over; not at all if it is zero
 /// @param counted rounds that are counted
 record Rounds(Duration warmUp, int counted) {
-    /// Runs every contender once in each round; each round starts with the next one, so that none always follows the same.
+    /// Runs every contender once in each round; each round starts with the next one, so that none always follows the
+    /// same.
     ///
     /// @param contenders at least one
     /// @return the seconds of the counted rounds

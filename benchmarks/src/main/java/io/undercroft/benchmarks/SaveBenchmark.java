@@ -13,10 +13,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Tensors in memory to a file on a disk. Ours is durable when the call returns (fsync of file and directory included), and
-/// atomic and checksummed; `torch.save` and `save_file` only fill the page cache. What the disk can do is shown by `dd`, which
-/// writes as many zeros past the page cache and checks nothing. Before and after each run the disk is left to finish what it
-/// has to write.
+/// Tensors in memory to a file on a disk. Ours is durable when the call returns (fsync of file and directory included),
+/// and atomic and checksummed; `torch.save` and `save_file` only fill the page cache. What the disk can do is shown by
+/// `dd`, which writes as many zeros past the page cache and checks nothing. Before and after each run the disk is left
+/// to finish what it has to write.
 final class SaveBenchmark {
     private static final String OURS = "undercroft, durable";
     private static final String TORCH_SAVE = "torch.save, not durable";
@@ -88,8 +88,8 @@ final class SaveBenchmark {
         }
     }
 
-    /// How much more memory the process has at most during a save than before. It has saved often by then, so that its heap
-    /// and its code are there.
+    /// How much more memory the process has at most during a save than before. It has saved often by then, so that its
+    /// heap and its code are there.
     private Figure memory(Map<String, Object> state) throws IOException {
         List<Double> mebibytes = new ArrayList<>();
         Path path = bench.file("ours.croft");

@@ -20,8 +20,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 
-/// A storage of 1 GiB whose chunks of 64 KiB lie in a file in no order, no two of them adjacent as in the storage: made one
-/// range of addresses, and given back. The same range is copied for comparison. The file is in the page cache.
+/// A storage of 1 GiB whose chunks of 64 KiB lie in a file in no order, no two of them adjacent as in the storage: made
+/// one range of addresses, and given back. The same range is copied for comparison. The file is in the page cache.
 final class StitchBenchmark {
     private static final int EXTENTS = 16_384;
     private static final int EXTENT_BYTES = 64 << 10;

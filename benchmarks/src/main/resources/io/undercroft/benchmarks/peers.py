@@ -1,7 +1,8 @@
 """The peers' side of the benchmarks: real PyTorch and safetensors in one process, asked line by line.
 
-A request is a function's name and its arguments, separated by tabs; the reply is `ok` and what it returned, or `error` and
-why. What a function times is its own work; preparing, closing and collecting garbage are left out, as on the Java side.
+A request is a function's name and its arguments, separated by tabs; the reply is `ok` and what it returned, or `error`
+and why. What a function times is its own work; preparing, closing and collecting garbage are left out, as on the Java
+side.
 """
 
 import ctypes
@@ -167,7 +168,8 @@ GEOMETRIES = {"CONTIGUOUS": (contiguous, 1), "COLUMN_SLICE": (column_slice, 2), 
 
 @functools.lru_cache(maxsize=1)
 def copy_pair(geometry, source, target, numel):
-    """A tensor whose elements count 0, 1, ... 250, 0, ... in the order of its storage, and a contiguous one to copy it to."""
+    """A tensor whose elements count 0, 1, ... 250, 0, ... in the order of its storage, and a contiguous one to copy it
+    to."""
     view, spread = GEOMETRIES[geometry]
     pattern = torch.arange(251, dtype=source)
     tensor = view(pattern.repeat(numel * spread // 251 + 1)[:numel * spread], numel)
@@ -200,7 +202,8 @@ def mean_seconds(action, seconds):
 
 
 REQUESTS = {f.__name__: f for f in (versions, make, forget, settle, torch_load, torch_load_mmap, safetensors_load_file,
-                                    safetensors_safe_open, torch_load_all, torch_load_all_fresh, safetensors_load_all, keep_torch_mmap,
+                                    safetensors_safe_open, torch_load_all, torch_load_all_fresh, safetensors_load_all,
+                                    keep_torch_mmap,
                                     keep_safe_open, torch_save, torch_save_durably, safetensors_save_file, copy)}
 
 

@@ -7,8 +7,8 @@ import java.util.SortedSet;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.function.UnaryOperator;
 
-/// Takes storages that were saved from another device than the CPU to the CPU, and remembers which devices these were: their bytes are in
-/// the file, and the device need not be here.
+/// Takes storages that were saved from another device than the CPU to the CPU, and remembers which devices these were:
+/// their bytes are in the file, and the device need not be here.
 final class AbsentDevices implements UnaryOperator<Device> {
     private final SortedSet<String> met = new ConcurrentSkipListSet<>();
 

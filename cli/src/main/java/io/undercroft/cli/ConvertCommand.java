@@ -259,8 +259,8 @@ final class ConvertCommand {
             case REQUIRES_GRAD -> "%s does not say which tensors require gradients: %s".formatted(format,
                     Text.count(loss.count(), "tensor") + (loss.count() == 1 ? " does" : " do"));
             case UNREACHED ->
-                "left out were %s of storages that no tensor reaches; a .croft file written with --whole-storages, or a .pt file, keeps them"
-                        .formatted(Text.bytes(loss.count()));
+                "left out were " + Text.bytes(loss.count()) + " of storages that no tensor reaches; a .croft file"
+                        + " written with --whole-storages, or a .pt file, keeps them";
             case WEIGHTS_ONLY ->
                 "torch.load refuses it with weights_only=True, as it holds %s; load it with weights_only=False"
                         .formatted(Text.names(loss.names()));

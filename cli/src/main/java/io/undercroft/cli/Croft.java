@@ -24,8 +24,8 @@ import picocli.CommandLine.ParseResult;
 
 /// The `croft` command: which commands there are, and which one is wanted.
 ///
-/// The commands are described by calls and not by picocli's annotations, and only the one that is asked for is: reading the
-/// annotations of all would take longer than inspecting a file.
+/// The commands are described by calls and not by picocli's annotations, and only the one that is asked for is: reading
+/// the annotations of all would take longer than inspecting a file.
 public final class Croft {
     private static final String VERSION = "croft 0.1.0-SNAPSHOT";
 

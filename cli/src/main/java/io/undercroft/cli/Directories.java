@@ -15,8 +15,8 @@ import java.util.stream.Stream;
 final class Directories {
     private Directories() {}
 
-    /// {@return the file in a directory that was probably meant: the index of a set if there is one, else the first by name that is called like
-    /// a file of tensors}
+    /// {@return the file in a directory that was probably meant: the index of a set if there is one, else the first by
+    /// name that is called like a file of tensors}
     ///
     /// @param directory any directory
     static Optional<Path> modelIn(Path directory) {

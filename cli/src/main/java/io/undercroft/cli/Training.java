@@ -13,8 +13,8 @@ import java.util.Comparator;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/// Runs the commands on the bundled checkpoint and throws away what they print. The JVM keeps what they loaded in the cache
-/// that the launcher script starts later ones from.
+/// Runs the commands on the bundled checkpoint and throws away what they print. The JVM keeps what they loaded in the
+/// cache that the launcher script starts later ones from.
 final class Training {
     private static final String CHECKPOINT = "/tiny-gpt2-training.pt";
 

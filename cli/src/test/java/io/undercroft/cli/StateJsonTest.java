@@ -48,9 +48,12 @@ class StateJsonTest {
                 "shape", Shape.of(2, 3), "symbol", new Symbol("torch.strided"), "tuple", Tuple.of(1L, "b"), "set",
                 new LinkedHashSet<>(List.of(1L))),
                 """
-                        {"bytes": {"$bytes": "AQID"}, "nan": {"$float": "nan"}, "up": {"$float": "inf"}, "down": {"$float": "-inf"},
-                         "complex": {"$complex": [1.0, -0.5]}, "dtype": {"$dtype": "bfloat16"}, "device": {"$device": "cuda:1"},
-                         "shape": {"$shape": [2, 3]}, "symbol": {"$symbol": "torch.strided"}, "tuple": {"$tuple": [1, "b"]},
+                        {"bytes": {"$bytes": "AQID"}, "nan": {"$float": "nan"}, "up": {"$float": "inf"},
+                         "down": {"$float": "-inf"},
+                         "complex": {"$complex": [1.0, -0.5]}, "dtype": {"$dtype": "bfloat16"},
+                         "device": {"$device": "cuda:1"},
+                         "shape": {"$shape": [2, 3]}, "symbol": {"$symbol": "torch.strided"},
+                         "tuple": {"$tuple": [1, "b"]},
                          "set": {"$set": [1]}}""");
     }
 
@@ -62,7 +65,8 @@ class StateJsonTest {
                         "none", Map.of()),
                 """
                         {"ints": {"$keys": "int", "7": "seven", "-1": "minus"},
-                         "mixed": {"$map": [["a", 1], [2, "two"], [{"$tuple": [1, {"$tuple": []}]}, true]]}, "none": {}}""");
+                         "mixed": {"$map": [["a", 1], [2, "two"], [{"$tuple": [1, {"$tuple": []}]}, true]]},
+                         "none": {}}""");
     }
 
     @Test
@@ -81,7 +85,8 @@ class StateJsonTest {
         assertState(map("map", map, "typed", typed, "bare", new Typed("a.B", null)),
                 """
                         {"map": {"$type": "collections.OrderedDict", "k": 1, "$attributes": {"_metadata": []}},
-                         "typed": {"$type": "torch.nn.parameter.Parameter", "$value": "value", "$attributes": {"hint": 2}},
+                         "typed": {"$type": "torch.nn.parameter.Parameter", "$value": "value",
+                          "$attributes": {"hint": 2}},
                          "bare": {"$type": "a.B", "$value": null}}""");
     }
 

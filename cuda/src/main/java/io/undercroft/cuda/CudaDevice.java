@@ -7,9 +7,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
-/// A CUDA device of this machine: what the driver tells about it. The counterpart of `torch.cuda.get_device_properties`.
+/// A CUDA device of this machine: what the driver tells about it. The counterpart of
+/// `torch.cuda.get_device_properties`.
 ///
-/// Whether there are devices is found out by the first call, once per process. Instances are safe for use by several threads.
+/// Whether there are devices is found out by the first call, once per process. Instances are safe for use by several
+/// threads.
 public final class CudaDevice {
     private final int index;
 
@@ -22,7 +24,8 @@ public final class CudaDevice {
         return unavailability().isEmpty();
     }
 
-    /// {@return why there is no CUDA device and what to do about it, in one line; nothing if there is one} Never throws.
+    /// {@return why there is no CUDA device and what to do about it, in one line; nothing if there is one} Never
+    /// throws.
     public static Optional<String> unavailability() {
         return Driver.unavailability();
     }
@@ -68,8 +71,8 @@ public final class CudaDevice {
         return Driver.get().totalMemory(index);
     }
 
-    /// {@return how much memory no process uses now, in bytes} The first call makes the CUDA context of this process on the
-    /// device, which takes some memory itself.
+    /// {@return how much memory no process uses now, in bytes} The first call makes the CUDA context of this process on
+    /// the device, which takes some memory itself.
     ///
     /// @throws CudaException if the device fails
     public long freeMemory() {

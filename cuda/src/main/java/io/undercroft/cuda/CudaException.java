@@ -2,8 +2,8 @@ package io.undercroft.cuda;
 
 import java.util.OptionalLong;
 
-/// A call of NVIDIA's driver failed, or there is no such device. The message is one line: which call, for which device, the
-/// error, and what to do.
+/// A call of NVIDIA's driver failed, or there is no such device. The message is one line: which call, for which device,
+/// the error, and what to do.
 public final class CudaException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 

@@ -95,7 +95,8 @@ class CudaAvailabilityTest {
     @CsvSource(delimiter = '|', textBlock = """
             DEVICES | 0     | NVIDIA's driver is installed, but there is no CUDA device; see what nvidia-smi lists
             VERSION | 11040 | NVIDIA's driver is too old: it supports CUDA 11.4; install one that supports CUDA 12.0
-            INIT    | 803   | CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) of cuInit; the driver was updated; start the machine
+            INIT    | 803   | CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) of cuInit; the driver was updated; start the \
+            machine
             INIT    | 34    | CUDA_ERROR_STUB_LIBRARY (34) of cuInit; the CUDA toolkit's stub of libcuda.so.1 was found
             """)
     void aDriverThatCannotBeUsedSaysWhy(String setting, String value, String reason) throws Exception {

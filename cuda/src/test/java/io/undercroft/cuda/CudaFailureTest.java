@@ -138,8 +138,8 @@ class CudaFailureTest {
                     assertThat(e.remedy()).startsWith("release storages that are not needed");
                 }).hasMessage(
                         "an allocation on cuda:2 failed: CUDA_ERROR_OUT_OF_MEMORY (2) of cuMemAllocAsync, for 10485760 "
-                                + "bytes, when 9437184 of 10485760 bytes were free; release storages that are not needed, load less "
-                                + "at a time, or use another device");
+                                + "bytes, when 9437184 of 10485760 bytes were free; release storages that are "
+                                + "not needed, load less at a time, or use another device");
         assertThatThrownBy(() -> there.resize(10 << 20)).isInstanceOf(CudaException.class);
         assertThat(there.nbytes()).isEqualTo(1 << 20);
         there.release();

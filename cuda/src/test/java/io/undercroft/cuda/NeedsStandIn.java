@@ -12,8 +12,8 @@ import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/// Tests over the stand-in for NVIDIA's driver: skipped where it cannot be built, unless [StandIn#REQUIRED] is set. Each
-/// begins with a stand-in in which nothing fails, and has to leave no contexts pushed and no work behind.
+/// Tests over the stand-in for NVIDIA's driver: skipped where it cannot be built, unless [StandIn#REQUIRED] is set.
+/// Each begins with a stand-in in which nothing fails, and has to leave no contexts pushed and no work behind.
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(NeedsStandIn.Extension.class)

@@ -21,8 +21,8 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
-/// The stand-in for NVIDIA's driver, `libcuda.c`, and what tests set and ask of it. It is no GPU, and what passes with it
-/// is no result of a GPU.
+/// The stand-in for NVIDIA's driver, `libcuda.c`, and what tests set and ask of it. It is no GPU, and what passes with
+/// it is no result of a GPU.
 ///
 /// It is compiled once and loaded before anything touches jcuda, whose native library is then linked with it: the
 /// dynamic linker takes a loaded library whose name is `libcuda.so.1` for the one that is needed.
@@ -133,8 +133,8 @@ final class StandIn {
     // ---- what tests ask ----
 
     /// {@return how many there are: `allocations`, `bytes`, `pinned` (bytes), `registered`, `streams`, `pending`
-    /// (copies and fills), `events`, `imports`, `pageable` (copies of host memory that is not pinned), `largest` (copy), `failed` (calls, since [#fail]), or calls of
-    /// the function of that name, `*` of any}
+    /// (copies and fills), `events`, `imports`, `pageable` (copies of host memory that is not pinned), `largest`
+    /// (copy), `failed` (calls, since [#fail]), or calls of the function of that name, `*` of any}
     static long get(String what) {
         try (Arena arena = Arena.ofConfined()) {
             return (long) call("get", FunctionDescriptor.of(JAVA_LONG, ADDRESS), arena.allocateFrom(what));

@@ -27,8 +27,8 @@ public interface ByteSource {
     ///
     /// @param offset the first byte
     /// @param length how many bytes
-    /// @return exactly these bytes, for as long as the source lives; nothing if they can only be read. The source sees to it
-    ///     that nobody changes them.
+    /// @return exactly these bytes, for as long as the source lives; nothing if they can only be read. The source sees
+    ///     to it that nobody changes them.
     /// @throws EOFException if the source ends before
     /// @throws IOException if mapping fails
     default Optional<MemorySegment> segment(long offset, long length) throws IOException {

@@ -3,11 +3,11 @@ package io.undercroft.format;
 /// A fault that [Verifier] found.
 ///
 /// @param rule the rule that is broken
-/// @param sequence the number of the snapshot that is hit, or [#WHOLE_FILE]. Bytes that several snapshots or storages have in
-///     common give a damage for each of them.
+/// @param sequence the number of the snapshot that is hit, or [#WHOLE_FILE]. Bytes that several snapshots or storages
+///     have in common give a damage for each of them.
 /// @param storage the number in that snapshot of the storage whose bytes are at fault, or [#NO_STORAGE]
-/// @param base in which file the range lies: 0 is this file, any other number *n* the file of [Snapshot#base] *n* - 1 in that
-///     snapshot
+/// @param base in which file the range lies: 0 is this file, any other number *n* the file of [Snapshot#base] *n* - 1
+///     in that snapshot
 /// @param offset the first byte of the range in that file that is at fault, or [FormatException#NO_OFFSET]
 /// @param length how many bytes the range has
 /// @param what what is wrong

@@ -37,7 +37,8 @@ public final class Digests {
     }
 
     /// {@return the CRC32C (Castagnoli) of all bytes of a segment that no file is mapped to} It is twice as fast as
-    /// [#crc32c(MemorySegment)], as nothing is copied; if bytes of a mapped file could not be read, it would end the JVM.
+    /// [#crc32c(MemorySegment)], as nothing is copied; if bytes of a mapped file could not be read, it would end the
+    /// JVM.
     ///
     /// @param memory a segment of any size
     public static int crc32cOfMemory(MemorySegment memory) {

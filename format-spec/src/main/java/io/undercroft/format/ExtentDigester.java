@@ -33,8 +33,8 @@ public final class ExtentDigester {
         }
     }
 
-    /// Copies the next bytes and takes the copy, so that the sums are those of the copy, whatever another thread does to the
-    /// bytes meanwhile. The copy is summed up while it is in the cache.
+    /// Copies the next bytes and takes the copy, so that the sums are those of the copy, whatever another thread does
+    /// to the bytes meanwhile. The copy is summed up while it is in the cache.
     ///
     /// @param bytes on or off the heap
     /// @param into where to, as many bytes

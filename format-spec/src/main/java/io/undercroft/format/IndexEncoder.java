@@ -19,9 +19,9 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// Writes an index section by section, in canonical order. What can be copied as it was collected is; what is written now
-/// are names, which had to be sorted, and all that names a text, since the texts stand in the order of their tables, but
-/// for names that are in the state tree already.
+/// Writes an index section by section, in canonical order. What can be copied as it was collected is; what is written
+/// now are names, which had to be sorted, and all that names a text, since the texts stand in the order of their
+/// tables, but for names that are in the state tree already.
 final class IndexEncoder {
     private static final int NAME_OF_TENSOR = 20;
 

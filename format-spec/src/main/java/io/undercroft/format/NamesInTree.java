@@ -5,8 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.function.IntUnaryOperator;
 
-/// Finds the names of tensors whose text is in the state tree, so that STRB need not repeat it: in a flat map of tensors
-/// the key of a tensor is its name.
+/// Finds the names of tensors whose text is in the state tree, so that STRB need not repeat it: in a flat map of
+/// tensors the key of a tensor is its name.
 final class NamesInTree {
     private NamesInTree() {}
 

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 
-/// A number of `.croft` files that belong together: the parts of a model that is too big for one file, or a file for each
-/// rank. It stands beside them in a file of its own, `*.croftset`, whose renaming commits them all.
+/// A number of `.croft` files that belong together: the parts of a model that is too big for one file, or a file for
+/// each rank. It stands beside them in a file of its own, `*.croftset`, whose renaming commits them all.
 ///
 /// @param uuid the id of the set
 /// @param shards the files, in the order that whoever saved them gave them

@@ -94,8 +94,8 @@ public final class StorageCheck {
         return damaged(storage, part, bytes, Digests::crc32c);
     }
 
-    /// Checks a part of a storage as [#mapped(int, Span, MemorySegment)], but in memory that no file is mapped to, which
-    /// is twice as fast.
+    /// Checks a part of a storage as [#mapped(int, Span, MemorySegment)], but in memory that no file is mapped to,
+    /// which is twice as fast.
     ///
     /// @param storage its number
     /// @param part which bytes, as [#chunksAround] gives it

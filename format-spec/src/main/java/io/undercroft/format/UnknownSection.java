@@ -6,8 +6,8 @@ import java.lang.foreign.MemorySegment;
 /// A section of an index whose meaning this version does not know, and need not know.
 ///
 /// @param code its four characters, each up to U+00FF
-/// @param isSafeToCopy whether it stays true whatever else in the file changes, so that a writer that makes a new index may
-///     copy it
+/// @param isSafeToCopy whether it stays true whatever else in the file changes, so that a writer that makes a new index
+///     may copy it
 /// @param recordSize the size of a record in bytes, from 1 to 2^32-1
 /// @param bytes its records; those of an open snapshot live as long as the snapshot
 public record UnknownSection(String code, boolean isSafeToCopy, long recordSize, MemorySegment bytes) {

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 
-/// Compares the bytes of extents with their checksums and digests. Each run of bytes is read once, however many extents of
-/// however many snapshots it belongs to.
+/// Compares the bytes of extents with their checksums and digests. Each run of bytes is read once, however many extents
+/// of however many snapshots it belongs to.
 final class VerifiedRuns {
     /// What stands in the table for the file itself; bases have numbers from 1 on, the same in all snapshots.
     static final int OWN_FILE = 0;

@@ -17,8 +17,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /// Whatever a file says, a reader takes no more memory than twice its size and 16 MiB (invariant 6).
 ///
-/// Counted is what the thread allocates on the heap, garbage included, and what is reserved off it; of opening, and then of
-/// reading and verifying all there is to read.
+/// Counted is what the thread allocates on the heap, garbage included, and what is reserved off it; of opening, and
+/// then of reading and verifying all there is to read.
 class AllocationTest {
     private static final byte[] GOLDEN = Golden.resource(Golden.FILE);
     private static final byte[] LARGE = Features.everySection().toByteArray();

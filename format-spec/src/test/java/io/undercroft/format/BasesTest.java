@@ -15,7 +15,8 @@ import java.util.Optional;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/// Verifying a file whose bytes stand in others: in the second snapshot of a `.croft` file, and in a file of another format.
+/// Verifying a file whose bytes stand in others: in the second snapshot of a `.croft` file, and in a file of another
+/// format.
 class BasesTest {
     private static final byte[] BYTES = {1, 2, 3, 4, 5};
     private static final byte[] ADOPTED = "..adopted bytes..".getBytes(StandardCharsets.US_ASCII);

@@ -10,8 +10,8 @@ import java.util.SortedMap;
 
 /// The golden files: small files that every reader has to open, their annotated dumps, and what they hold.
 ///
-/// `main`, run in the folder of this module, writes all of them anew and puts the dump of the first into `SPEC.md`; the tests
-/// only compare.
+/// `main`, run in the folder of this module, writes all of them anew and puts the dump of the first into `SPEC.md`; the
+/// tests only compare.
 final class Golden {
     /// Where the files are.
     static final Path FOLDER = Path.of("src/test/resources/golden");

@@ -93,8 +93,8 @@ record Parsed(@Nullable Object value) {
         return new Digest128(number(path + ".high"), number(path + ".low"));
     }
 
-    /// {@return the fields of this object, in their order} Those of one object cannot have one name: the second reserved field
-    /// is `reserved_2`, here it is `reserved` too.
+    /// {@return the fields of this object, in their order} Those of one object cannot have one name: the second
+    /// reserved field is `reserved_2`, here it is `reserved` too.
     List<Place> places() {
         try {
             Class<?> type = value.getClass();

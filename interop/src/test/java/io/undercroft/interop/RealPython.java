@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.DynamicTest;
 
-/// A Python that has the real libraries: the one that the environment variable `UNDERCROFT_PYTHON` names. Tests that need it are skipped
-/// where there is none.
+/// A Python that has the real libraries: the one that the environment variable `UNDERCROFT_PYTHON` names. Tests that
+/// need it are skipped where there is none.
 public final class RealPython {
     private final String program;
     private final String versions;

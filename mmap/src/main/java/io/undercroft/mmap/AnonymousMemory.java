@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Most of the time of filling fresh memory goes into its page faults. Both allocators here ask for huge pages, which
 /// have few: filling takes a quarter to a third of the time. They differ in when the faults are taken. To allocate and
-/// fill takes a little longer when memory is populated, since it is touched twice; but what is left for the fill is less
-/// than half.
+/// fill takes a little longer when memory is populated, since it is touched twice; but what is left for the fill is
+/// less than half.
 public final class AnonymousMemory {
     /// From this size on, in bytes, memory is mapped. Giving a mapping back stops all threads for some 58 µs, which
     /// is little beside zeroing a megabyte, and too much for less.

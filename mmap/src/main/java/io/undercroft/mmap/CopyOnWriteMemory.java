@@ -9,26 +9,26 @@ import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.util.OptionalLong;
 
-/// Memory of this process that can be frozen: a reader gets its bytes of now, nobody copies them, and its storage goes on being
-/// written to. It is for states that are saved while they change: a save in the background then keeps its caller
-/// for milliseconds, whatever the size ([io.undercroft.storage.spi.Freezable]).
+/// Memory of this process that can be frozen: a reader gets its bytes of now, nobody copies them, and its storage goes
+/// on being written to. It is for states that are saved while they change: a save in the background then keeps its
+/// caller for milliseconds, whatever the size ([io.undercroft.storage.spi.Freezable]).
 ///
-/// The bytes lie in a file in memory that has no name, and a storage maps a part of it. Until it is first frozen that is memory like
-/// any other. Freezing turns the mapping into a private one, at the same addresses: the file keeps the bytes of now, and
-/// a page is copied when it is first written to. What was written is brought back to the file when the storage is frozen the next time,
-/// which takes as long as to copy that.
+/// The bytes lie in a file in memory that has no name, and a storage maps a part of it. Until it is first frozen that
+/// is memory like any other. Freezing turns the mapping into a private one, at the same addresses: the file keeps the
+/// bytes of now, and a page is copied when it is first written to. What was written is brought back to the file when
+/// the storage is frozen the next time, which takes as long as to copy that.
 ///
-/// **Memory.** Pages that were written since they were first frozen are there twice, so at most twice the size is taken. After a
-/// freeze for which less than an eighth of a storage had to be brought back, they are there once again.
+/// **Memory.** Pages that were written since they were first frozen are there twice, so at most twice the size is
+/// taken. After a freeze for which less than an eighth of a storage had to be brought back, they are there once again.
 ///
 /// **Limits.** All of it shares one descriptor. It is there on Linux; where there is no such file the memory is that of
 /// [AnonymousMemory], which saves copy. Freezing takes microseconds since Linux 5.13, and before some 100 ms for 1 GiB.
 public final class CopyOnWriteMemory {
     private CopyOnWriteMemory() {}
 
-    /// The allocator of memory that can be frozen. It is zeroed, starts on a page, and goes back to the system the moment the
-    /// allocation is freed; where a frozen image is still read, when that is closed. All of it is taken at once, so that there is
-    /// not enough of it is found here.
+    /// The allocator of memory that can be frozen. It is zeroed, starts on a page, and goes back to the system the
+    /// moment the allocation is freed; where a frozen image is still read, when that is closed. All of it is taken at
+    /// once, so that there is not enough of it is found here.
     ///
     /// What is smaller than 1 MiB comes from [Allocator#offHeap], and is copied when it is saved.
     ///

@@ -46,11 +46,11 @@ import java.util.Optional;
 /// | `is_shared` | of shared ones | always | |
 ///
 /// **All of these storages** cannot be resized. Slices keep them alive. They hold no file open, and give their mapping
-/// back with their last reference, or when nobody can reach them any more. To wait until what was written to a shared one
-/// is on the disk, call [Pages#force] with its segment.
+/// back with their last reference, or when nobody can reach them any more. To wait until what was written to a shared
+/// one is on the disk, call [Pages#force] with its segment.
 ///
-/// **When bytes go away.** Cutting a file short that is mapped takes bytes from under its storages: see [MappedFile] for
-/// what happens, and [Pages#guard] for how to meet it.
+/// **When bytes go away.** Cutting a file short that is mapped takes bytes from under its storages: see [MappedFile]
+/// for what happens, and [Pages#guard] for how to meet it.
 public final class FileStorage {
     private FileStorage() {}
 
@@ -58,11 +58,13 @@ public final class FileStorage {
     ///
     /// @param path which file; reading it has to be allowed, and writing it if the mode is [MapMode#SHARED]
     /// @param mode what may be written, and who sees it
-    /// @param range which bytes; if it has a size, it is more than 0, and the mode is [MapMode#SHARED], a file that is not
-    ///     there is created, for its owner only, and a shorter one grows. That takes no space yet where the file system
-    ///     knows sparse files; where the disk is full by the time a page is written, that access throws [InternalError]
+    /// @param range which bytes; if it has a size, it is more than 0, and the mode is [MapMode#SHARED], a file that is
+    ///     not there is created, for its owner only, and a shorter one grows. That takes no space yet where the file
+    ///     system knows sparse files; where the disk is full by the time a page is written, that access throws
+    ///     [InternalError]
     /// @return a storage of these bytes, with one reference
-    /// @throws MappingException if the file does not have these bytes, or the system refuses; the message has the numbers
+    /// @throws MappingException if the file does not have these bytes, or the system refuses; the message has the
+    ///     numbers
     /// @throws NoSuchFileException if the file is not there, nor to be created, or its folder is not there
     /// @throws IOException if it is no regular file of the host, may not be opened, or cannot grow so far
     public static Storage open(Path path, MapMode mode, ByteRange range) throws IOException {

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/// The text of a handle while it is read: `undercroft:HOME/NAME?key=value&key=value`. What is asked for is taken out, so
-/// that what nobody knows is left at the end.
+/// The text of a handle while it is read: `undercroft:HOME/NAME?key=value&key=value`. What is asked for is taken out,
+/// so that what nobody knows is left at the end.
 ///
 /// Texts come from strangers. They are short, numbers have digits only, and nothing is made of them but strings.
 final class HandleText {

@@ -2,8 +2,8 @@ package io.undercroft.mmap;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/// How many mappings may still be made. A process has a limited number of them (Linux: `vm.max_map_count`, 65 530 unless
-/// raised), and its libraries, threads and heap need some too.
+/// How many mappings may still be made. A process has a limited number of them (Linux: `vm.max_map_count`, 65 530
+/// unless raised), and its libraries, threads and heap need some too.
 ///
 /// Whoever opens several files gives them one budget to share. Stitched ranges take from it what they need and give it
 /// back when they are unmapped. What finds too little left is copied into memory instead, so that a budget never makes

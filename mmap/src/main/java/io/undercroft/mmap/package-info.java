@@ -1,10 +1,10 @@
 /// Where the bytes of storages live on this host: mapped files, shared memory, anonymous memory.
 ///
-/// **Mapping** a file gives its bytes as a [java.lang.foreign.MemorySegment] without reading them: the system brings
-/// a page in when it is first touched, and processes that map the same file have its pages in common. [MapMode] says
-/// what may be written and who sees it. A mapping may be *stitched*: one contiguous range of addresses made of
-/// [pieces][Piece] of one or several files, and of zeros. As a process has a limited number of mappings, stitched ranges
-/// take theirs from a [MapBudget], and are copied where too little is left of it.
+/// **Mapping** a file gives its bytes as a [java.lang.foreign.MemorySegment] without reading them: the system brings a
+/// page in when it is first touched, and processes that map the same file have its pages in common. [MapMode] says what
+/// may be written and who sees it. A mapping may be *stitched*: one contiguous range of addresses made of
+/// [pieces][Piece] of one or several files, and of zeros. As a process has a limited number of mappings, stitched
+/// ranges take theirs from a [MapBudget], and are copied where too little is left of it.
 ///
 /// **Shared memory** is a run of bytes that outlives its creator and that any process of the same user may attach:
 /// [SharedMemory], by a name or, without one, by a descriptor. A [Lifespan] says how long a name lasts. So that it goes
@@ -14,19 +14,19 @@
 /// collects what the dead left; there is no daemon, and nothing is written into the segments. A [SharedMemoryDraft] is
 /// a segment that is filled before anybody sees it, and takes the place of another in one step.
 ///
-/// **Storages** on either are opened by [FileStorage], as Torch7 and PyTorch open theirs; which bytes of a file they have
-/// says a [ByteRange]. A [SharedStorageHandle] or [SharedTensorHandle] is a line of text by which another process finds
-/// what is shared; handles to one storage open to one storage, on one mapping. Memory of devices is shared by the modules that
-/// implement [io.undercroft.mmap.spi.SharedDeviceMemory].
+/// **Storages** on either are opened by [FileStorage], as Torch7 and PyTorch open theirs; which bytes of a file they
+/// have says a [ByteRange]. A [SharedStorageHandle] or [SharedTensorHandle] is a line of text by which another process
+/// finds what is shared; handles to one storage open to one storage, on one mapping. Memory of devices is shared by the
+/// modules that implement [io.undercroft.mmap.spi.SharedDeviceMemory].
 ///
-/// **Pages.** [Pages] gives advice on mapped bytes, locks them in memory, tells how many are there, and writes them to the
-/// disk. A file that is cut short takes its bytes from under its mappings. What this library does with many bytes then
-/// throws [TruncatedMappingException]; loops over elements get an [InternalError] from the JVM, which [Pages#guard] turns
-/// into that exception; and native code ends the JVM, so [Pages#probe] looks before. Files that are replaced by renaming
-/// never do this.
+/// **Pages.** [Pages] gives advice on mapped bytes, locks them in memory, tells how many are there, and writes them to
+/// the disk. A file that is cut short takes its bytes from under its mappings. What this library does with many bytes
+/// then throws [TruncatedMappingException]; loops over elements get an [InternalError] from the JVM, which
+/// [Pages#guard] turns into that exception; and native code ends the JVM, so [Pages#probe] looks before. Files that are
+/// replaced by renaming never do this.
 ///
-/// **Anonymous memory** belongs to this process alone: [AnonymousMemory]. That of [CopyOnWriteMemory] can be frozen too: a
-/// reader gets its bytes of now, while its storage goes on being written to.
+/// **Anonymous memory** belongs to this process alone: [AnonymousMemory]. That of [CopyOnWriteMemory] can be frozen
+/// too: a reader gets its bytes of now, while its storage goes on being written to.
 ///
 /// | made by | who may touch it | who gives it back |
 /// |---|---|---|
@@ -48,9 +48,9 @@
 ///
 /// **Systems.** Linux and macOS are called through the foreign function interface, which wants
 /// `--enable-native-access`. Where that is denied, and on Windows, files are mapped by [java.nio.channels.FileChannel]
-/// (copy-on-write and stitched maps become copies), anonymous memory comes from the JDK, none can be frozen, [Pages] ignores hints, and shared
-/// memory says that it is not supported. On macOS the names of shared memory are no files: holders are known within their
-/// process only, and there are no drafts.
+/// (copy-on-write and stitched maps become copies), anonymous memory comes from the JDK, none can be frozen, [Pages]
+/// ignores hints, and shared memory says that it is not supported. On macOS the names of shared memory are no files:
+/// holders are known within their process only, and there are no drafts.
 ///
 /// Nothing here takes or returns null unless it says so.
 @NullMarked

@@ -539,8 +539,8 @@ class SharedHandleTest {
     @Test
     void hostileTextsGiveHandlesOrTheOneException() {
         Random random = new Random(13);
-        String good = "undercroft:shm/a%20b?nbytes=4096&id=123&slice=16,800&access=read&dtype=float32&shape=2,3&stride=3,1"
-                + "&offset=0&flags=neg,requires_grad";
+        String good = "undercroft:shm/a%20b?nbytes=4096&id=123&slice=16,800&access=read&dtype=float32&shape=2,3"
+                + "&stride=3,1&offset=0&flags=neg,requires_grad";
         int parsed = 0;
         for (int round = 0; round < 20_000; round++) {
             StringBuilder text = new StringBuilder(good);

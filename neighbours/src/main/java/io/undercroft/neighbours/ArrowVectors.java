@@ -20,9 +20,9 @@ import org.apache.arrow.vector.types.pojo.FieldType;
 
 /// Tensors as vectors of Apache Arrow, on the same memory.
 ///
-/// A vector has one dimension: it holds the elements of a tensor in row-major order, and no shape. Beside the elements, which
-/// stay where they are, it has a bit for each that says that it is not null; these come from the allocator. Arrow's
-/// bools are bits, too, and PyTorch's bytes: convert them to uint8.
+/// A vector has one dimension: it holds the elements of a tensor in row-major order, and no shape. Beside the elements,
+/// which stay where they are, it has a bit for each that says that it is not null; these come from the allocator.
+/// Arrow's bools are bits, too, and PyTorch's bytes: convert them to uint8.
 ///
 /// Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`.
 public final class ArrowVectors {
@@ -40,8 +40,8 @@ public final class ArrowVectors {
     /// @param tensor what to show
     /// @param name the name of the vector's field
     /// @param allocator what the memory is accounted to, as all of Arrow's is
-    /// @return the vector, of the class for its dtype, such as [org.apache.arrow.vector.Float4Vector]. It holds a reference to the
-    ///     storage until it is closed, and so do those that it is transferred to
+    /// @return the vector, of the class for its dtype, such as [org.apache.arrow.vector.Float4Vector]. It holds a
+    ///     reference to the storage until it is closed, and so do those that it is transferred to
     /// @throws IllegalArgumentException if Arrow has no such dtype, there are more than 2^31-1 elements or none, or the
     ///     tensor is not contiguous, on the heap, read-only or not aligned
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
@@ -77,9 +77,10 @@ public final class ArrowVectors {
 
     /// A tensor on the memory of a vector.
     ///
-    /// @param vector what to show: the elements that it has now, and where they are now. It may be closed before the tensor, but its
-    ///     allocator not: close that after the tensor's storage is released
-    /// @return a tensor of one dimension; its storage holds a reference to the vector's elements. That of an empty vector is empty
+    /// @param vector what to show: the elements that it has now, and where they are now. It may be closed before the
+    ///     tensor, but its allocator not: close that after the tensor's storage is released
+    /// @return a tensor of one dimension; its storage holds a reference to the vector's elements. That of an empty
+    ///     vector is empty
     /// @throws IllegalArgumentException if there is a null among the elements, or they are no numbers
     public static Tensor tensor(BaseFixedWidthVector vector) {
         DType dtype = Lending.dtypeOf(vector.getMinorType(), TYPES, "Arrow");

@@ -28,16 +28,16 @@ public final class DjlArrays {
 
     private DjlArrays() {}
 
-    /// An array on the memory of a tensor, of the same shape. (DJL takes memory of Java as a [java.nio.ByteBuffer], which
-    /// ends at 2 GiB.)
+    /// An array on the memory of a tensor, of the same shape. (DJL takes memory of Java as a [java.nio.ByteBuffer],
+    /// which ends at 2 GiB.)
     ///
     /// @param tensor what to show
-    /// @param manager what the array belongs to. It holds a reference to the storage until it is closed, even if the array
-    ///     is closed before: make a sub-manager for what is needed for a short time. An array that is attached to
+    /// @param manager what the array belongs to. It holds a reference to the storage until it is closed, even if the
+    ///     array is closed before: make a sub-manager for what is needed for a short time. An array that is attached to
     ///     another manager must not be used after this one is closed
     /// @return the array
-    /// @throws IllegalArgumentException if DJL has no such dtype, or the tensor is not contiguous, on the heap, read-only
-    ///     or not aligned
+    /// @throws IllegalArgumentException if DJL has no such dtype, or the tensor is not contiguous, on the heap,
+    ///     read-only or not aligned
     /// @throws UnsupportedOperationException if it has 2 GiB or more, or the engine has no such dtype
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or the manager is closed
     public static NDArray lend(Tensor tensor, NDManager manager) {

@@ -29,13 +29,13 @@ public final class Nd4jArrays {
     /// An array on the memory of a tensor, of the same shape, also beyond 2 GiB.
     ///
     /// @param tensor what to show
-    /// @return the array. It holds a reference to the storage until the garbage collector finds that nobody can reach the
-    ///     array's buffer; closing the array does not hurry it
-    /// @throws IllegalArgumentException if ND4J has no such dtype, the tensor has no elements, or it is not contiguous, on
-    ///     the heap, read-only or not aligned
+    /// @return the array. It holds a reference to the storage until the garbage collector finds that nobody can reach
+    ///     the array's buffer; closing the array does not hurry it
+    /// @throws IllegalArgumentException if ND4J has no such dtype, the tensor has no elements, or it is not contiguous,
+    ///     on the heap, read-only or not aligned
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    /// @throws OutOfMemoryError if the process has more memory than JavaCPP allows, whoever took it: four times the heap, unless
-    ///     `org.bytedeco.javacpp.maxPhysicalBytes` says otherwise
+    /// @throws OutOfMemoryError if the process has more memory than JavaCPP allows, whoever took it: four times the
+    ///     heap, unless `org.bytedeco.javacpp.maxPhysicalBytes` says otherwise
     public static INDArray lend(Tensor tensor) {
         DataType type = Lending.typeOf(tensor, TYPES, "ND4J");
         MemorySegment bytes = Lending.someBytes(tensor);

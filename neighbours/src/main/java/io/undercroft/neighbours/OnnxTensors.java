@@ -44,8 +44,8 @@ public final class OnnxTensors {
     /// @param tensor what to show
     /// @param environment the environment of the session that shall see it
     /// @return the tensor there, which holds a reference to the storage until it is closed
-    /// @throws IllegalArgumentException if ONNX Runtime's Java has no such dtype, or the tensor is not contiguous, on the
-    ///     heap, read-only or not aligned
+    /// @throws IllegalArgumentException if ONNX Runtime's Java has no such dtype, or the tensor is not contiguous, on
+    ///     the heap, read-only or not aligned
     /// @throws UnsupportedOperationException if it has 2 GiB or more
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
     /// @throws OrtException if ONNX Runtime refuses
@@ -62,14 +62,15 @@ public final class OnnxTensors {
         }
     }
 
-    /// A tensor on the memory of one of ONNX Runtime that was made from a direct buffer or an array. What a session returns lies in
-    /// memory that it does not show; give it a lent tensor as its output instead.
+    /// A tensor on the memory of one of ONNX Runtime that was made from a direct buffer or an array. What a session
+    /// returns lies in memory that it does not show; give it a lent tensor as its output instead.
     ///
-    /// @param theirs the tensor there; it may be closed before this one is used, as the buffer belongs to Java. That buffer's position and
-    ///     limit have to be as they were when the tensor was made of it: ONNX Runtime does not say where that was
+    /// @param theirs the tensor there; it may be closed before this one is used, as the buffer belongs to Java. That
+    ///     buffer's position and limit have to be as they were when the tensor was made of it: ONNX Runtime does not
+    ///     say where that was
     /// @return a tensor of the same shape
-    /// @throws IllegalArgumentException if the memory is ONNX Runtime's own, the elements are strings, or the buffer has more or fewer bytes
-    ///     left than the tensor
+    /// @throws IllegalArgumentException if the memory is ONNX Runtime's own, the elements are strings, or the buffer
+    ///     has more or fewer bytes left than the tensor
     public static Tensor tensor(OnnxTensor theirs) {
         Buffer buffer = bufferOf(theirs).filter(Buffer::isDirect).orElseThrow(() -> new IllegalArgumentException(
                 "ONNX Runtime does not show the memory of this tensor, which it allocated itself; copy "

@@ -5,8 +5,8 @@ import ai.onnxruntime.OrtEnvironment;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/// A model of one matrix product, `y = x w`, as the bytes of an ONNX file. All sizes stay below 128, so that each number and
-/// length is one byte of protobuf.
+/// A model of one matrix product, `y = x w`, as the bytes of an ONNX file. All sizes stay below 128, so that each
+/// number and length is one byte of protobuf.
 final class OnnxModel {
     private static final int FLOAT = 1;
     private static final int IR_VERSION = 8;
@@ -14,8 +14,8 @@ final class OnnxModel {
 
     private OnnxModel() {}
 
-    /// The environment of ONNX Runtime, of which there is one in a process. DJL's engine wants to make it itself, so it comes
-    /// first.
+    /// The environment of ONNX Runtime, of which there is one in a process. DJL's engine wants to make it itself, so it
+    /// comes first.
     static OrtEnvironment environment() {
         NDManager.newBaseManager("OnnxRuntime").close();
         return OrtEnvironment.getEnvironment();

@@ -15,11 +15,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// Flips the bits of files, one after the other, and counts the flips that are reported: of a saved file by open, read and
-/// verify of the library, of the golden files by those of the format, in memory and on all processors.
+/// Flips the bits of files, one after the other, and counts the flips that are reported: of a saved file by open, read
+/// and verify of the library, of the golden files by those of the format, in memory and on all processors.
 ///
-/// Quickly, it flips one bit of each byte: the first of the first byte, the second of the second and so on; and of the golden
-/// files only every 41st byte.
+/// Quickly, it flips one bit of each byte: the first of the first byte, the second of the second and so on; and of the
+/// golden files only every 41st byte.
 final class BitFlipsProof {
     private static final int[] ALL_BITS = {0, 1, 2, 3, 4, 5, 6, 7};
     private static final int QUICK_STEP = 41;

@@ -5,8 +5,8 @@ import java.util.List;
 
 /// Decisions taken one after the other from a run of bytes.
 ///
-/// Once the bytes are used up, every decision is for the first possibility. So fewer bytes make a simpler thing, and what jqwik
-/// shrinks is the bytes, whatever is made of them.
+/// Once the bytes are used up, every decision is for the first possibility. So fewer bytes make a simpler thing, and
+/// what jqwik shrinks is the bytes, whatever is made of them.
 final class Choices {
     private final ByteBuffer bytes;
 

@@ -272,12 +272,13 @@ final class CrashesProof {
     private void lookAtWays(List<DiskOperation> operations) {
         Map<Path, Map<Long, RecordingDisk.Way>> ways = new HashMap<>();
         for (DiskOperation operation : operations) {
-            if (operation instanceof DiskOperation.Write(Path path, long offset, MemorySegment bytes, RecordingDisk.Way way)) {
-                direct += way == RecordingDisk.Way.DIRECT ? 1 : 0;
-                Map<Long, RecordingDisk.Way> pages = ways.computeIfAbsent(path, _ -> new HashMap<>());
-                for (long page = offset / PAGE; page * PAGE < offset + bytes.byteSize(); page++) {
-                    RecordingDisk.Way other = pages.put(page, way);
-                    pagesWrittenBothWays += other == null || other == way ? 0 : 1;
+            if (operation instanceof DiskOperation.Write write) {
+                direct += write.way() == RecordingDisk.Way.DIRECT ? 1 : 0;
+                Map<Long, RecordingDisk.Way> pages = ways.computeIfAbsent(write.path(), _ -> new HashMap<>());
+                long end = write.offset() + write.bytes().byteSize();
+                for (long page = write.offset() / PAGE; page * PAGE < end; page++) {
+                    RecordingDisk.Way other = pages.put(page, write.way());
+                    pagesWrittenBothWays += other == null || other == write.way() ? 0 : 1;
                 }
             }
         }

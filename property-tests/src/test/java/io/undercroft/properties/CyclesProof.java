@@ -21,8 +21,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 
-/// Opens and closes the same things again and again, and looks at what the system keeps for this process: as much afterwards as
-/// before.
+/// Opens and closes the same things again and again, and looks at what the system keeps for this process: as much
+/// afterwards as before.
 final class CyclesProof {
     private static final int MAX_SERIES = 5;
 
@@ -97,8 +97,9 @@ final class CyclesProof {
         }
     }
 
-    /// The first cycles are not counted: they load classes, whose memory stays. The JVM has mappings of its own, which come and
-    /// go as it compiles and collects. What is lost in cycles is lost in every series of them, so the best one tells.
+    /// The first cycles are not counted: they load classes, whose memory stays. The JVM has mappings of its own, which
+    /// come and go as it compiles and collects. What is lost in cycles is lost in every series of them, so the best one
+    /// tells.
     private void repeat(String what, Cycle cycle) throws IOException {
         List<Double> micros = new ArrayList<>();
         List<Double> mappings = new ArrayList<>();

@@ -27,8 +27,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/// What a state is, in JSON: values with their bits, and which objects and storages are one. `differential.py` says the same of what the
-/// real libraries read. All numbers are strings.
+/// What a state is, in JSON: values with their bits, and which objects and storages are one. `differential.py` says the
+/// same of what the real libraries read. All numbers are strings.
 final class Described {
     private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -22,9 +22,10 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 
-/// Compares files with what the real libraries make of them, in one Python process: states that we write and they read, states that they
-/// write and we read, and damaged files. Only where both open a file and see different values, or one does not open a sound file of the other, something is
-/// broken; that the one refuses a damaged file and the other does not is counted.
+/// Compares files with what the real libraries make of them, in one Python process: states that we write and they read,
+/// states that they write and we read, and damaged files. Only where both open a file and see different values, or one
+/// does not open a sound file of the other, something is broken; that the one refuses a damaged file and the other does
+/// not is counted.
 final class DifferentialProof {
     private static final int CHOICES = 160;
     private static final int STRIKES = 64;

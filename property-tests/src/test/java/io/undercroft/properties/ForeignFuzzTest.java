@@ -9,7 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/// Always the same damaged files of every format, some hundred of each; `property-tests/run fuzz` has others for as long as one likes.
+/// Always the same damaged files of every format, some hundred of each; `property-tests/run fuzz` has others for as
+/// long as one likes.
 class ForeignFuzzTest {
     private static final long SEED = 7;
     private static final int ROUNDS = 120;

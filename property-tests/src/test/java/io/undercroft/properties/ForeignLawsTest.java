@@ -9,7 +9,8 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 
-/// Every [ForeignLaw], of states of the kind that a format was made for and of any; `property-tests/run foreign` tries more.
+/// Every [ForeignLaw], of states of the kind that a format was made for and of any; `property-tests/run foreign` tries
+/// more.
 class ForeignLawsTest {
     @Provide
     Arbitrary<byte[]> choices() {

@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
-/// Writes as many random states as there is time for in every [Dialect], and checks every [ForeignLaw] of the files. Of five states four are
-/// of the kind that the format was made for, and one is any.
+/// Writes as many random states as there is time for in every [Dialect], and checks every [ForeignLaw] of the files. Of
+/// five states four are of the kind that the format was made for, and one is any.
 final class ForeignProof {
     private static final int MAX_CHOICES = 250;
     private static final int SHOWN = 3;

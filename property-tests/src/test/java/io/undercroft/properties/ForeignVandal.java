@@ -13,12 +13,13 @@ import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
-/// Damages a file of another format where it hurts: numbers in headers, opcodes of pickles, fields of archives, words of JSON and of other
-/// text. Lengths and checksums are made to fit where a reader would stop at them otherwise.
+/// Damages a file of another format where it hurts: numbers in headers, opcodes of pickles, fields of archives, words
+/// of JSON and of other text. Lengths and checksums are made to fit where a reader would stop at them otherwise.
 final class ForeignVandal {
     private static final int HEAD = 2000;
     private static final int ZIP_SIGNATURE = 0x4b50;
-    /// What numbers are replaced by: counts, sizes and offsets that are nothing, too many, negative, or overflow when they are multiplied.
+    /// What numbers are replaced by: counts, sizes and offsets that are nothing, too many, negative, or overflow when
+    /// they are multiplied.
     private static final List<Long> NUMBERS = List.of(0L, 1L, 2L, 3L, 4L, 7L, 8L, 31L, 127L, 128L, 255L, 256L, 65_535L,
             1L << 16, 1L << 20, (1L << 31) - 1, 1L << 31, (1L << 32) - 1, 1L << 32, 1L << 40, 1L << 61, 1L << 62,
             Long.MAX_VALUE, Long.MIN_VALUE, -1L, -2L, -8L);
@@ -32,8 +33,8 @@ final class ForeignVandal {
     private static final Pattern WORD = Pattern
             .compile("\"[^\"]{0,60}\"|'[^']{0,60}'|-?[0-9][0-9.e+-]*|\\w+|[^\\w\\s]");
     /// The opcodes that `torch.save` and older Pythons write.
-    private static final byte[] OPCODES = ".(0NTUXcQtRqrhjKMJ}]aesubBGI\u0080\u0081\u0082\u0085\u0086\u0087\u0088\u0089\u008a)lpgd2101VFLSio"
-            .getBytes(ISO_8859_1);
+    private static final byte[] OPCODES = (".(0NTUXcQtRqrhjKMJ}]aesubBGI"
+            + "\u0080\u0081\u0082\u0085\u0086\u0087\u0088\u0089\u008a)lpgd2101VFLSio").getBytes(ISO_8859_1);
 
     private final Choices choices;
     private byte[] bytes;

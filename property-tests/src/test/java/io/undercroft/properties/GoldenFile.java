@@ -19,7 +19,8 @@ import java.util.List;
 /// @param bytes all of it
 /// @param free the ranges about whose bytes nothing is said
 record GoldenFile(String name, MemorySegment bytes, List<FreeRange> free) {
-    /// {@return files that do not need others: one of everything, several snapshots, a free range, shared chunks, a sealed one}
+    /// {@return files that do not need others: one of everything, several snapshots, a free range, shared chunks, a
+    /// sealed one}
     static List<GoldenFile> all() throws IOException {
         List<GoldenFile> files = new ArrayList<>();
         for (String name : List.of("everything", "snapshots", "torn", "dedup", "sealed")) {
@@ -46,7 +47,8 @@ record GoldenFile(String name, MemorySegment bytes, List<FreeRange> free) {
                 range -> offset >= range.offset() && offset < range.offset() + range.length());
     }
 
-    /// {@return what opening and verifying say of bytes} Whatever is thrown but [FormatException] is the caller's to see.
+    /// {@return what opening and verifying say of bytes} Whatever is thrown but [FormatException] is the caller's to
+    /// see.
     static Reading reading(MemorySegment bytes) throws IOException {
         ByteSource source = ByteSource.of(bytes);
         try {

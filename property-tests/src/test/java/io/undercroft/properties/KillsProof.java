@@ -24,8 +24,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// Kills processes at random moments while they save over a file that is there, or append to it. What is left has to be the
-/// state before or the new one, whole; and after the next save nothing else may be left in the directory.
+/// Kills processes at random moments while they save over a file that is there, or append to it. What is left has to be
+/// the state before or the new one, whole; and after the next save nothing else may be left in the directory.
 final class KillsProof {
     static final String SAVER = "saver";
 
@@ -111,8 +111,8 @@ final class KillsProof {
         return figures;
     }
 
-    /// Each process saves twice undisturbed, which warms it up and clears away what the one before left. The next time it is
-    /// killed, at some moment of the time that it has taken before.
+    /// Each process saves twice undisturbed, which warms it up and clears away what the one before left. The next time
+    /// it is killed, at some moment of the time that it has taken before.
     private void killOne() throws IOException {
         Process process = new ProcessBuilder(ProcessHandle.current().info().command().orElse("java"),
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
@@ -171,7 +171,8 @@ final class KillsProof {
         }
     }
 
-    /// How many files there are besides the one that is saved. A lock is none: it means nothing once its holder is dead.
+    /// How many files there are besides the one that is saved. A lock is none: it means nothing once its holder is
+    /// dead.
     private long others() throws IOException {
         try (Stream<Path> files = Files.list(path.getParent())) {
             return files.filter(file -> !file.equals(path) && !file.toString().endsWith(".lock")).count();
@@ -197,7 +198,8 @@ final class KillsProof {
         }
     }
 
-    /// Looks at each element, and makes no tensor to compare with: hundreds of them would wait for the garbage collector.
+    /// Looks at each element, and makes no tensor to compare with: hundreds of them would wait for the garbage
+    /// collector.
     private static boolean isCounting(Tensor tensor, long first) {
         boolean counting = tensor.numel() == COUNT;
         for (int i = 0; i < COUNT && counting; i++) {

@@ -111,7 +111,8 @@ enum Law {
         this.text = text;
     }
 
-    /// {@return the laws of states of Java objects too} The others ask the state itself for names, which only its tree has.
+    /// {@return the laws of states of Java objects too} The others ask the state itself for names, which only its tree
+    /// has.
     static Set<Law> ofObjects() {
         return EnumSet
                 .complementOf(EnumSet.of(NAMES_ARE_THOSE_OF_THE_STATE, WRITES_SHOW_IN_ALIASES_AND_NOT_IN_THE_FILE));

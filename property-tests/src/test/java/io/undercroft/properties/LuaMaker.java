@@ -13,8 +13,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Makes states as Torch7 has them: tables, numbers and bytes, objects of classes, functions, and tensors on storages; each of them perhaps
-/// again in another place or in itself.
+/// Makes states as Torch7 has them: tables, numbers and bytes, objects of classes, functions, and tensors on storages;
+/// each of them perhaps again in another place or in itself.
 final class LuaMaker {
     private static final List<DType> DTYPES = List.of(DType.UINT8, DType.INT8, DType.INT16, DType.INT32, DType.INT64,
             DType.FLOAT32, DType.FLOAT64, DType.FLOAT16);

@@ -15,7 +15,8 @@ final class Main {
               laws          saves random states, appends and compacts them, and checks every law
               foreign       writes random states in the formats of others, and checks every law
               fuzz          damages files in the formats of others: each must open or be refused
-              differential  compares files with what PyTorch, safetensors, NumPy and gguf make of them; UNDERCROFT_PYTHON names their Python
+              differential  compares files with what PyTorch, safetensors, NumPy and gguf make of them;
+                            UNDERCROFT_PYTHON names their Python
               objects       saves random states of Java objects, and opens files with hostile ones
               bitflips      flips every bit of a file, one after the other: each must be reported
               truncations   cuts files at every length: each must be reported

@@ -12,8 +12,8 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/// Opens files whose trees say of Java objects what no save would. Each gives a state or a [FormatException], in little memory
-/// and with few operations, and loads no class that is not registered.
+/// Opens files whose trees say of Java objects what no save would. Each gives a state or a [FormatException], in little
+/// memory and with few operations, and loads no class that is not registered.
 final class ObjectFuzz {
     /// What opening may allocate for each byte of the file beyond its data, and at least.
     private static final long PER_BYTE = 2000;

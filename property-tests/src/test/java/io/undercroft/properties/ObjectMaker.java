@@ -40,8 +40,9 @@ import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 
-/// Makes states of Java objects: records, constants, objects with fields, arrays, collections of many classes and values of the
-/// JDK, around tensors that share storages; each of them perhaps again in another place or, where Java allows it, in itself.
+/// Makes states of Java objects: records, constants, objects with fields, arrays, collections of many classes and
+/// values of the JDK, around tensors that share storages; each of them perhaps again in another place or, where Java
+/// allows it, in itself.
 final class ObjectMaker {
     private static final int MAX_DEPTH = 25;
     private static final int LEAVES = 14;

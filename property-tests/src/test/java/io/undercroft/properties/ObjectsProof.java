@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 
-/// Saves and opens as many random states of Java objects as there is time for, by every law that holds of them, and opens as many
-/// files whose trees were damaged or mixed up and summed up anew.
+/// Saves and opens as many random states of Java objects as there is time for, by every law that holds of them, and
+/// opens as many files whose trees were damaged or mixed up and summed up anew.
 final class ObjectsProof {
     private static final int MAX_CHOICES = 1000;
     private static final int MAX_STRIKES = 100;

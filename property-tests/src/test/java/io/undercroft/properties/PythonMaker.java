@@ -19,7 +19,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/// Makes states as PyTorch has them: Python's containers and numbers, around tensors of every type that share storages in every way.
+/// Makes states as PyTorch has them: Python's containers and numbers, around tensors of every type that share storages
+/// in every way.
 final class PythonMaker {
     private static final int MAX_DEPTH = 40;
     private static final List<String> STRINGS = List.of("", "weight", "layer.0.weight", "a/b", "~", "0", "é", "\u0000",
@@ -47,7 +48,8 @@ final class PythonMaker {
         return make(new PythonMaker(new Choices(bytes), DType.values(), EnumSet.allOf(Tensor.Flag.class)));
     }
 
-    /// {@return a state that PyTorch can load: it makes no quantized tensors of integers alone, and has trouble with gradients where
+    /// {@return a state that PyTorch can load: it makes no quantized tensors of integers alone, and has trouble with
+    /// gradients where
     ///     storages have elements of several types}
     static Object makeForPyTorch(byte... bytes) {
         List<DType> dtypes = DType.values().stream().filter(type -> type.kind() != DType.Kind.QUANTIZED).toList();

@@ -30,7 +30,8 @@ final class PythonPeer implements AutoCloseable {
         start();
     }
 
-    /// Starts the Python that the environment variable `UNDERCROFT_PYTHON` names. What it prints as an error comes out as ours.
+    /// Starts the Python that the environment variable `UNDERCROFT_PYTHON` names. What it prints as an error comes out
+    /// as ours.
     ///
     /// @param directory where the script is put
     /// @return the process, or nothing if no Python is named

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 
-/// How to make a state, as often as one is wanted: one to save, and others to compare with what was saved after that one was
-/// written to. Immutable.
+/// How to make a state, as often as one is wanted: one to save, and others to compare with what was saved after that
+/// one was written to. Immutable.
 final class Recipe {
     private static final int BLOCK = 1 << 16;
     private static final List<Integer> TAILS = List.of(0, 1, 100, BLOCK - 1);

@@ -28,8 +28,8 @@ import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 
-/// Whether two states are the same: the same tree, the same bytes, and the same sharing, which is to say that what is one
-/// object in the one is one object in the other, and what is two is two.
+/// Whether two states are the same: the same tree, the same bytes, and the same sharing, which is to say that what is
+/// one object in the one is one object in the other, and what is two is two.
 final class Sameness {
     private final IdentityHashMap<Object, Object> there = new IdentityHashMap<>();
     private final IdentityHashMap<Object, Object> back = new IdentityHashMap<>();
@@ -197,7 +197,8 @@ final class Sameness {
         }
     }
 
-    /// What a container has to come back as. Of hashed, linked and immutable collections that is a map, list or set of the same order.
+    /// What a container has to come back as. Of hashed, linked and immutable collections that is a map, list or set of
+    /// the same order.
     private static String kind(Object value) {
         return switch (value) {
             case TypedMap _,EnumMap<?, ?> _,TreeMap<?, ?> _ -> value.getClass().getName();

@@ -5,7 +5,8 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/// A directory of its own that goes when it is closed; in memory where the host has that, since laws save thousands of files.
+/// A directory of its own that goes when it is closed; in memory where the host has that, since laws save thousands of
+/// files.
 record Scratch(Path directory) implements AutoCloseable {
     static Scratch make() throws IOException {
         Path memory = Path.of("/dev/shm");

@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/// A program in which threads go on reading and writing through segments whose storage another thread frees, which is wrong and
-/// must not hurt: they get [IllegalStateException]. It prints how often.
+/// A program in which threads go on reading and writing through segments whose storage another thread frees, which is
+/// wrong and must not hurt: they get [IllegalStateException]. It prints how often.
 final class SegmentRace {
     private static final int READERS = 3;
 

@@ -26,8 +26,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/// Segments of shared memory, each beside what it should be: some bytes that are all the same, and a name for as long as its
-/// [Lifespan] says. One process plays all holders.
+/// Segments of shared memory, each beside what it should be: some bytes that are all the same, and a name for as long
+/// as its [Lifespan] says. One process plays all holders.
 final class SharedMemoryModel implements AutoCloseable {
     private static final Path HOME = Path.of("/dev/shm");
     private static final int MAX_SIZE = 9000;

@@ -20,8 +20,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.LongStream;
 
-/// The JVM that `.ci/shared_check.py` shares memory with, told line by line what to do: a command and its arguments, separated by
-/// tabs. The answer is `ok` and what came of it, or `error` and why.
+/// The JVM that `.ci/shared_check.py` shares memory with, told line by line what to do: a command and its arguments,
+/// separated by tabs. The answer is `ok` and what came of it, or `error` and why.
 ///
 /// Elements are numbers as Java prints them; complex ones have their two parts separated by a comma.
 final class SharedPeer {

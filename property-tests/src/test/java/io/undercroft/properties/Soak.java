@@ -74,7 +74,8 @@ final class Soak {
     /// @param collected what the dead had left in `/dev/shm`, and was to be collected
     /// @param leftovers what was left of the soak in `/dev/shm` after that
     /// @param foreign what came there meanwhile and is of somebody else
-    /// @param gone what was put there beside it and is not there any more, or changed; other programs may remove their own
+    /// @param gone what was put there beside it and is not there any more, or changed; other programs may remove their
+    ///     own
     record Outcome(Map<String, Long> counts, List<String> troubles, List<Path> collected, List<Path> leftovers,
             List<Path> foreign, List<Path> gone) {
         /// {@return how often something was said}

@@ -29,7 +29,8 @@ record Specimen(String name, String format, byte[] bytes) {
     private static final int MADE = 6;
     private static final int CHOICES = 120;
 
-    /// {@return the small files of the repository in formats of others, malformed ones among them, and some that [Dialect] makes}
+    /// {@return the small files of the repository in formats of others, malformed ones among them, and some that
+    /// [Dialect] makes}
     static List<Specimen> all(long seed, Scratch scratch) throws IOException {
         List<Specimen> specimens = new ArrayList<>();
         for (String folder : FOLDERS) {

@@ -18,8 +18,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/// Makes states of every shape that a state can have: containers in containers, each of them perhaps again in another place
-/// or in itself, and tensors that share storages in every way.
+/// Makes states of every shape that a state can have: containers in containers, each of them perhaps again in another
+/// place or in itself, and tensors that share storages in every way.
 final class StateMaker {
     private static final int MAX_DEPTH = 100;
     private static final int LEAVES = 14;
@@ -77,7 +77,8 @@ final class StateMaker {
     }
 
     private Object value(int depth) {
-        // As many containers as choices allow, else states stay small; of the rest half are tensors, what this library is for.
+        // As many containers as choices allow, else states stay small; of the rest half are tensors, what this library
+        // is for.
         return switch (choices.below(12)) {
             case 0, 1, 2 -> leaf();
             case 3, 4, 5, 6 -> tensors.tensor();

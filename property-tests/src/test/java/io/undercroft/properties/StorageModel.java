@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /// Storages, slices and tensors, each beside what it should be: arrays of bytes and counts of references.
 ///
-/// Whatever is done is done to both. Where the model says that it cannot be done, the storage must throw, and stay as it was.
+/// Whatever is done is done to both. Where the model says that it cannot be done, the storage must throw, and stay as
+/// it was.
 final class StorageModel {
     private static final int MAX_SIZE = 40;
 

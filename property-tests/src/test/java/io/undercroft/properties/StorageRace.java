@@ -24,8 +24,8 @@ import java.util.concurrent.Future;
 /// write it, cut slices and copy it, until the last of them has let it go.
 ///
 /// A *steady* race leaves the bytes where they are. Then whoever holds a reference, or a slice, must never be refused
-/// and must read what it wrote. In a *moving* race the bytes also change their size and place, so that a holder
-/// may come at the wrong moment and is refused; what must hold is that nothing else happens. In both, each allocation is
+/// and must read what it wrote. In a *moving* race the bytes also change their size and place, so that a holder may
+/// come at the wrong moment and is refused; what must hold is that nothing else happens. In both, each allocation is
 /// given back exactly once, and a storage without references refuses everything and says which one it is.
 ///
 /// @param backing where the bytes come from

@@ -16,7 +16,8 @@ import java.util.stream.IntStream;
 /// Makes tensors: on storages of their own, on parts of larger ones, views of earlier ones, and earlier ones again.
 final class TensorMaker {
     private static final DType UNKNOWN = DType.opaque("float6_e3m2", 6);
-    /// Sizes around what the format treats differently: nothing, less than an alignment, a page, what is mapped, a chunk.
+    /// Sizes around what the format treats differently: nothing, less than an alignment, a page, what is mapped, a
+    /// chunk.
     private static final List<Integer> SIZES = List.of(0, 1, 7, 64, 65, 4096, 65_535, 65_536, 70_000, (1 << 20) + 5);
 
     private final Choices choices;

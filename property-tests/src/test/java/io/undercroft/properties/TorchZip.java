@@ -11,7 +11,8 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
-/// Rewrites the pickle inside a `.pt`, with checksums that fit again: what an attacker does, and damage never reaches by chance.
+/// Rewrites the pickle inside a `.pt`, with checksums that fit again: what an attacker does, and damage never reaches
+/// by chance.
 final class TorchZip {
     private TorchZip() {}
 

@@ -14,8 +14,8 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.function.UnaryOperator;
 
-/// A `.croft` file of one snapshot whose state tree, or whose table of tensors, is another than was saved, and which is summed up as if that one
-/// had been: what somebody hands over who knows the format.
+/// A `.croft` file of one snapshot whose state tree, or whose table of tensors, is another than was saved, and which is
+/// summed up as if that one had been: what somebody hands over who knows the format.
 final class TreeFile {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);

@@ -399,8 +399,8 @@ final class ViewChain {
                 () -> model().join(2).select(model().rank() - 1, 0));
     }
 
-    /// Such views ask for strides that a dimension of size 1 has too, and a tensor without elements, although nobody can
-    /// see them. So these may be refused where they are possible.
+    /// Such views ask for strides that a dimension of size 1 has too, and a tensor without elements, although nobody
+    /// can see them. So these may be refused where they are possible.
     private void seenAs(String what, Supplier<Tensor> view, DType dtype, boolean possible,
             Supplier<IndexModel> meaning) {
         Tensor made;

@@ -4,7 +4,8 @@
     {"do": "read", "format": F, "file": P, "trusted": false}    {"state": DESCRIPTION} or {"refused": MESSAGE}
     {"do": "write", "kind": K, "file": P, "seed": N}            {"state": DESCRIPTION}: a random state was saved there
 
-A description says the same of a state as Described.java does: values with their bits, and which objects and storages are one.
+A description says the same of a state as Described.java does: values with their bits, and which objects and storages
+are one.
 """
 import collections
 import hashlib
@@ -80,7 +81,8 @@ class Description:
         if isinstance(value, (list, tuple)):
             return {type(value).__name__: [self.of(element) for element in value]}
         if isinstance(value, (set, frozenset)):
-            return {type(value).__name__: sorted(map(text, value), key=lambda t: t.encode("utf-16-be", "surrogatepass"))}
+            return {type(value).__name__: sorted(map(text, value),
+                                                 key=lambda t: t.encode("utf-16-be", "surrogatepass"))}
         if isinstance(value, bytearray):
             return {"bytearray": value.hex()}
         raise TypeError(f"no description of {type(value)}")
@@ -144,7 +146,8 @@ def element(dtype, shape, data):
 
 
 def array(a):
-    return element(a.dtype.newbyteorder("=").name, a.shape, np.ascontiguousarray(a.astype(a.dtype.newbyteorder("="))).tobytes())
+    return element(a.dtype.newbyteorder("=").name, a.shape,
+                   np.ascontiguousarray(a.astype(a.dtype.newbyteorder("="))).tobytes())
 
 
 def tensor_bytes(tensor):
@@ -173,7 +176,8 @@ def read_safetensors(path, _):
         for name in file.keys():
             tensor = file.get_tensor(name)
             described[name] = element(str(tensor.dtype).removeprefix("torch."), tensor.shape, tensor_bytes(tensor))
-        # Tensors under several names are there once. The metadata comes in any order, so a further name never has one itself.
+        # Tensors under several names are there once. The metadata comes in any order, so a further name never has one
+        # itself.
         stored = set(file.keys())
         for alias, name in (file.metadata() or {}).items():
             if name in stored and alias not in stored and alias != "format":
@@ -205,7 +209,8 @@ def read_gguf(path, _):
     return described
 
 
-READERS = {"torch-zip": read_torch, "torch-legacy": read_torch, "torch-tar": read_torch, "safetensors": read_safetensors,
+READERS = {"torch-zip": read_torch, "torch-legacy": read_torch, "torch-tar": read_torch,
+           "safetensors": read_safetensors,
            "npy": read_numpy, "npz": read_numpy, "gguf": read_gguf}
 
 
@@ -277,8 +282,10 @@ class Maker:
 
     def leaf(self):
         r = self.random
-        return r.choice([None, True, 0, 255, 256, 65536, -1, 1 << 31, -(1 << 63), 1 << 70, 0.5, float("inf"), -0.0, "", "text",
-                         "\u65e5\n", "x" * 300, b"", b"\x00\xff", 1 + 2j, torch.float32, torch.device("cpu"), torch.Size([2, 3]),
+        return r.choice([None, True, 0, 255, 256, 65536, -1, 1 << 31, -(1 << 63), 1 << 70, 0.5, float("inf"), -0.0, "",
+                         "text",
+                         "\u65e5\n", "x" * 300, b"", b"\x00\xff", 1 + 2j, torch.float32, torch.device("cpu"),
+                         torch.Size([2, 3]),
                          bytearray(b"ab"), torch.strided, r.getrandbits(64), r.random()])
 
     def container(self, depth):
@@ -318,7 +325,8 @@ def write_torch(path, maker, zipped):
 
 def write_safetensors(path, maker):
     dtypes = [dtype for dtype in PLAIN if dtype != torch.complex128]
-    tensors = {maker.random.choice([f"t{i}", f"a.b/{i}", f"\u65e5{i}"]): maker.whole(dtypes) for i in range(maker.random.randrange(8))}
+    tensors = {maker.random.choice([f"t{i}", f"a.b/{i}", f"\u65e5{i}"]): maker.whole(dtypes)
+               for i in range(maker.random.randrange(8))}
     metadata = maker.random.choice([None, {"format": "pt"}, {"a": "b", "\u65e5": "\n"}])
     safetensors.torch.save_file(tensors, path, metadata=metadata)
     return read_safetensors(path, True)
@@ -360,7 +368,8 @@ def write_gguf(path, maker):
         if 0 < made.ndim and 0 < made.size:
             writer.add_tensor(f"t{i}", made)
     quantized = maker.random.randbytes(18 * 4)
-    writer.add_tensor("q", np.frombuffer(quantized, dtype=np.uint8).reshape(2, 36), raw_dtype=gguf.GGMLQuantizationType.Q4_0)
+    writer.add_tensor("q", np.frombuffer(quantized, dtype=np.uint8).reshape(2, 36),
+                      raw_dtype=gguf.GGMLQuantizationType.Q4_0)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -258,8 +258,8 @@ public final class Checkpoint implements AutoCloseable {
     /// name stays as it was until then.
     ///
     /// The suffix names the format, for instance `.safetensors` or `.pt`. A name without the suffix of a known format
-    /// makes a `.croft` file, and [SaveOptions#format] overrides the suffix. A `.croft` file keeps everything and stores
-    /// equal bytes once; what other formats do not keep is in the [report][SaveReport#losses].
+    /// makes a `.croft` file, and [SaveOptions#format] overrides the suffix. A `.croft` file keeps everything and
+    /// stores equal bytes once; what other formats do not keep is in the [report][SaveReport#losses].
     ///
     /// A process that is killed meanwhile leaves a temporary file, whose name ends with `.croft-tmp`, until the next
     /// save in the directory, and perhaps `NAME.lock` until the next save of that name; neither keeps anybody out. A

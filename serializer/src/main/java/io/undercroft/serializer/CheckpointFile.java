@@ -162,8 +162,8 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     /// The newest snapshot, to be closed at once: a run makes many, and what stays open keeps the bytes of its file on
-    /// the disk, also when that was compacted. Null if there is no file yet. Which tensors are to be loaded, and which are
-    /// expected, does not matter.
+    /// the disk, also when that was compacted. Null if there is no file yet. Which tensors are to be loaded, and which
+    /// are expected, does not matter.
     private @Nullable Checkpoint glimpse() throws IOException {
         checkOpen();
         return Files.exists(path) ? checked(Checkpoint.open(path, OpenOptions.defaults().onMeta())) : null;
@@ -261,9 +261,9 @@ public final class CheckpointFile implements AutoCloseable {
         return compact(snapshot -> !dropped.contains(snapshot));
     }
 
-    /// Replaces the file by one that has only some of its snapshots, which keep their numbers, and no bytes that none of
-    /// these needs. The new file has another id, so files that had this one as a base do not find it any more. Durable
-    /// and atomic; processes that have the old file open keep their mapping.
+    /// Replaces the file by one that has only some of its snapshots, which keep their numbers, and no bytes that none
+    /// of these needs. The new file has another id, so files that had this one as a base do not find it any more.
+    /// Durable and atomic; processes that have the old file open keep their mapping.
     ///
     /// @param keep whether a snapshot stays
     /// @return how many bytes shorter the file is

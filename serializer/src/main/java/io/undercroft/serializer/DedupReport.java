@@ -2,14 +2,16 @@ package io.undercroft.serializer;
 
 /// What became of the bytes of a state when it was saved. All values are in bytes.
 ///
-/// What the storages have is either not reached, or zero, or shared, or written: [#unreached] + [#zeros] + [#sharedStorages] + [#sharedChunks] +
-/// [#written] = [#storages]. A storage on the meta device has no bytes and does not count.
+/// What the storages have is either not reached, or zero, or shared, or written: [#unreached] + [#zeros] +
+/// [#sharedStorages] + [#sharedChunks] + [#written] = [#storages]. A storage on the meta device has no bytes and does
+/// not count.
 ///
 /// @param storages the sizes of all storages, each counted once
 /// @param identity what would be there more if every tensor had bytes of its own
 /// @param unreached chunks that no tensor reaches; they take no room
 /// @param zeros chunks of zeros of large storages; they take no room
-/// @param sharedStorages chunks of storages that are, as a whole, the same bytes as another storage of the file or of a base
+/// @param sharedStorages chunks of storages that are, as a whole, the same bytes as another storage of the file or of a
+///     base
 /// @param sharedChunks all other chunks whose bytes the file or a base had already
 /// @param written chunks that were written
 /// @param index the index: what describes the tensors

@@ -16,18 +16,18 @@ import java.util.concurrent.CompletionException;
 /// }   // here the file is durable, or its failure is thrown
 /// ```
 ///
-/// **What is saved** is the state as it was when the call returned. Whatever is done to the state, its tensors, their storages or the
-/// checkpoint that they came from afterwards does not show in the file.
+/// **What is saved** is the state as it was when the call returned. Whatever is done to the state, its tensors, their
+/// storages or the checkpoint that they came from afterwards does not show in the file.
 ///
-/// **Failure** shows here, and only here: [#join] throws it, or [#close] does if nobody was told before. The file that was there
-/// stays whole.
+/// **Failure** shows here, and only here: [#join] throws it, or [#close] does if nobody was told before. The file that
+/// was there stays whole.
 ///
 /// **Order.** Until it has ended, the save holds the file's lock: another one to the same file is refused with
 /// [LockedException], so that an older state never replaces a newer one.
 ///
-/// **The end of the JVM** waits for it, as the thread that saves is no daemon and a shutdown hook waits for it after `System.exit` or a
-/// signal that ends the process. Who would rather not wait cancels it. If the JVM is killed, the file that was there is whole, and a
-/// temporary file stays until the next save in its directory.
+/// **The end of the JVM** waits for it, as the thread that saves is no daemon and a shutdown hook waits for it after
+/// `System.exit` or a signal that ends the process. Who would rather not wait cancels it. If the JVM is killed, the
+/// file that was there is whole, and a temporary file stays until the next save in its directory.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class PendingSave implements AutoCloseable {
@@ -134,7 +134,8 @@ public final class PendingSave implements AutoCloseable {
         }
     }
 
-    /// Ends the save: nothing of it is left, and the file is as it was. It takes some milliseconds, for which [#close] waits.
+    /// Ends the save: nothing of it is left, and the file is as it was. It takes some milliseconds, for which [#close]
+    /// waits.
     ///
     /// @return whether it was in time; if not, the save has ended, or is at its last step and comes to its end
     public boolean cancel() {

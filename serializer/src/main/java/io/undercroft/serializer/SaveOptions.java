@@ -84,9 +84,9 @@ public final class SaveOptions {
         this.snapshotMemory = snapshotMemory;
     }
 
-    /// {@return the format that the name of the file ends in, `.croft` if it ends in none; no metadata, message or time;
-    /// bytes shared by content; only what tensors reach; chunks of 1 MiB. Durable, atomic and canonical: the same state
-    /// gives the same bytes}
+    /// {@return the format that the name of the file ends in, `.croft` if it ends in none; no metadata, message or
+    /// time; bytes shared by content; only what tensors reach; chunks of 1 MiB. Durable, atomic and canonical: the same
+    /// state gives the same bytes}
     public static SaveOptions defaults() {
         return DEFAULTS;
     }
@@ -154,8 +154,8 @@ public final class SaveOptions {
             throw new IllegalArgumentException(
                     "the message is longer than " + CommitRecord.MAX_MESSAGE_BYTES + " bytes; metadata has room");
         }
-        return new SaveOptions(target, metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2, classes,
-                progress, snapshotMemory);
+        return new SaveOptions(target, metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2,
+                classes, progress, snapshotMemory);
     }
 
     /// Says when the snapshot was made, to the millisecond. By default nothing is said, so that equal states give equal
@@ -178,8 +178,8 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions uuid(UUID id) {
         Objects.requireNonNull(id, "id");
-        return new SaveOptions(target, metadata, new Stamp(stamp.message, stamp.time, id), dedup, extent, chunkLog2, classes,
-                progress, snapshotMemory);
+        return new SaveOptions(target, metadata, new Stamp(stamp.message, stamp.time, id), dedup, extent, chunkLog2,
+                classes, progress, snapshotMemory);
     }
 
     /// Chooses which storages may share bytes.
@@ -212,8 +212,8 @@ public final class SaveOptions {
     public SaveOptions base(Path file, OpenOptions opening) {
         List<Base> bases = new ArrayList<>(dedup.bases);
         bases.add(new Base(file, opening));
-        return new SaveOptions(target, metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root), extent,
-                chunkLog2, classes, progress, snapshotMemory);
+        return new SaveOptions(target, metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root),
+                extent, chunkLog2, classes, progress, snapshotMemory);
     }
 
     /// Sets the directory that paths of bases start from: by default that of the file itself. Who opens the file names
@@ -263,7 +263,8 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions writableInPlace() {
-        return new SaveOptions(target, metadata, stamp, dedup, Extent.WITH_ZEROS, chunkLog2, classes, progress, snapshotMemory);
+        return new SaveOptions(target, metadata, stamp, dedup, Extent.WITH_ZEROS, chunkLog2, classes, progress,
+                snapshotMemory);
     }
 
     /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. A file that is appended to
@@ -277,7 +278,8 @@ public final class SaveOptions {
             throw new IllegalArgumentException("a chunk cannot have " + bytes
                     + " bytes; take a power of two from " + (1 << 16) + " to " + (1 << 30));
         }
-        return new SaveOptions(target, metadata, stamp, dedup, extent, Long.numberOfTrailingZeros(bytes), classes, progress, snapshotMemory);
+        return new SaveOptions(target, metadata, stamp, dedup, extent, Long.numberOfTrailingZeros(bytes), classes,
+                progress, snapshotMemory);
     }
 
     /// Says of which classes of the program objects may stand in the state. By default of none.
@@ -285,8 +287,8 @@ public final class SaveOptions {
     /// @param known records, enums and other classes
     /// @return the changed options
     public SaveOptions classes(StateClasses known) {
-        return new SaveOptions(target, metadata, stamp, dedup, extent, chunkLog2, Objects.requireNonNull(known, "known"),
-                progress, snapshotMemory);
+        return new SaveOptions(target, metadata, stamp, dedup, extent, chunkLog2,
+                Objects.requireNonNull(known, "known"), progress, snapshotMemory);
     }
 
     /// Sets the memory that [Checkpoint#saveAsync] copies a state to, so that it is kept from one save to the next. By
@@ -418,7 +420,8 @@ public final class SaveOptions {
         own.values().removeIf(isSet -> !isSet);
         if (!own.isEmpty()) {
             throw new IllegalArgumentException(path + ": a file of " + format + " cannot follow SaveOptions."
-                    + String.join(", ", own.keySet()) + "; only a .croft file can. Leave it out, or save a .croft file");
+                    + String.join(", ", own.keySet()) + "; only a .croft file can. Leave it out, or save a .croft"
+                    + " file");
         }
     }
 }

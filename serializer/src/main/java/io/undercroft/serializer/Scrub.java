@@ -10,11 +10,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 
-/// A check, in the background, of all bytes of the storages of a checkpoint against their checksums: [Checkpoint#scrub].
+/// A check, in the background, of all bytes of the storages of a checkpoint against their checksums:
+/// [Checkpoint#scrub].
 ///
-/// It reads the file, each chunk once, and touches no mapping: what was written to a storage in memory is not looked at, and
-/// no memory is taken but a small buffer. It runs in a daemon thread of its own and ends by itself, or when it or its
-/// checkpoint is closed.
+/// It reads the file, each chunk once, and touches no mapping: what was written to a storage in memory is not looked
+/// at, and no memory is taken but a small buffer. It runs in a daemon thread of its own and ends by itself, or when it
+/// or its checkpoint is closed.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Scrub implements AutoCloseable {
@@ -82,8 +83,8 @@ public final class Scrub implements AutoCloseable {
         }
     }
 
-    /// Ends it, if it has not ended, and waits for that: less than the time in which a chunk is read. (A listener that calls
-    /// this does not wait for itself.)
+    /// Ends it, if it has not ended, and waits for that: less than the time in which a chunk is read. (A listener that
+    /// calls this does not wait for itself.)
     @Override
     public void close() {
         cancelled = true;

@@ -3,8 +3,8 @@ package io.undercroft.serializer;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/// There is not enough memory for the copy of a state that a save in the background needs. Nothing was changed, and what was
-/// taken was given back.
+/// There is not enough memory for the copy of a state that a save in the background needs. Nothing was changed, and
+/// what was taken was given back.
 public final class SnapshotMemoryException extends IOException {
     private static final long serialVersionUID = 1;
 

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/// A checkpoint that is closed while another thread loads from it: the load is complete or ends in an exception, and the JVM
-/// lives.
+/// A checkpoint that is closed while another thread loads from it: the load is complete or ends in an exception, and
+/// the JVM lives.
 class CloseWhileLoadingTest {
     private static final int ROUNDS = 30;
     private static final int NUMEL = 1 << 17;

@@ -4,8 +4,8 @@ import io.undercroft.serializer.internal.disk.DiskFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// The disk of this computer, on which one operation fails, or that one and all after it. A write that fails has written half
-/// of its bytes. Safe for use by several threads.
+/// The disk of this computer, on which one operation fails, or that one and all after it. A write that fails has
+/// written half of its bytes. Safe for use by several threads.
 final class FailingDisk extends ForwardingDisk {
     private final int failing;
     private final Failure failure;

@@ -47,7 +47,8 @@ class HotSwapTest {
         SharedMemory.unlink(name);
     }
 
-    /// Every element tells the number of the version and that of the tensor, so that a torn one shows; two tensors are tied.
+    /// Every element tells the number of the version and that of the tensor, so that a torn one shows; two tensors are
+    /// tied.
     private static Map<String, Object> version(long number) {
         Map<String, Object> state = new LinkedHashMap<>();
         for (int i = 0; i < TENSORS; i++) {

@@ -15,8 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/// Devices for tests, `xpu:0` and so on, whose memory is really the host's. Each test makes its own, which counts what is
-/// done with it. It uploads with two threads, in parts of an odd size.
+/// Devices for tests, `xpu:0` and so on, whose memory is really the host's. Each test makes its own, which counts what
+/// is done with it. It uploads with two threads, in parts of an odd size.
 public final class PretendDevice implements MemoryProvider {
     private static final Map<Device, Memory> DEVICES = new ConcurrentHashMap<>();
     private static final AtomicInteger NEXT = new AtomicInteger();

@@ -64,8 +64,8 @@ final class Bulk {
         }
     }
 
-    /// Compares the first bytes of a storage with the checksums of the file that it is mapped from, if that has some and
-    /// they were not compared before. Done before bytes are copied, as nothing finds damage in a copy.
+    /// Compares the first bytes of a storage with the checksums of the file that it is mapped from, if that has some
+    /// and they were not compared before. Done before bytes are copied, as nothing finds damage in a copy.
     ///
     /// @param storage the storage, whose bytes are there
     /// @param length how many bytes are copied

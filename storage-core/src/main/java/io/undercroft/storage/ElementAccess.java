@@ -16,15 +16,15 @@ import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import java.util.Arrays;
 
-/// How the elements of a [Tensor] are read and written, one by one and in bulk. The second of the three layers of a tensor; its public
-/// methods are the tensor's.
+/// How the elements of a [Tensor] are read and written, one by one and in bulk. The second of the three layers of a
+/// tensor; its public methods are the tensor's.
 ///
 /// Methods for one and two indices stand beside those for any number, so that loops make no arrays.
 ///
 /// The most common dtypes are read here and not through [Elements][io.undercroft.storage.internal.Elements], of which a
 /// program may use a dozen kinds: the compiler cannot inline such a call, and would read all of a tensor's fields again
-/// after each one. Which dtype it is, the class of the tensor tells. The compiler knows that an object's class stays the
-/// same, so it asks once before a loop; a field it would ask for each element.
+/// after each one. Which dtype it is, the class of the tensor tells. The compiler knows that an object's class stays
+/// the same, so it asks once before a loop; a field it would ask for each element.
 abstract sealed class ElementAccess extends StridedWindow permits Tensor {
     ElementAccess(Storage storage, ElementType type, long offset, long[] geometry) {
         super(storage, type, offset, geometry);
@@ -204,9 +204,9 @@ abstract sealed class ElementAccess extends StridedWindow permits Tensor {
     ///
     /// @return exactly the elements' bytes, in the storage; writing there writes the tensor. It is read-only if the
     ///     storage is, and must not be used after the storage is freed, resized or collected
-    /// @throws IllegalStateException if the elements are not one run of stored bytes ([Tensor#contiguous()] first): the tensor
-    ///     is not contiguous, or negated or conjugated, or starts inside a byte; or if the storage was freed, has no
-    ///     bytes or has become too small
+    /// @throws IllegalStateException if the elements are not one run of stored bytes ([Tensor#contiguous()] first): the
+    ///     tensor is not contiguous, or negated or conjugated, or starts inside a byte; or if the storage was freed,
+    ///     has no bytes or has become too small
     public MemorySegment bytes() {
         if (!isOneRun()) {
             throw new IllegalStateException("the elements of this tensor of shape " + shape() + ", stride "
@@ -240,27 +240,32 @@ abstract sealed class ElementAccess extends StridedWindow permits Tensor {
         return TensorArrays.toArray(tensor(), DType.FLOAT32, Layouts.FLOAT, float[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to float64; otherwise as [#toFloatArray]}
+    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to float64; otherwise as
+    /// [#toFloatArray]}
     public double[] toDoubleArray() {
         return TensorArrays.toArray(tensor(), DType.FLOAT64, Layouts.DOUBLE, double[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int64; otherwise as [#toFloatArray]}
+    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int64; otherwise as
+    /// [#toFloatArray]}
     public long[] toLongArray() {
         return TensorArrays.toArray(tensor(), DType.INT64, Layouts.LONG, long[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int32; otherwise as [#toFloatArray]}
+    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int32; otherwise as
+    /// [#toFloatArray]}
     public int[] toIntArray() {
         return TensorArrays.toArray(tensor(), DType.INT32, Layouts.INT, int[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int16; otherwise as [#toFloatArray]}
+    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int16; otherwise as
+    /// [#toFloatArray]}
     public short[] toShortArray() {
         return TensorArrays.toArray(tensor(), DType.INT16, Layouts.SHORT, short[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int8; otherwise as [#toFloatArray]}
+    /// {@return the elements in row-major order, as [converted][Tensor#to(DType)] to int8; otherwise as
+    /// [#toFloatArray]}
     public byte[] toByteArray() {
         return TensorArrays.toArray(tensor(), DType.INT8, Layouts.BYTE, byte[]::new);
     }

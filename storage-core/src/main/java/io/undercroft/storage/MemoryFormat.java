@@ -22,8 +22,8 @@ public enum MemoryFormat {
     /// except by [#CONTIGUOUS], which takes them as 1; both as PyTorch.
     ///
     /// @param shape the sizes
-    /// @throws IllegalArgumentException if the format is for another number of dimensions, or a stride is not to be held
-    ///     in a `long`
+    /// @throws IllegalArgumentException if the format is for another number of dimensions, or a stride is not to be
+    ///     held in a `long`
     public long[] stride(Shape shape) {
         if (this == CONTIGUOUS) {
             return shape.contiguousStride();

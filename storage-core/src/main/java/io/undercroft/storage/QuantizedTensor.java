@@ -40,8 +40,8 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
     /// @param quantizer the parameters
     /// @param dtype a quantized dtype
     /// @return the quantized tensor; on the meta device, one without elements
-    /// @throws IllegalArgumentException if a type is another one, there is not one channel for each index of the axis, or
-    ///     a zero point is outside the range of the dtype
+    /// @throws IllegalArgumentException if a type is another one, there is not one channel for each index of the axis,
+    ///     or a zero point is outside the range of the dtype
     /// @throws IllegalStateException if a storage was freed
     public static QuantizedTensor quantize(Tensor floats, Quantizer quantizer, DType dtype) {
         if (!floats.dtype().equals(DType.FLOAT32)) {
@@ -182,8 +182,8 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
         return along(dim, (tensor, d) -> tensor.narrow(d, start, length));
     }
 
-    /// {@return every `step`-th index of a dimension, as Python's `start:end:step`} Of the channel axis the parameters are
-    /// sliced too.
+    /// {@return every `step`-th index of a dimension, as Python's `start:end:step`} Of the channel axis the parameters
+    /// are sliced too.
     ///
     /// @param dim which dimension, negative from the end
     /// @param start the first index, negative from the end

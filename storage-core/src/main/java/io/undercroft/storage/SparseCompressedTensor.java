@@ -8,10 +8,10 @@ import java.util.Objects;
 /// A sparse tensor in a compressed format: rows (or columns, or rows or columns of blocks) one after the other, each as
 /// the places and values of what it keeps. PyTorch's `torch.sparse_compressed_tensor`, with its invariants.
 ///
-/// Row `r` of a CSR tensor keeps the entries from `compressedIndices[r]` to before `compressedIndices[r + 1]`; entry `k`
-/// stands in column `plainIndices[k]` and has the value `values[k]`. CSC is the same with rows and columns exchanged. In
-/// BSR and BSC, a value is a block of two dimensions, and indices count blocks. Each batch has its own indices and
-/// values, and all have as many.
+/// Row `r` of a CSR tensor keeps the entries from `compressedIndices[r]` to before `compressedIndices[r + 1]`; entry
+/// `k` stands in column `plainIndices[k]` and has the value `values[k]`. CSC is the same with rows and columns
+/// exchanged. In BSR and BSC, a value is a block of two dimensions, and indices count blocks. Each batch has its own
+/// indices and values, and all have as many.
 ///
 /// @param layout CSR, CSC, BSR or BSC
 /// @param compressedIndices int64 or int32, of shape (batch …, rows + 1); columns for CSC and BSC

@@ -36,8 +36,8 @@ public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTe
     /// @throws IllegalStateException if a storage was freed
     void validate();
 
-    /// {@return all elements in row-major order on a storage of their own, those that are not kept as 0} What is kept is
-    /// added to 0, as in PyTorch, so that -0.0 becomes 0.0. The indices are checked as by [#validate] first.
+    /// {@return all elements in row-major order on a storage of their own, those that are not kept as 0} What is kept
+    /// is added to 0, as in PyTorch, so that -0.0 becomes 0.0. The indices are checked as by [#validate] first.
     ///
     /// @throws IllegalArgumentException if the indices are wrong
     /// @throws UnsupportedOperationException if the dtype has no numbers

@@ -49,7 +49,8 @@ import org.jspecify.annotations.Nullable;
 /// into `Pages.guard` of `io.undercroft.mmap`.
 ///
 /// **Devices.** The bytes of a storage on another device are out of the host's reach: storages and [slices][#slice] are
-/// copied and filled there as a whole, and [read part by part][#forEachPart]. A meta storage has a size and no bytes: writing does nothing, reading throws (as in PyTorch).
+/// copied and filled there as a whole, and [read part by part][#forEachPart]. A meta storage has a size and no bytes:
+/// writing does nothing, reading throws (as in PyTorch).
 public final class Storage implements Iterable<Integer> {
     /// Alignment, in bytes, of what this library allocates and stores: a cache line, enough for any vector unit.
     public static final long ALIGNMENT = 64;
@@ -428,8 +429,8 @@ public final class Storage implements Iterable<Integer> {
     /// Borrows the bytes for one piece of work that reads them from end to end. Bytes of a compressed, swapped or
     /// unaligned storage that are not there yet are decoded for the loan alone and freed when it is closed, so that
     /// work on all storages of a file needs memory for one at a time. Every other storage lends the bytes that it has,
-    /// or makes and keeps them. A storage that is borrowed many times keeps them too. The bytes of a device are copied to
-    /// the host for the loan alone; [#forEachPart] needs less memory.
+    /// or makes and keeps them. A storage that is borrowed many times keeps them too. The bytes of a device are copied
+    /// to the host for the loan alone; [#forEachPart] needs less memory.
     ///
     /// @return the loan, which has to be closed
     /// @throws IllegalStateException if the storage was freed
@@ -729,8 +730,9 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// Moves the bytes to memory of the same device that other processes can open by a handle, on the CPU also by
-    /// [#filename] (`share_memory_` in PyTorch, which does nothing for CUDA storages). The storage stays what it is, with all its tensors and slices, but cannot be resized any more. A slice moves with
-    /// its base. (In PyTorch it leaves it.) Does nothing if it is shared already.
+    /// [#filename] (`share_memory_` in PyTorch, which does nothing for CUDA storages). The storage stays what it is,
+    /// with all its tensors and slices, but cannot be resized any more. A slice moves with its base. (In PyTorch it
+    /// leaves it.) Does nothing if it is shared already.
     ///
     /// @return this storage
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no shared memory on its device

@@ -20,8 +20,8 @@ abstract sealed class StridedWindow permits ElementAccess {
     /// Made at first need. Several threads may make it at once, which does no harm: a shape is immutable.
     private @Nullable Shape shape;
 
-    /// A window that may reach outside its storage: [#checkStorageHolds] looks at that once for all views, [#segment] at
-    /// each access.
+    /// A window that may reach outside its storage: [#checkStorageHolds] looks at that once for all views, [#segment]
+    /// at each access.
     ///
     /// @throws IllegalArgumentException if no storage can hold such a window
     StridedWindow(Storage storage, ElementType type, long offset, long[] geometry) {
@@ -110,16 +110,18 @@ abstract sealed class StridedWindow permits ElementAccess {
 
     /// {@return the bytes that the elements take when they lie without gaps, whatever their strides are now}
     ///
-    /// @throws ArithmeticException if that is more than 2^63-1, which only a tensor that repeats elements can bring about
+    /// @throws ArithmeticException if that is more than 2^63-1, which only a tensor that repeats elements can bring
+    ///     about
     public long nbytes() {
         return type.dtype.nbytes(numel);
     }
 
-    /// {@return the address of the first element (`data_ptr` in PyTorch), on the storage's device; 0 for a meta tensor and
-    /// for one without elements}
+    /// {@return the address of the first element (`data_ptr` in PyTorch), on the storage's device; 0 for a meta tensor
+    /// and for one without elements}
     ///
     /// @throws UnsupportedOperationException if the bytes lie on the heap, where the garbage collector moves them
-    /// @throws IllegalStateException if the storage was freed or has become too small, or the tensor starts inside a byte
+    /// @throws IllegalStateException if the storage was freed or has become too small, or the tensor starts inside a
+    ///     byte
     public long dataPtr() {
         if (numel() == 0 || device().isMeta()) {
             return 0;

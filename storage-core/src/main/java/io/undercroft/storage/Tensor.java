@@ -161,8 +161,8 @@ public abstract sealed class Tensor extends ElementAccess {
     /// @param start the first number
     /// @param end where to stop
     /// @param step from one to the next; may be negative
-    /// @throws IllegalArgumentException if a step of that sign does not lead from `start` to `end`, or there are more than
-    ///     2^63-1
+    /// @throws IllegalArgumentException if a step of that sign does not lead from `start` to `end`, or there are more
+    ///     than 2^63-1
     public static Tensor arange(DType dtype, double start, double end, double step) {
         return Tensors.arange(dtype, start, end, step);
     }
@@ -243,8 +243,8 @@ public abstract sealed class Tensor extends ElementAccess {
     /// {@return a tensor on the same elements with exactly these flags}
     ///
     /// @param wanted the flags
-    /// @throws IllegalArgumentException if [Flag#CONJ] is wanted of elements that are not complex, or [Flag#NEG] of elements
-    ///     that are no numbers
+    /// @throws IllegalArgumentException if [Flag#CONJ] is wanted of elements that are not complex, or [Flag#NEG] of
+    ///     elements that are no numbers
     public Tensor withFlags(Set<Flag> wanted) {
         return on(storage, type.with(wanted), offset, geometry, grad);
     }
@@ -292,8 +292,8 @@ public abstract sealed class Tensor extends ElementAccess {
         return Views.narrow(this, dim, start, length);
     }
 
-    /// {@return every `step`-th index of a dimension, as Python's `start:end:step`} Ends count from the end if negative,
-    /// and are limited to the dimension.
+    /// {@return every `step`-th index of a dimension, as Python's `start:end:step`} Ends count from the end if
+    /// negative, and are limited to the dimension.
     ///
     /// @param dim which dimension, negative from the end
     /// @param start the first index
@@ -352,9 +352,9 @@ public abstract sealed class Tensor extends ElementAccess {
         return Views.view(this, sizes);
     }
 
-    /// The same bytes as elements of another dtype. Between dtypes of different widths the last dimension becomes longer
-    /// or shorter, and must have stride 1; to a wider dtype its size, the other strides and the offset must be multiples
-    /// of how much wider.
+    /// The same bytes as elements of another dtype. Between dtypes of different widths the last dimension becomes
+    /// longer or shorter, and must have stride 1; to a wider dtype its size, the other strides and the offset must be
+    /// multiples of how much wider.
     ///
     /// @param dtype the type to see the bytes as
     /// @return the view
@@ -447,7 +447,8 @@ public abstract sealed class Tensor extends ElementAccess {
 
     /// {@return a diagonal of two dimensions, in a new last dimension}
     ///
-    /// @param diagonalOffset 0 for the main diagonal, more for those above it, less for those below; empty if there is none
+    /// @param diagonalOffset 0 for the main diagonal, more for those above it, less for those below; empty if there is
+    ///     none
     /// @param dim1 the rows, negative from the end
     /// @param dim2 the columns
     /// @throws IndexOutOfBoundsException if there is no such dimension
@@ -477,8 +478,8 @@ public abstract sealed class Tensor extends ElementAccess {
         return checked(on(source, type, storageOffset, Geometry.of(sizes, steps)));
     }
 
-    /// {@return a one-dimensional tensor of the same dtype on all of another storage} Bytes at the end that make no whole
-    /// element are left out.
+    /// {@return a one-dimensional tensor of the same dtype on all of another storage} Bytes at the end that make no
+    /// whole element are left out.
     ///
     /// @param source what it stands on
     public Tensor set(Storage source) {
@@ -531,8 +532,8 @@ public abstract sealed class Tensor extends ElementAccess {
 
     /// {@return the pairs of the last dimension as complex numbers, as a view}
     ///
-    /// @throws IllegalArgumentException if the elements are not float16, float32 or float64, or do not lie in pairs: the
-    ///     last dimension must have size 2 and stride 1, the other strides and the offset be even
+    /// @throws IllegalArgumentException if the elements are not float16, float32 or float64, or do not lie in pairs:
+    ///     the last dimension must have size 2 and stride 1, the other strides and the offset be even
     public Tensor viewAsComplex() {
         return Views.viewAsComplex(this);
     }
@@ -557,8 +558,8 @@ public abstract sealed class Tensor extends ElementAccess {
     }
 
     /// {@return the same elements in row-major order on a storage of their own} Conjugation and negation are carried
-    /// out. (PyTorch's `clone` keeps the strides of a tensor that is dense in some other order; ours is always row-major,
-    /// and [#copy(MemoryFormat)] is for the other orders.)
+    /// out. (PyTorch's `clone` keeps the strides of a tensor that is dense in some other order; ours is always
+    /// row-major, and [#copy(MemoryFormat)] is for the other orders.)
     ///
     /// @throws IllegalStateException if the storage was freed or has become too small
     public Tensor copy() {
@@ -591,9 +592,10 @@ public abstract sealed class Tensor extends ElementAccess {
     /// @return this tensor
     /// @throws IllegalArgumentException if the source cannot be expanded to this shape, or this tensor shows an element
     ///     of its storage twice by stride 0
-    /// @throws UnsupportedOperationException if a dtype has no numbers and the other is not the same, or this storage is
-    ///     read-only
-    /// @throws IllegalStateException if a storage was freed or has become too small, or only the source is a meta tensor
+    /// @throws UnsupportedOperationException if a dtype has no numbers and the other is not the same, or this storage
+    ///     is read-only
+    /// @throws IllegalStateException if a storage was freed or has become too small, or only the source is a meta
+    ///     tensor
     public Tensor copyFrom(Tensor source) {
         Tensors.copy(source, this);
         return this;
@@ -608,7 +610,8 @@ public abstract sealed class Tensor extends ElementAccess {
     /// @throws IllegalStateException if the storage was freed or has become too small
     public Tensor copyFrom(MemorySegment source) {
         if (source.byteSize() != nbytes()) {
-            throw new IllegalArgumentException("a source of " + source.byteSize() + " bytes for elements of " + nbytes());
+            throw new IllegalArgumentException(
+                    "a source of " + source.byteSize() + " bytes for elements of " + nbytes());
         }
         return copyFrom(rowMajor(Storage.wrap(source), ElementType.of(dtype()), shape()));
     }
@@ -651,11 +654,11 @@ public abstract sealed class Tensor extends ElementAccess {
         return dtype.equals(dtype()) ? this : Tensors.converted(this, dtype);
     }
 
-    /// The elements on another device. A tensor that is not all of its storage becomes a row-major one of its own elements
-    /// only; use [SharingCopy] to keep several tensors on one storage. One that comes from a device keeps its strides, as
-    /// devices copy runs of bytes: its storage has those from its first element to its last. On [Device#META] nothing is
-    /// copied, and the tensor has the same strides on a storage of the same size (PyTorch keeps the order of the strides
-    /// only).
+    /// The elements on another device. A tensor that is not all of its storage becomes a row-major one of its own
+    /// elements only; use [SharingCopy] to keep several tensors on one storage. One that comes from a device keeps its
+    /// strides, as devices copy runs of bytes: its storage has those from its first element to its last. On
+    /// [Device#META] nothing is copied, and the tensor has the same strides on a storage of the same size (PyTorch
+    /// keeps the order of the strides only).
     ///
     /// @param device where the elements are wanted
     /// @return this tensor if it is there, else one on a storage of its own
@@ -708,8 +711,8 @@ public abstract sealed class Tensor extends ElementAccess {
     // ---- sharing between processes ----
 
     /// Moves the storage to memory that other processes can attach (`share_memory_` in PyTorch), as
-    /// [Storage#shareMemory]: every tensor on it stays what it is, and shares from now on. A gradient stays where it is, as
-    /// in PyTorch.
+    /// [Storage#shareMemory]: every tensor on it stays what it is, and shares from now on. A gradient stays where it
+    /// is, as in PyTorch.
     ///
     /// @return this tensor
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta), or there is no shared memory on its
@@ -738,8 +741,8 @@ public abstract sealed class Tensor extends ElementAccess {
         return dtype().equals(other.dtype()) && isSameSize(other) && Comparison.sameBits(this, other);
     }
 
-    /// {@return whether both have the same shape and equal numbers (`torch.equal`)} NaN equals nothing, 0.0 equals -0.0;
-    /// different dtypes are converted to a common one first, as PyTorch does.
+    /// {@return whether both have the same shape and equal numbers (`torch.equal`)} NaN equals nothing, 0.0 equals
+    /// -0.0; different dtypes are converted to a common one first, as PyTorch does.
     ///
     /// @param other another tensor
     /// @throws IllegalArgumentException if the dtypes have no common one (int32 and uint32, for instance)
@@ -749,8 +752,8 @@ public abstract sealed class Tensor extends ElementAccess {
         return isSameSize(other) && Comparison.allEqual(this, other);
     }
 
-    /// {@return a bool tensor that says for each element whether it equals that of another tensor, as [#equal] compares}
-    /// The two are expanded to a common shape.
+    /// {@return a bool tensor that says for each element whether it equals that of another tensor, as [#equal]
+    /// compares} The two are expanded to a common shape.
     ///
     /// @param other another tensor
     /// @throws IllegalArgumentException if there is no common shape, or no common dtype
@@ -768,8 +771,8 @@ public abstract sealed class Tensor extends ElementAccess {
     }
 
     /// Says for each element whether it is close to that of another tensor: equal, or finitely
-    /// `abs(this - other) <= atol + abs(rtol * other)`. As in PyTorch, each step is rounded to the dtype, and integers are
-    /// taken as float32. The two are expanded to a common shape.
+    /// `abs(this - other) <= atol + abs(rtol * other)`. As in PyTorch, each step is rounded to the dtype, and integers
+    /// are taken as float32. The two are expanded to a common shape.
     ///
     /// @param other the tensor to compare with, of the same dtype
     /// @param rtol how far off, relative to `other`
@@ -809,7 +812,8 @@ public abstract sealed class Tensor extends ElementAccess {
 
     // ---- for this package ----
 
-    /// A tensor of the class that its elements ask for, which may reach outside its storage; [#checkStorageHolds] looks.
+    /// A tensor of the class that its elements ask for, which may reach outside its storage; [#checkStorageHolds]
+    /// looks.
     static Tensor on(Storage storage, ElementType type, long offset, long[] geometry) {
         return on(storage, type, offset, geometry, null);
     }

@@ -108,8 +108,8 @@ final class Tensors {
         return Tensor.on(moving.storage.pinMemory(), moving.type, moving.offset, moving.geometry);
     }
 
-    /// Copies the bytes between which the elements of a tensor on a device are, since the device cannot put the elements
-    /// in another order.
+    /// Copies the bytes between which the elements of a tensor on a device are, since the device cannot put the
+    /// elements in another order.
     private static Tensor fetched(Tensor tensor, Device device) {
         Storage storage = tensor.storage;
         if (Allocator.on(device).device().equals(storage.device())) {

@@ -56,8 +56,8 @@ public enum Geometry {
     /// {@return a view of a tensor of one dimension}
     abstract Tensor view(Tensor all);
 
-    /// {@return how many bytes must be read and written to copy elements of this geometry to one run, for each byte of the
-    /// elements; memory comes in lines, so that what is skipped inside a line is read with it}
+    /// {@return how many bytes must be read and written to copy elements of this geometry to one run, for each byte of
+    /// the elements; memory comes in lines, so that what is skipped inside a line is read with it}
     public double traffic() {
         return this == EVERY_SECOND ? spread + 1 : 2;
     }

@@ -14,8 +14,8 @@ import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.ScalarResult;
 
-/// Counts the objects that one operation allocates: those that the heap has more of after many operations, dead or alive,
-/// as long as no garbage was collected meanwhile. What compiled code does not allocate is not counted.
+/// Counts the objects that one operation allocates: those that the heap has more of after many operations, dead or
+/// alive, as long as no garbage was collected meanwhile. What compiled code does not allocate is not counted.
 public final class ObjectCount implements InternalProfiler {
     /// The name of the result, in objects an operation.
     public static final String RESULT = "objects";

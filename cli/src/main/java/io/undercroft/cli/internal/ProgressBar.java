@@ -40,8 +40,8 @@ public final class ProgressBar implements SaveProgress, AutoCloseable {
                 System::nanoTime);
     }
 
-    /// {@return the terminal, if somebody looks at standard output there} JDK 22 always gave a console; 25 gives none again where
-    /// there is none.
+    /// {@return the terminal, if somebody looks at standard output there} JDK 22 always gave a console; 25 gives none
+    /// again where there is none.
     @SuppressWarnings("SystemConsoleNull")
     public static Optional<Console> terminal() {
         return Optional.ofNullable(System.console()).filter(Console::isTerminal);

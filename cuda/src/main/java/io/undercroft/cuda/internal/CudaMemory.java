@@ -135,8 +135,8 @@ public final class CudaMemory implements DeviceMemory {
         }
     }
 
-    /// Storages that nobody can reach hold device memory, of which the garbage collector does not know. So it runs before
-    /// the device is out of memory, as the JDK has it run before it is out of direct memory.
+    /// Storages that nobody can reach hold device memory, of which the garbage collector does not know. So it runs
+    /// before the device is out of memory, as the JDK has it run before it is out of direct memory.
     long reserve(long nbytes, LongSupplier allocation) {
         for (int attempt = 0;; attempt++) {
             try {

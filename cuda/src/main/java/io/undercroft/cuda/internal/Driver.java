@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 
 /// NVIDIA's driver. The only class that uses jcuda, and the place where its results are checked.
 ///
-/// Initializing jcuda's class where the driver is missing throws, and spoils the class for the rest of the process. So the
-/// driver's library is looked up without jcuda first. A context is current to a thread of the system only during a
+/// Initializing jcuda's class where the driver is missing throws, and spoils the class for the rest of the process. So
+/// the driver's library is looked up without jcuda first. A context is current to a thread of the system only during a
 /// call, since a virtual thread may continue on another one, and other libraries of the process have contexts too.
 public final class Driver {
     private static final String LIBRARY = "libcuda.so.1";
@@ -415,8 +415,8 @@ public final class Driver {
         }
     }
 
-    /// The primary context of one device. What is on a stream is done some time after the call, and host memory has to be
-    /// pinned and stay where it is until then.
+    /// The primary context of one device. What is on a stream is done some time after the call, and host memory has to
+    /// be pinned and stay where it is until then.
     static final class Context {
         private final int index;
         private final String pciId;
@@ -459,8 +459,8 @@ public final class Driver {
             call("cuStreamDestroy", "ending a stream on %s", -1, () -> JCudaDriver.cuStreamDestroy(stream.handle));
         }
 
-        /// Waits until all work of a stream is done. A wait that fails may have ended before the work, whose memory will be
-        /// used for something else, and so is repeated.
+        /// Waits until all work of a stream is done. A wait that fails may have ended before the work, whose memory
+        /// will be used for something else, and so is repeated.
         void synchronize(Stream stream) {
             try {
                 synchronizeOnce(stream);

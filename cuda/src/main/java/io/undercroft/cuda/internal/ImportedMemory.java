@@ -157,8 +157,8 @@ public final class ImportedMemory implements SharedDeviceMemory {
                     + "; ask for a new handle", null);
         }
 
-        /// Waits for what was submitted to the device before the handle was made. The owner may end before that is done, and
-        /// then it never is.
+        /// Waits for what was submitted to the device before the handle was made. The owner may end before that is
+        /// done, and then it never is.
         private void await(CudaMemory memory) throws SharedMemoryException {
             Driver.Context context = memory.context();
             Driver.Event event = context.open(shared.event());

@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
 ///
 /// A transfer is cut into batches of one buffer each. Each of its threads takes the buffer that was put back first,
 /// waits until the copy that it was last used for is done, fills it, starts the copy on the buffer's stream, puts it
-/// back, and goes on with the next batch. So some buffers are filled while others are copied, and transfers that run at the same time
-/// take turns. (Downloads likewise, the other way round.) When a transfer returns or throws, none of its copies is running.
-/// While it runs, buffers that it has put back may still be copied.
+/// back, and goes on with the next batch. So some buffers are filled while others are copied, and transfers that run at
+/// the same time take turns. (Downloads likewise, the other way round.) When a transfer returns or throws, none of its
+/// copies is running. While it runs, buffers that it has put back may still be copied.
 ///
 /// A reader or consumer that starts a transfer itself holds a buffer, and all buffers may be held by such readers and
 /// consumers. So this transfer gets buffers of its own.
@@ -128,7 +128,8 @@ final class Ring {
     /// What is done with one buffer.
     @FunctionalInterface
     interface Batch {
-        /// Does the work of a batch. No copy from or to the buffer is running when it is called; one may be when it returns.
+        /// Does the work of a batch. No copy from or to the buffer is running when it is called; one may be when it
+        /// returns.
         void run(int index, Buffer buffer);
     }
 

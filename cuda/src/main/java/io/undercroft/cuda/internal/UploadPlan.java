@@ -5,7 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/// How uploads are cut into batches of one buffer each. Small ones share a buffer, and those whose targets are adjacent a copy.
+/// How uploads are cut into batches of one buffer each. Small ones share a buffer, and those whose targets are adjacent
+/// a copy.
 final class UploadPlan {
     /// Pieces of at least this size begin on a page of the buffer, which direct reads from a disk need; others on a
     /// cache line.

@@ -8,7 +8,8 @@ import java.lang.invoke.VarHandle;
 
 /// The blocks of an index that has section ISUM, each checked when the first of its bytes is wanted, and then no more.
 ///
-/// Takes a bit of memory for each 4096 bytes of the index. Safe for any thread: two that meet at a block may both check it.
+/// Takes a bit of memory for each 4096 bytes of the index. Safe for any thread: two that meet at a block may both check
+/// it.
 final class CheckedBlocks {
     private static final VarHandle BITS = MethodHandles.arrayElementVarHandle(long[].class);
 

@@ -5,8 +5,8 @@ import java.util.UUID;
 
 /// Where the fields of records go, one after the other, little-endian.
 ///
-/// Each field comes with the name that `SPEC.md` gives it. A file has no use for the names; an annotated dump shows them. So
-/// a dump says what the code that writes files takes each byte for.
+/// Each field comes with the name that `SPEC.md` gives it. A file has no use for the names; an annotated dump shows
+/// them. So a dump says what the code that writes files takes each byte for.
 public interface FieldWriter {
     /// Writes the low 8 bits of a number.
     void u8(String name, int value);

@@ -49,7 +49,8 @@ public final class Index {
     /// Stands for "no name".
     public static final long NONE = 0xFFFF_FFFFL;
 
-    /// The bits of the field of tensor flags that are no flags but the offset of the first element in its byte start here.
+    /// The bits of the field of tensor flags that are no flags but the offset of the first element in its byte start
+    /// here.
     static final int BIT_OFFSET = 4;
     static final int ALL_TENSOR_FLAGS = 0x7F;
     /// The extent flag of bytes that another extent of the snapshot is too.

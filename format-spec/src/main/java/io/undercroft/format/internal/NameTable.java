@@ -6,7 +6,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Names of tensors in the order in which they are added, kept off the heap until they are sorted. Belongs to one thread.
+/// Names of tensors in the order in which they are added, kept off the heap until they are sorted. Belongs to one
+/// thread.
 public final class NameTable {
     /// Says of a name that its text is not in the state tree.
     public static final int IN_STRB = -1;

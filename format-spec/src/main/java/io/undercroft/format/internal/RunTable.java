@@ -5,11 +5,11 @@ import io.undercroft.format.ExtentSums;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/// Runs of bytes in files, each there once, with the sums that were found over their bytes. They are numbered from 0 in the
-/// order in which they were added.
+/// Runs of bytes in files, each there once, with the sums that were found over their bytes. They are numbered from 0 in
+/// the order in which they were added.
 ///
-/// A hash table over flat arrays, since there may be many millions: takes 45 to 70 bytes of memory a run. Belongs to one
-/// thread.
+/// A hash table over flat arrays, since there may be many millions: takes 45 to 70 bytes of memory a run. Belongs to
+/// one thread.
 public final class RunTable {
     private static final int FIELDS = 5;
     private static final int OFFSET = 0;

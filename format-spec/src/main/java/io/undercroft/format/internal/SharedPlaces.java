@@ -24,7 +24,8 @@ public final class SharedPlaces {
     ///
     /// @param table the section EXTN, complete but for the flags
     /// @param recordSize the size of a record in bytes
-    /// @throws IllegalArgumentException if the storages have so many bytes more than the file that readers would refuse it
+    /// @throws IllegalArgumentException if the storages have so many bytes more than the file that readers would refuse
+    ///     it
     public static void flag(MemorySegment table, int recordSize) {
         SharedPlaces places = new SharedPlaces(table, recordSize);
         places.flag();

@@ -13,11 +13,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// Reads JSON (RFC 8259) from its first byte to its last, one value after the other, each as what the caller expects it to be. Nothing else
-/// is taken: no comments, no trailing commas, no text that is not UTF-8. Values that the caller does not care about are passed over without
-/// recursion.
+/// Reads JSON (RFC 8259) from its first byte to its last, one value after the other, each as what the caller expects it
+/// to be. Nothing else is taken: no comments, no trailing commas, no text that is not UTF-8. Values that the caller
+/// does not care about are passed over without recursion.
 ///
-/// Nothing but strings and literals is allocated, short ones of them once, so a text needs no more memory than its own size. Belongs to one thread.
+/// Nothing but strings and literals is allocated, short ones of them once, so a text needs no more memory than its own
+/// size. Belongs to one thread.
 public final class JsonReader {
     private static final Pattern LITERAL = Pattern
             .compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?|true|false|null");

@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
 
 /// Opens models in several files by their index.
 ///
-/// The index names files beside it, and nothing else is opened. A symbolic link to a file elsewhere, as in the cache of the Hugging Face hub,
-/// is followed below [OpenOptions#root(Path)]; without a root, only to the directory that the index itself is linked from. If the index is
-/// reached by a link, its shards are beside the link or beside the file.
+/// The index names files beside it, and nothing else is opened. A symbolic link to a file elsewhere, as in the cache of
+/// the Hugging Face hub, is followed below [OpenOptions#root(Path)]; without a root, only to the directory that the
+/// index itself is linked from. If the index is reached by a link, its shards are beside the link or beside the file.
 public final class SetReader {
     private final List<String> suffixes;
     private final List<CheckpointFormat> formats;
@@ -51,7 +51,8 @@ public final class SetReader {
     /// @param index what the index says
     /// @param file the file of the index
     /// @param options how to open the shards
-    /// @return the tensors that the index names, in its order, and further names of them; the shards stay open until it is released
+    /// @return the tensors that the index names, in its order, and further names of them; the shards stay open until it
+    ///     is released
     /// @throws FormatException if a shard is malformed, or not where it may be
     /// @throws IOException if reading fails
     public Contents open(ShardIndex index, MappedFile file, OpenOptions options) throws IOException {

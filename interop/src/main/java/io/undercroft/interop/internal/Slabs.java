@@ -4,8 +4,8 @@ import io.undercroft.storage.Tensor;
 import java.util.Iterator;
 import java.util.stream.LongStream;
 
-/// A tensor, cut into views of some megabytes that follow one another in row-major order: so its elements can be copied without memory for
-/// all of them, whatever its shape and strides are.
+/// A tensor, cut into views of some megabytes that follow one another in row-major order: so its elements can be copied
+/// without memory for all of them, whatever its shape and strides are.
 ///
 /// Immutable and safe for any thread.
 public final class Slabs implements Iterable<Tensor> {
@@ -13,8 +13,8 @@ public final class Slabs implements Iterable<Tensor> {
     private static final long NBYTES = 1 << 23;
     /// The most bytes of a slab whose rows are gathered.
     private static final long MOST_NBYTES = 8 * NBYTES;
-    /// Bytes of a line of the cache. Where neighbours in a row lie apart, those in a column often do not, and a slab of less than a line of each
-    /// column would bring every line into the cache again.
+    /// Bytes of a line of the cache. Where neighbours in a row lie apart, those in a column often do not, and a slab of
+    /// less than a line of each column would bring every line into the cache again.
     private static final long LINE = 64;
 
     private final Tensor tensor;

@@ -6,7 +6,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 public final class Utf8 {
     private Utf8() {}
 
-    /// {@return a text in UTF-8} Java would write half a surrogate pair as a question mark, and so give two texts the same bytes.
+    /// {@return a text in UTF-8} Java would write half a surrogate pair as a question mark, and so give two texts the
+    /// same bytes.
     ///
     /// @param path where the text stands in the state, for messages
     /// @param text any text

@@ -5,8 +5,9 @@ import io.undercroft.storage.Shape;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/// The text of a header: a Python dictionary of three entries, for instance `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`. It is
-/// read entry by entry, without recursion; nothing else that Python could evaluate is understood.
+/// The text of a header: a Python dictionary of three entries, for instance `{'descr': '<f4', 'fortran_order': False,
+/// 'shape': (2, 3), }`. It is read entry by entry, without recursion; nothing else that Python could evaluate is
+/// understood.
 final class HeaderText {
     private static final int DECIMAL = 10;
 

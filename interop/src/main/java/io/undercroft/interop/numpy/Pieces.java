@@ -4,7 +4,8 @@ import io.undercroft.serializer.spi.Output;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// Hands on what is written in small copies, which can be looked at without a mapping going away meanwhile. Belongs to one thread.
+/// Hands on what is written in small copies, which can be looked at without a mapping going away meanwhile. Belongs to
+/// one thread.
 final class Pieces implements Output {
     /// The most bytes in one piece.
     static final int SIZE = 1 << 18;

@@ -6,13 +6,16 @@ import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/// Which distances there are from a byte that one tensor shows to a byte that another one shows, both counted from the first byte of each.
+/// Which distances there are from a byte that one tensor shows to a byte that another one shows, both counted from the
+/// first byte of each.
 ///
-/// An element is reached by whole steps in each dimension. So a distance is a sum of steps forth in the one tensor and back in the other, and
-/// of what lies between two bytes of elements. Steps that are no longer than what can be reached without gaps only make that longer; what is
-/// left, one or two dimensions as a rule, is tried from the longest step down.
+/// An element is reached by whole steps in each dimension. So a distance is a sum of steps forth in the one tensor and
+/// back in the other, and of what lies between two bytes of elements. Steps that are no longer than what can be reached
+/// without gaps only make that longer; what is left, one or two dimensions as a rule, is tried from the longest step
+/// down.
 final class Distance {
-    /// How many sums are tried. The steps of tensors that a program cut from another one are multiples of each other, and need a few.
+    /// How many sums are tried. The steps of tensors that a program cut from another one are multiples of each other,
+    /// and need a few.
     private static final int MOST_TRIED = 10_000;
 
     private final List<Steps> steps = new ArrayList<>();
@@ -27,7 +30,8 @@ final class Distance {
         }
     }
 
-    /// Sums of some steps, where they can be: a distance within a run around 0 and a multiple of what all these steps are multiples of.
+    /// Sums of some steps, where they can be: a distance within a run around 0 and a multiple of what all these steps
+    /// are multiples of.
     ///
     /// @param least the least sum
     /// @param most the largest one

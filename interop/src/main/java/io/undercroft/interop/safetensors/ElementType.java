@@ -58,8 +58,8 @@ record ElementType(String name, int order, DType dtype) {
         return dtype.bits();
     }
 
-    /// {@return what elements of a shape are here} PyTorch has pairs of 4-bit floats only, so the last dimension is half as long; where it is
-    /// odd they are single elements that are carried.
+    /// {@return what elements of a shape are here} PyTorch has pairs of 4-bit floats only, so the last dimension is
+    /// half as long; where it is odd they are single elements that are carried.
     ///
     /// @param shape the sizes in the file
     DType dtype(Shape shape) {

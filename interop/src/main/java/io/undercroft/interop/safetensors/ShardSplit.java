@@ -7,8 +7,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Decides which tensors go into one file, as transformers and huggingface_hub do: in their order, a new file where one would become too
-/// large. A tensor that is too large by itself gets a file of its own at once, and the one before it is filled on.
+/// Decides which tensors go into one file, as transformers and huggingface_hub do: in their order, a new file where one
+/// would become too large. A tensor that is too large by itself gets a file of its own at once, and the one before it
+/// is filled on.
 final class ShardSplit {
     private final long most;
     private final List<List<String>> files = new ArrayList<>();

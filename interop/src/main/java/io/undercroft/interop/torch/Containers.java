@@ -142,7 +142,8 @@ final class Containers {
         countHash(container, keys, key, parts);
     }
 
-    /// Looks into a tuple before its hash is computed. A level of the recursion takes a part at least, so there are few.
+    /// Looks into a tuple before its hash is computed. A level of the recursion takes a part at least, so there are
+    /// few.
     ///
     /// @param parts how many parts it may have
     /// @return how many are left

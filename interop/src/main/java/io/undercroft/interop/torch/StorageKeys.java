@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 /// PyTorch gives a storage the class that it is first named with, so all places that name it have to agree. Most
 /// storages hold elements of one type, and have its class. One that tensors of several types share can only be named as
 /// bytes, even if it has none; that is known after the whole pickle was written, which is then written again. What
-/// cannot be named as bytes is refused then. But PyTorch itself writes storages without bytes that have several classes:
-/// these get a number for each class.
+/// cannot be named as bytes is refused then. But PyTorch itself writes storages without bytes that have several
+/// classes: these get a number for each class.
 final class StorageKeys {
     private final Set<Storage> untyped;
     private final Map<Named, Integer> keys = new LinkedHashMap<>();

@@ -2,8 +2,8 @@
 ///
 /// Since version 1.6 PyTorch writes a zip archive: one *pickle*, a small program that builds the saved object, and one
 /// uncompressed record of raw bytes for every storage. The pickle names storages by *persistent ids*; tensors are made
-/// of a storage, an offset, sizes and strides. Before, it wrote pickles and storages one after the other, and at first a
-/// tar archive. So this package has these parts:
+/// of a storage, an offset, sizes and strides. Before, it wrote pickles and storages one after the other, and at first
+/// a tar archive. So this package has these parts:
 ///
 /// - the three containers, in which storages are mapped where they lie ([TorchZipFormat], which is also written, with
 ///   `TorchArchive`; [TorchLegacyFormat]; [TorchTarFormat]);

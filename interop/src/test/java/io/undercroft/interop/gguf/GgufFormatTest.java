@@ -457,9 +457,11 @@ class GgufFormatTest {
         python.run(
                 """
                         import random, numpy as np
-                        from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as Q, GGUFEndian, GGUFValueType as V, GGUFWriter
+                        from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as Q, GGUFEndian
+                        from gguf import GGUFValueType as V, GGUFWriter
                         random.seed(4)
-                        plain = {Q.F32: 'f4', Q.F16: 'f2', Q.F64: 'f8', Q.I8: 'i1', Q.I16: 'i2', Q.I32: 'i4', Q.I64: 'i8'}
+                        plain = {Q.F32: 'f4', Q.F16: 'f2', Q.F64: 'f8', Q.I8: 'i1', Q.I16: 'i2',
+                                 Q.I32: 'i4', Q.I64: 'i8'}
                         def value(t):
                             if t == V.STRING: return random.choice(['', 'ü', 'a\\0b'])
                             if t == V.BOOL: return random.random() < .5
@@ -482,7 +484,8 @@ class GgufFormatTest {
                                 if t in plain:
                                     w.add_tensor(t.name, np.random.randint(-9, 9, shape + (5,)).astype(plain[t]))
                                 elif not big:
-                                    w.add_tensor(t.name, np.random.randint(0, 256, shape + (2 * size,)).astype('u1'), raw_dtype=t)
+                                    blocks = np.random.randint(0, 256, shape + (2 * size,)).astype('u1')
+                                    w.add_tensor(t.name, blocks, raw_dtype=t)
                             w.write_header_to_file(); w.write_kv_data_to_file(); w.write_tensors_to_file(); w.close()
                         """,
                 theirs);

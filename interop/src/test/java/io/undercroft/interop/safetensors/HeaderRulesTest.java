@@ -101,7 +101,8 @@ class HeaderRulesTest {
             "SAFETENSORS-TENSOR | 0 | `{'a':{'dtype':'F32','shape':[4611686018427387904,2],'data_offsets':[0,0]}}`",
             "SAFETENSORS-TENSOR | 0 | `{'a':{'dtype':'F32','shape':[4611686018427387904,4,0],'data_offsets':[0,0]}}`",
             "SAFETENSORS-TENSOR | 0 | "
-                    + "`{'a':{'dtype':'F32','shape':[0,4611686018427387904,4611686018427387904],'data_offsets':[0,0]}}`",
+                    + "`{'a':{'dtype':'F32','shape':[0,4611686018427387904,4611686018427387904],"
+                    + "'data_offsets':[0,0]}}`",
             "SAFETENSORS-TENSOR | 1 | `{'a':{'dtype':'F4','shape':[1],'data_offsets':[0,1]}}`",
             "SAFETENSORS-TENSOR | 2 | `{'a':{'dtype':'F6_E2M3','shape':[2],'data_offsets':[0,2]}}`",
             "SAFETENSORS-LAYOUT | 5 | `{'a':@}`",

@@ -32,8 +32,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /// Models in several files.
 class SafetensorsIndexFormatTest {
-    private static final String MAP = "{'metadata':{'total_size':20,'by':'us','more':[1]},'weight_map':{'c':'2.safetensors',"
-            + "'a':'1.safetensors','b':'1.safetensors'}}\n";
+    private static final String MAP = "{'metadata':{'total_size':20,'by':'us','more':[1]},"
+            + "'weight_map':{'c':'2.safetensors','a':'1.safetensors','b':'1.safetensors'}}\n";
 
     @TempDir
     private Path top;

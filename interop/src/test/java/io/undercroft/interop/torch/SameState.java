@@ -14,8 +14,8 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 
-/// Whether two states are the same: the same tree, the same bytes, and the same sharing, which is to say that what is one
-/// object in the one is one object in the other, and what is two is two.
+/// Whether two states are the same: the same tree, the same bytes, and the same sharing, which is to say that what is
+/// one object in the one is one object in the other, and what is two is two.
 final class SameState {
     private final IdentityHashMap<Object, Object> there = new IdentityHashMap<>();
     private final IdentityHashMap<Object, Object> back = new IdentityHashMap<>();

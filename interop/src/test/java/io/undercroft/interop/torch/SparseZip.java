@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.zip.CRC32;
 
-/// Writes an archive with a record that is far larger than a disk, as PyTorch writes one of more than 4 GiB. Most of the record
-/// is a hole.
+/// Writes an archive with a record that is far larger than a disk, as PyTorch writes one of more than 4 GiB. Most of
+/// the record is a hole.
 final class SparseZip implements AutoCloseable {
     private static final int NOT_HERE = -1;
     private static final short ZIP64 = 1;

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /// Models in several files of `torch.save`.
 class TorchIndexFormatTest {
-    private static final String MAP = "{'metadata':{'total_size':68},'weight_map':{'head':'1.bin','b':'2.bin','wte':'1.bin',"
-            + "'a~/b':'2.bin'}}";
+    private static final String MAP = "{'metadata':{'total_size':68},'weight_map':{'head':'1.bin','b':'2.bin',"
+            + "'wte':'1.bin','a~/b':'2.bin'}}";
 
     @TempDir
     private Path folder;

@@ -19,7 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/// What real Torch7 answered to damaged files, and what we do. `docs/torch7-differences.md` says why we refuse what it reads.
+/// What real Torch7 answered to damaged files, and what we do. `docs/torch7-differences.md` says why we refuse what it
+/// reads.
 class BadFilesTest {
     /// Torch7 reads these, but as something else than what was written, or as something that crashes later.
     private static final Set<String> READ_BY_TORCH7_ONLY = Set.of("negative-table-count", "table-duplicate-key",

@@ -22,7 +22,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
-/// Files that go to OpenCV, which reads tensors and networks of Torch7 with code of its own: little-endian with longs of 8 bytes, and text.
+/// Files that go to OpenCV, which reads tensors and networks of Torch7 with code of its own: little-endian with longs
+/// of 8 bytes, and text.
 class RealTorch7Test {
     private static final SaveOptions BINARY = SaveOptions.defaults();
     private static final SaveOptions ASCII = BINARY.setting("torch7.encoding", "ascii");
@@ -61,7 +62,8 @@ class RealTorch7Test {
         assertThat(read(python, tensors, options)).isEqualToIgnoringWhitespace("49 equal");
     }
 
-    /// OpenCV ignores the last stride, so there are no transposed views; and it makes floats of 32 bits of all elements.
+    /// OpenCV ignores the last stride, so there are no transposed views; and it makes floats of 32 bits of all
+    /// elements.
     private String read(RealPython python, Map<String, Tensor> tensors, SaveOptions options) throws IOException {
         Path files = Files.createTempDirectory(folder, "tensors");
         for (Map.Entry<String, Tensor> each : tensors.entrySet()) {

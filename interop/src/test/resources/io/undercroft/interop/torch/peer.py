@@ -1,11 +1,14 @@
 """What PyTorch itself says of files: started by TorchLibraryTest.
 
     peer.py versions                  the versions of the libraries, as JSON
-    peer.py compare FOLDER            loads each FOLDER/NAME.ours.pt beside FOLDER/NAME.pt in several ways; a line of JSON each
+    peer.py compare FOLDER            loads each FOLDER/NAME.ours.pt beside FOLDER/NAME.pt in several ways;
+                                      a line of JSON each
     peer.py write FOLDER              saves states as FOLDER/NAME.pt, and what they hold as FOLDER/NAME.json
     peer.py random FOLDER COUNT       saves as many random states as FOLDER/NUMBER.pt and FOLDER/NUMBER.legacy.pt
-    peer.py nested FOLDER             the class of the tensor in FOLDER/ours.pt, with weights_only and without; saves FOLDER/theirs.pt
-    peer.py describe FILE             loads a file in several ways; the tensors in it by name, a line of JSON for each way
+    peer.py nested FOLDER             the class of the tensor in FOLDER/ours.pt, with weights_only and without; saves
+                                      FOLDER/theirs.pt
+    peer.py describe FILE             loads a file in several ways; the tensors in it by name, a line of JSON for each
+                                      way
 """
 import collections
 import contextlib
@@ -82,7 +85,8 @@ class Walk:
                         self.walk(f"{path} key {key!r}", key, other)
                     self.walk(f"{path}/{key}", value, its)
                 self.walk(f"{path} attributes", getattr(a, "__dict__", None), getattr(b, "__dict__", None))
-                self.check(path, getattr(a, "default_factory", None) is getattr(b, "default_factory", None), "factories")
+                self.check(path, getattr(a, "default_factory", None) is getattr(b, "default_factory", None),
+                           "factories")
         elif isinstance(a, (list, tuple)) and not isinstance(a, torch.Size):
             if a == () or not self.seen(path, a, b):
                 self.check(path, len(a) == len(b), "sizes")
@@ -114,7 +118,8 @@ class Walk:
             self.tensor(f"{path} values", a._values(), b._values())
         elif a.layout != torch.strided:
             rows = a.layout in (torch.sparse_csr, torch.sparse_bsr)
-            for name in ("crow_indices", "col_indices", "values") if rows else ("ccol_indices", "row_indices", "values"):
+            compressed = ("crow_indices", "col_indices") if rows else ("ccol_indices", "row_indices")
+            for name in (*compressed, "values"):
                 self.tensor(f"{path} {name}", getattr(a, name)(), getattr(b, name)())
         elif a.is_nested:
             self.tensor(f"{path} values", a.values(), b.values())
@@ -176,7 +181,8 @@ def main_compare(folder):
     for ours in sorted(folder.glob("*.ours.pt")):
         name = ours.name.removesuffix(".ours.pt")
         try:
-            # PyTorch itself cannot read all of its old streams, so those are compared with the archive of the same state.
+            # PyTorch itself cannot read all of its old streams, so those are compared with the archive of the same
+            # state.
             outcome = compare(folder / (name.removesuffix(".legacy") + ".pt"), ours)
         except Exception as e:
             outcome = f"{type(e).__name__}: {e}"
@@ -210,13 +216,15 @@ def states():
 
 FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 DTYPES = FLOATS + [
-    torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64, torch.bool,
+    torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64,
+    torch.bool,
     torch.complex32, torch.complex64, torch.complex128, torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz,
     torch.float8_e5m2fnuz, torch.float8_e8m0fnu, torch.float4_e2m1fn_x2, torch.bits8, torch.bits16, torch.bits1x8]
 
 
 class RandomState:
-    """Makes states of everything that torch.load(weights_only=True) allows, some of it shared and some holding itself."""
+    """Makes states of everything that torch.load(weights_only=True) allows, some of it shared and some holding
+    itself."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -233,7 +241,8 @@ class RandomState:
     def value(self, depth):
         if self.made and self.random.random() < 0.15:
             return self.random.choice(self.made)
-        made = self.one(self.plain, *[self.tensor] * 4, self.storage, *[lambda: self.container(depth)] * (4 if depth else 0))
+        made = self.one(self.plain, *[self.tensor] * 4, self.storage,
+                        *[lambda: self.container(depth)] * (4 if depth else 0))
         self.made.append(made)
         return made
 
@@ -242,7 +251,8 @@ class RandomState:
     def plain(self):
         pick = self.random.choice
         return self.one(
-            lambda: pick([None, True, False, 0, 255, 256, 65535, 65536, -1, 2**31 - 1, 2**31, -2**31 - 1, 2**63, -2**63]),
+            lambda: pick([None, True, False, 0, 255, 256, 65535, 65536, -1, 2**31 - 1, 2**31, -2**31 - 1, 2**63,
+                          -2**63]),
             lambda: pick([1, -1]) * self.random.getrandbits(self.random.randint(1, 2000)),
             lambda: pick([0.0, -0.0, 1.5, math.inf, -math.inf, math.nan, 5e-324]),
             lambda: complex(self.random.random(), -0.0),
@@ -290,7 +300,8 @@ class RandomState:
             return self.random.choice(self.bases)
         dtype = self.random.choice(dtypes or DTYPES)
         shape = [self.random.choice([1, 2, 2, 3, 3, 4, 0]) for _ in range(self.random.randint(0, 3))]
-        data = torch.randint(0, 2 if dtype == torch.bool else 256, (math.prod(shape) * dtype.itemsize,), dtype=torch.uint8)
+        data = torch.randint(0, 2 if dtype == torch.bool else 256, (math.prod(shape) * dtype.itemsize,),
+                             dtype=torch.uint8)
         self.bases.append(data.view(dtype).view(shape) if math.prod(shape) else torch.empty(shape, dtype=dtype))
         return self.bases[-1]
 
@@ -331,7 +342,8 @@ class RandomState:
         return self.noted(parameter) if self.random.random() < 0.5 else parameter
 
     def sparse(self):
-        dense = (torch.rand(4, 6) < 0.4).to(self.random.choice([torch.float32, torch.int64, torch.complex64, torch.bool]))
+        dense = (torch.rand(4, 6) < 0.4).to(self.random.choice([torch.float32, torch.int64, torch.complex64,
+                                                                torch.bool]))
         return self.one(
             dense.to_sparse_coo, dense.to_sparse_csr, dense.to_sparse_csc,
             lambda: dense.to_sparse_bsr((2, 3)), lambda: dense.to_sparse_bsc((2, 3)),
@@ -359,7 +371,8 @@ class RandomState:
             lambda: Made(torch._utils._rebuild_tensor, geometry),
             lambda: Made(torch.Tensor, (), geometry),
             lambda: Made(torch.nn.Parameter, (tensor, True), (False, False, collections.OrderedDict())),
-            lambda: Made(torch._utils._rebuild_device_tensor_from_cpu_tensor, (tensor.clone(), torch.float32, "cpu", True)))
+            lambda: Made(torch._utils._rebuild_device_tensor_from_cpu_tensor,
+                         (tensor.clone(), torch.float32, "cpu", True)))
 
 
 def main_random(folder, count):

@@ -3,8 +3,8 @@ package io.undercroft.mmap.internal;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/// Moves whole runs of bytes between a descriptor and memory, on or off the heap: the system moves as many at a time as it
-/// likes, and only those off the heap.
+/// Moves whole runs of bytes between a descriptor and memory, on or off the heap: the system moves as many at a time as
+/// it likes, and only those off the heap.
 public final class DescriptorBytes {
     private static final long CHUNK = 1 << 20;
 

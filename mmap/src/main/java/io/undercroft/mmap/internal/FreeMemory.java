@@ -54,7 +54,8 @@ public final class FreeMemory {
         return LongStream.empty();
     }
 
-    /// A group and those that it is in. In a container the path may be that on the host, of which only the top is there.
+    /// A group and those that it is in. In a container the path may be that on the host, of which only the top is
+    /// there.
     private static Stream<Path> folders(Path top, String path) {
         return Stream.iterate(top.resolve("." + path).normalize(), folder -> folder.startsWith(top), Path::getParent);
     }

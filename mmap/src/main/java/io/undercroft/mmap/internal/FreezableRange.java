@@ -17,17 +17,19 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /// A range of a file in memory, mapped for a storage, that can be frozen.
 ///
-/// There are two mappings. The *live* one is the storage's. It is shared at first: writes go to the file. From the first freeze on it
-/// is private: the file keeps what it had, and written pages are copied. The *view* is only an address before the first freeze, and
-/// shows the file from then on; images are read there, and what was written since is brought back there at the next freeze.
+/// There are two mappings. The *live* one is the storage's. It is shared at first: writes go to the file. From the
+/// first freeze on it is private: the file keeps what it had, and written pages are copied. The *view* is only an
+/// address before the first freeze, and shows the file from then on; images are read there, and what was written since
+/// is brought back there at the next freeze.
 ///
-/// To replace the live mapping takes 100 ms for 1 GiB, as each page has to be taken out of the old one. So its tables of pages are moved
-/// first, all at once, to become the view (`mremap` with `MREMAP_DONTUNMAP`), and what is replaced is empty. No address is ever
-/// unmapped between: a thread that races finds the bytes from before or after, and the JVM lives.
+/// To replace the live mapping takes 100 ms for 1 GiB, as each page has to be taken out of the old one. So its tables
+/// of pages are moved first, all at once, to become the view (`mremap` with `MREMAP_DONTUNMAP`), and what is replaced
+/// is empty. No address is ever unmapped between: a thread that races finds the bytes from before or after, and the JVM
+/// lives.
 ///
-/// To copy a page at its first write takes about as long as to copy eight of them in a row. So a storage of which much was written is
-/// expected to be written again, and keeps its copies: from then on each freeze copies them to the file, and no write
-/// pays for it. One of which little was written gives them up, so that the next freeze has little to copy.
+/// To copy a page at its first write takes about as long as to copy eight of them in a row. So a storage of which much
+/// was written is expected to be written again, and keeps its copies: from then on each freeze copies them to the file,
+/// and no write pays for it. One of which little was written gives them up, so that the next freeze has little to copy.
 public final class FreezableRange implements Freezable {
     /// Which part of the pages is much: one of so many.
     private static final int MUCH = 8;

@@ -8,7 +8,8 @@ import io.undercroft.storage.spi.MemoryProvider;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// Shared memory for [io.undercroft.storage.Storage#shareMemory], wherever there is any, and what became of mapped bytes.
+/// Shared memory for [io.undercroft.storage.Storage#shareMemory], wherever there is any, and what became of mapped
+/// bytes.
 public final class HostMemory implements MemoryProvider {
     /// For [java.util.ServiceLoader].
     public HostMemory() {}

@@ -60,8 +60,8 @@ public final class Lifetime {
         MemorySegment.NULL.reinterpret(arena, _ -> token.done.clean());
     }
 
-    /// Lets go of a hold when the mappings are gone, as [#whenGone] does something. Others may have to be waited for then:
-    /// the garbage collector leaves that to a thread of its own, so that no mapping has to wait for it.
+    /// Lets go of a hold when the mappings are gone, as [#whenGone] does something. Others may have to be waited for
+    /// then: the garbage collector leaves that to a thread of its own, so that no mapping has to wait for it.
     ///
     /// @param hold the hold
     public void whenGoneLetGo(Hold hold) {

@@ -27,7 +27,8 @@ public final class Mapping {
 
     private static final System.Logger LOG = System.getLogger(Mapping.class.getName());
 
-    /// What could not be unmapped when nobody needed it any more, since the process had as many mappings as it may have.
+    /// What could not be unmapped when nobody needed it any more, since the process had as many mappings as it may
+    /// have.
     private static final Queue<Range> LEFT = new ConcurrentLinkedQueue<>();
 
     /// Mapped addresses.
@@ -122,8 +123,8 @@ public final class Mapping {
         }
     }
 
-    /// Forgets the copies of pages of a private mapping: they are the file's again. A hint: what cannot be forgotten, as it is
-    /// locked, stays.
+    /// Forgets the copies of pages of a private mapping: they are the file's again. A hint: what cannot be forgotten,
+    /// as it is locked, stays.
     ///
     /// @param libc the library
     /// @param segment whole pages from a page boundary on, of a mapping that stays alive during the call

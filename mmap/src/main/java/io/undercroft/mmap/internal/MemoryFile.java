@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicLong;
 /// It is as long as it can be from the start, and takes memory only where something was written. So a range is never
 /// handed out twice, and nobody has to look for a free one.
 public final class MemoryFile {
-    /// Ranges start at multiples of what a table of pages covers. A gap after each keeps the system from making one mapping of
-    /// two, of which a part could not be taken away any more where mappings are scarce.
+    /// Ranges start at multiples of what a table of pages covers. A gap after each keeps the system from making one
+    /// mapping of two, of which a part could not be taken away any more where mappings are scarce.
     static final long ALIGNMENT = 2L << 20;
 
     private static final long SIZE = 1L << 62;

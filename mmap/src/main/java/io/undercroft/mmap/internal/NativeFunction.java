@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// All are bound with one type, six numbers of 64 bits and one back: to bind the first function of a type takes some 8
 /// ms, a further one 0.1. The calling conventions of all supported systems pass up to six numbers and addresses in
-/// registers of 64 bits, of which a function looks at as many, and at as many bits, as it has been declared with. (Only the
-/// variable arguments of macOS on ARM lie elsewhere.) It is looked up at once, but bound when it is first called.
+/// registers of 64 bits, of which a function looks at as many, and at as many bits, as it has been declared with. (Only
+/// the variable arguments of macOS on ARM lie elsewhere.) It is looked up at once, but bound when it is first called.
 final class NativeFunction {
     private static final FunctionDescriptor NUMBERS = FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG,
             JAVA_LONG, JAVA_LONG, JAVA_LONG);

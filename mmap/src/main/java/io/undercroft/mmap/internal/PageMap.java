@@ -8,8 +8,8 @@ import java.util.BitSet;
 
 /// Which pages of a private mapping of a file were written to, so that the process has copies of its own.
 ///
-/// Linux tells it in `/proc/self/pagemap`, 64 bits a page: whether it is there, whether it is swapped out, and whether it is
-/// the file's. Where that cannot be read, all pages are said to be copies.
+/// Linux tells it in `/proc/self/pagemap`, 64 bits a page: whether it is there, whether it is swapped out, and whether
+/// it is the file's. Where that cannot be read, all pages are said to be copies.
 final class PageMap {
     private static final long PRESENT_OR_SWAPPED = 3L << 62;
     private static final long OF_THE_FILE = 1L << 61;

@@ -295,7 +295,8 @@ class PyTorchStorageDocumentTest {
         }
     }
 
-    /// Members of `torch.UntypedStorage` and `torch.TypedStorage` that their own tests do not show as PyTorch lists them.
+    /// Members of `torch.UntypedStorage` and `torch.TypedStorage` that their own tests do not show as PyTorch lists
+    /// them.
     @Nested
     class Members {
         @Test

@@ -20,8 +20,8 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 
-/// `docs/seed-coverage.md` says where each thing that the documents describe is done and tested. What it names has to be
-/// there, and it has to name all members of the classes.
+/// `docs/seed-coverage.md` says where each thing that the documents describe is done and tested. What it names has to
+/// be there, and it has to name all members of the classes.
 class SeedCoverageTest {
     private static final List<String> PACKAGES = List.of("io.undercroft.storage", "io.undercroft.mmap",
             "io.undercroft.serializer");
@@ -127,8 +127,8 @@ class SeedCoverageTest {
         }
     }
 
-    /// Whether the source of a test class has a method of that name that is said to be a test: after the end of the method
-    /// before it.
+    /// Whether the source of a test class has a method of that name that is said to be a test: after the end of the
+    /// method before it.
     private static boolean isTest(String name) {
         String[] parts = name.split("#", 2);
         String source = TEST_SOURCES.getOrDefault(parts[0], "");

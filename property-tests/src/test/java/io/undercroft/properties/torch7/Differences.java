@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 
 /// The page that lists where we do not do as Torch7 did, and why: `docs/torch7-differences.md`.
 ///
-/// Its tables have a row for each line of an observed case: the case and the number of the line, the line itself, and what
-/// Torch7 and ours answer to it.
+/// Its tables have a row for each line of an observed case: the case and the number of the line, the line itself, and
+/// what Torch7 and ours answer to it.
 record Differences(Map<String, Row> rows) {
     static final Path PAGE = Repository.path("docs/torch7-differences.md");
 

@@ -34,8 +34,8 @@ final class Numbers {
         return Optional.of(number.group(1).equals("-") ? -size : size);
     }
 
-    /// The integer at the start of a text, as C's `strtoll(text, NULL, 0)` reads it: 0 if there is none, and the nearest
-    /// `long` if it is too large.
+    /// The integer at the start of a text, as C's `strtoll(text, NULL, 0)` reads it: 0 if there is none, and the
+    /// nearest `long` if it is too large.
     static long strtoll(String text) {
         Matcher number = C.matcher(text);
         if (!number.lookingAt()) {

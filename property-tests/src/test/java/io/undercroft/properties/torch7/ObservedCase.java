@@ -23,8 +23,8 @@ record ObservedCase(String id, List<Step> steps) {
         }
     }
 
-    /// The names of shared memory that the cases use. In their place come names of this process, so that two runs do not
-    /// meet.
+    /// The names of shared memory that the cases use. In their place come names of this process, so that two runs do
+    /// not meet.
     private static final String NAMES = "t7r(esearch)?_";
     private static final String OWN_NAMES = "undercroft_" + ProcessHandle.current().pid() + "_";
 

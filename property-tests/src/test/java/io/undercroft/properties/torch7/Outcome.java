@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 
 /// What a line led to: an error, or what it printed and the values it returned.
 record Outcome(Optional<Throwable> error, String printed, String result) {
-    /// Which of our exceptions stands for which of Torch7's errors. What Lua finds wrong with an argument's type does not
-    /// compile in Java; here the interpreter refuses it.
+    /// Which of our exceptions stands for which of Torch7's errors. What Lua finds wrong with an argument's type does
+    /// not compile in Java; here the interpreter refuses it.
     private static final Map<Pattern, Class<? extends Throwable>> ERRORS = Map.of(
             Pattern.compile("(number|boolean|torch\\.\\*?\\w*Storage) expected, got|is not a number|cannot be indexed"
                     + "|attempt to call method"),

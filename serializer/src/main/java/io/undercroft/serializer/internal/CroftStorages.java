@@ -324,8 +324,8 @@ final class CroftStorages implements AutoCloseable {
         }
     }
 
-    /// Refuses damaged chunks. The allocation of a storage has it, so it must not lead to the storages: they would never
-    /// be collected.
+    /// Refuses damaged chunks. The allocation of a storage has it, so it must not lead to the storages: they would
+    /// never be collected.
     private Function<StorageChunk, FormatException> refusals() {
         Snapshot from = snapshot;
         StorageCheck spans = check;

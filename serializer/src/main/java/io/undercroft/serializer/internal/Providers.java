@@ -16,8 +16,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/// The formats that `ServiceLoader` finds, which may come from anybody. What is wrong with one of them is a warning in the log, once, and keeps
-/// nobody from the others.
+/// The formats that `ServiceLoader` finds, which may come from anybody. What is wrong with one of them is a warning in
+/// the log, once, and keeps nobody from the others.
 final class Providers {
     private static final Logger LOG = System.getLogger(Providers.class.getName());
     /// More faults in a row are one that does not end.
@@ -28,8 +28,8 @@ final class Providers {
 
     private Providers() {}
 
-    /// {@return the formats beside this library and those of the thread's context class loader, each class once; ours first, the others
-    /// in the order in which they were found}
+    /// {@return the formats beside this library and those of the thread's context class loader, each class once; ours
+    /// first, the others in the order in which they were found}
     ///
     /// @param taken names that none of them may have; of two with the same name the second is left out
     static List<CheckpointFormat> formats(String... taken) {

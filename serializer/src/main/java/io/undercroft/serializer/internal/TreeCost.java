@@ -10,8 +10,8 @@ import java.util.BitSet;
 /// before anything is made of a token: by readers, and by the writer, so that it writes nothing that they would refuse.
 /// Belongs to one tree and one thread.
 ///
-/// Up to 1 MiB a tree may take twice its size and 64 MiB. Behind that each byte may take 256: a list of small maps takes
-/// 90 for each, one of empty lists 70.
+/// Up to 1 MiB a tree may take twice its size and 64 MiB. Behind that each byte may take 256: a list of small maps
+/// takes 90 for each, one of empty lists 70.
 public final class TreeCost {
     private static final long FACTOR = 256;
 

@@ -19,8 +19,8 @@ public final class Workers {
         void on(T each) throws IOException;
     }
 
-    /// Does some work on each of several things. After the first failure nothing more is begun, and what was begun has ended
-    /// when it is thrown, so that nothing goes on behind the caller's back.
+    /// Does some work on each of several things. After the first failure nothing more is begun, and what was begun has
+    /// ended when it is thrown, so that nothing goes on behind the caller's back.
     ///
     /// @param <T> what they are
     /// @param things the things

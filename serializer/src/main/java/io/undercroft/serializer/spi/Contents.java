@@ -68,8 +68,8 @@ public interface Contents {
         return tensor(name).map(TensorSpec::of);
     }
 
-    /// Copies some rows of a tensor into memory of their own, on its device. Of the rest of the tensor nothing is read that need not
-    /// be.
+    /// Copies some rows of a tensor into memory of their own, on its device. Of the rest of the tensor nothing is read
+    /// that need not be.
     ///
     /// @param name its name
     /// @param from the first row

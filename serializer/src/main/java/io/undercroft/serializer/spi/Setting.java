@@ -2,11 +2,11 @@ package io.undercroft.serializer.spi;
 
 import java.util.Objects;
 
-/// Something that a user may tell a format, as a file does not say it, or as it is left open when one is written. A setting that counts in both
-/// cases is two of these, with the same name.
+/// Something that a user may tell a format, as a file does not say it, or as it is left open when one is written. A
+/// setting that counts in both cases is two of these, with the same name.
 ///
-/// @param name what the user calls it: the name of the format or of its family, a dot, and a name, for instance `torch7.longs`; formats
-///     of one family may have the same
+/// @param name what the user calls it: the name of the format or of its family, a dot, and a name, for instance
+///     `torch7.longs`; formats of one family may have the same
 /// @param use when it counts
 /// @param values what it may be, the default first, in words for people: `stored, deflate`
 public record Setting(String name, Use use, String values) {
@@ -15,8 +15,8 @@ public record Setting(String name, Use use, String values) {
         /// When a file is opened: it is found in the [options][io.undercroft.serializer.OpenOptions#setting(String)] of
         /// [CheckpointFormat#open].
         OPENING,
-        /// When a file is written: it is found in the [options][io.undercroft.serializer.SaveOptions#setting(String)] of
-        /// [CheckpointFormat#draft].
+        /// When a file is written: it is found in the [options][io.undercroft.serializer.SaveOptions#setting(String)]
+        /// of [CheckpointFormat#draft].
         WRITING
     }
 

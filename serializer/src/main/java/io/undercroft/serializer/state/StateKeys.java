@@ -8,8 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /// Which values may be keys of maps and elements of sets.
 ///
-/// A key is hashed by its contents. A list could change under the map; a tuple from a file could hold itself, or double sixty
-/// times, and hashing it would never end. So keys are plain values, and tuples of keys up to [#MAX_PARTS] parts in all.
+/// A key is hashed by its contents. A list could change under the map; a tuple from a file could hold itself, or double
+/// sixty times, and hashing it would never end. So keys are plain values, and tuples of keys up to [#MAX_PARTS] parts
+/// in all.
 public final class StateKeys {
     /// The most parts, counted again wherever they are shared, that a key may have.
     public static final int MAX_PARTS = 1024;
@@ -30,8 +31,8 @@ public final class StateKeys {
         return MAX_PARTS - partsLeft(key, MAX_PARTS);
     }
 
-    /// {@return what a key is told apart by in a file} Numbers are told apart by what they are, not by how wide they are:
-    /// the `Integer` 1 and the `Long` 1 are one key, although Java has two.
+    /// {@return what a key is told apart by in a file} Numbers are told apart by what they are, not by how wide they
+    /// are: the `Integer` 1 and the `Long` 1 are one key, although Java has two.
     ///
     /// @param key a value of which [#isKey] holds
     public static @Nullable Object identity(@Nullable Object key) {

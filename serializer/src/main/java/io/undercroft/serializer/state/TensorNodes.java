@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
 
 /// Quantized and sparse tensors in a state.
 ///
-/// A state holds them in parts, so that each part has a name, is stored once and stays shared, and any language can read
-/// them: a quantized tensor is a [Typed] of its stored integers, whose attributes are `scale` and `zero_point`, or
-/// `scales`, `zero_points` and `axis`; a sparse tensor is a [TypedMap] of its components. The type is PyTorch's name of the
-/// scheme or the layout, for instance `torch.per_tensor_affine` or `torch.sparse_csr`. Files of PyTorch are read as
+/// A state holds them in parts, so that each part has a name, is stored once and stays shared, and any language can
+/// read them: a quantized tensor is a [Typed] of its stored integers, whose attributes are `scale` and `zero_point`, or
+/// `scales`, `zero_points` and `axis`; a sparse tensor is a [TypedMap] of its components. The type is PyTorch's name of
+/// the scheme or the layout, for instance `torch.per_tensor_affine` or `torch.sparse_csr`. Files of PyTorch are read as
 /// such nodes. Here they become tensors that can be worked with, and the other way round; no element is copied, but for
 /// parameters of channels of another type.
 public final class TensorNodes {
@@ -49,8 +49,8 @@ public final class TensorNodes {
                 .map(known -> new QuantizedTensor(Parts.as(Tensor.class, typed.type(), "value", typed.value()), known));
     }
 
-    /// {@return the sparse tensor that a node of a state stands for, or nothing if it stands for something else} What the
-    /// indices say is not checked; [SparseTensor#validate] does.
+    /// {@return the sparse tensor that a node of a state stands for, or nothing if it stands for something else} What
+    /// the indices say is not checked; [SparseTensor#validate] does.
     ///
     /// @param node a value of a state
     /// @throws IllegalArgumentException if the parts are missing, of the wrong types, or do not fit together

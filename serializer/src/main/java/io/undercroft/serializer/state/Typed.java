@@ -6,8 +6,8 @@ import java.util.Objects;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
-/// A value under a type of another system, with attributes: a PyTorch `Parameter`, a tensor subclass, a quantized tensor
-/// (whose attributes are scale and zero point). A map under a type is a [TypedMap].
+/// A value under a type of another system, with attributes: a PyTorch `Parameter`, a tensor subclass, a quantized
+/// tensor (whose attributes are scale and zero point). A map under a type is a [TypedMap].
 ///
 /// Two of them are equal only if they are the same object, since what they hold is compared by identity too.
 public final class Typed {

@@ -1,16 +1,17 @@
 /// What a saved state is made of.
 ///
-/// A state is a tree of plain values: null, `Boolean`, integers (`Byte` to `Long`, `BigInteger`), `Float`, `Double`, `String`,
-/// `byte[]`, `java.util.Map`, `java.util.List`, `java.util.Set`, and of what this library adds: tensors and storages, dtypes,
-/// devices, shapes, complex numbers, and the types of this package for what other languages tell apart and Java does not.
+/// A state is a tree of plain values: null, `Boolean`, integers (`Byte` to `Long`, `BigInteger`), `Float`, `Double`,
+/// `String`, `byte[]`, `java.util.Map`, `java.util.List`, `java.util.Set`, and of what this library adds: tensors and
+/// storages, dtypes, devices, shapes, complex numbers, and the types of this package for what other languages tell
+/// apart and Java does not.
 ///
-/// Containers have an identity: a list that is referenced twice comes back as one list. Numbers come back in the classes that
-/// they were saved in; equal numbers of two widths are one key.
+/// Containers have an identity: a list that is referenced twice comes back as one list. Numbers come back in the
+/// classes that they were saved in; equal numbers of two widths are one key.
 ///
 /// **Objects.** In a state of a Java program, objects may stand wherever values may:
-/// [StateClasses][io.undercroft.serializer.StateClasses] says which, and what comes back. In the *tree* that is saved each of them is
-/// a node whose type begins with `java:`, with the name of the class behind it. The tree is what other languages see, what
-/// [Checkpoint.tree][io.undercroft.serializer.Checkpoint#tree] gives, and what names are made of:
+/// [StateClasses][io.undercroft.serializer.StateClasses] says which, and what comes back. In the *tree* that is saved
+/// each of them is a node whose type begins with `java:`, with the name of the class behind it. The tree is what other
+/// languages see, what [Checkpoint.tree][io.undercroft.serializer.Checkpoint#tree] gives, and what names are made of:
 ///
 /// | object | node |
 /// |---|---|
@@ -23,7 +24,8 @@
 /// | `Instant`, `Path` and other values of the JDK | [Typed] of null, with bytes of Kryo as its attribute `kryo` |
 /// | other object | [TypedMap] of the fields that hold something with an identity; all else is in its attribute `kryo` |
 ///
-/// A sorted collection in reverse order has the attribute `order`, a map or set of constants of one enum the attribute `enum`.
+/// A sorted collection in reverse order has the attribute `order`, a map or set of constants of one enum the attribute
+/// `enum`.
 @NullMarked
 package io.undercroft.serializer.state;
 

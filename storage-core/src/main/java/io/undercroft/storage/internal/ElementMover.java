@@ -15,7 +15,8 @@ record ElementMover(DType dtype, MemorySegment source, MemorySegment target) {
     private static final int SIDE = 32;
     /// Bytes of the shortest runs that are worth a copy each.
     private static final long LONG_RUN = 64;
-    /// Bytes of the longest copies: JDK 25 writes past the cache from some megabytes on, which spares reading the target.
+    /// Bytes of the longest copies: JDK 25 writes past the cache from some megabytes on, which spares reading the
+    /// target.
     private static final long LONGEST_RUN = 8 << 20;
 
     /// How tiles are moved.

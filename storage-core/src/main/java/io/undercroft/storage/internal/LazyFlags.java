@@ -27,8 +27,8 @@ final class LazyFlags {
                 && flags.contains(Flag.CONJ) == others.contains(Flag.CONJ);
     }
 
-    /// Changes stored elements to what they mean, or back, in place. For floating-point and complex ones that turns sign
-    /// bits round, as PyTorch does it.
+    /// Changes stored elements to what they mean, or back, in place. For floating-point and complex ones that turns
+    /// sign bits round, as PyTorch does it.
     ///
     /// @param dtype the type of the elements
     /// @param flags the flags of their tensor

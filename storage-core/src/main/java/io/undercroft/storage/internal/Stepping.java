@@ -8,10 +8,10 @@ import java.lang.invoke.VarHandle;
 
 /// Gathers elements that lie a step apart to a run in an array, and scatters such a run. All steps are in bytes.
 ///
-/// The arrays are of bytes whatever the elements are: a copy between a segment and an array of bytes is the fastest one of
-/// a short run in JDK 25. There is a class for each width of an element, and its loops differ from the others in nothing
-/// but a type that Java has no parameter for. They add up the step, because the JIT makes slow code of a product by a
-/// factor that it does not know.
+/// The arrays are of bytes whatever the elements are: a copy between a segment and an array of bytes is the fastest one
+/// of a short run in JDK 25. There is a class for each width of an element, and its loops differ from the others in
+/// nothing but a type that Java has no parameter for. They add up the step, because the JIT makes slow code of a
+/// product by a factor that it does not know.
 abstract sealed class Stepping {
     private final int itemsize;
 

@@ -88,8 +88,8 @@ public final class StridedCopy {
     }
 
     /// Copies all elements to a tensor of the same shape, converted to its dtype as PyTorch converts ([Conversion]).
-    /// Negation and conjugation of both are carried out: the target then has the values that the source had before, also
-    /// where their bytes overlap (PyTorch leaves the outcome of that open).
+    /// Negation and conjugation of both are carried out: the target then has the values that the source had before,
+    /// also where their bytes overlap (PyTorch leaves the outcome of that open).
     ///
     /// @param source what to copy
     /// @param sourceBytes the bytes of its storage, as many as it needs

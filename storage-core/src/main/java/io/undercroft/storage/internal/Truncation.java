@@ -21,8 +21,8 @@ enum Truncation {
             return value < 0x1p63 ? (long) value : Long.MIN_VALUE;
         }
     },
-    /// By way of a 64-bit integer without a sign, which is made of a signed one: what does not fit the upper half either
-    /// is 0.
+    /// By way of a 64-bit integer without a sign, which is made of a signed one: what does not fit the upper half
+    /// either is 0.
     TO_UNSIGNED_LONG(0x1p63) {
         @Override
         long of(double value) {
@@ -112,7 +112,8 @@ enum Truncation {
         }
     }
 
-    /// Whether all are nearer to 0 than 2^31, so that every way of truncation is the one of Java. Looks at bits as below.
+    /// Whether all are nearer to 0 than 2^31, so that every way of truncation is the one of Java. Looks at bits as
+    /// below.
     private static boolean fitInts(float[] values, int count) {
         MemorySegment bits = MemorySegment.ofArray(values);
         int signs = 0;

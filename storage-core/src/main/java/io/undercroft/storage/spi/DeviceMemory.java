@@ -10,11 +10,11 @@ import java.util.Optional;
 
 /// The memory of one device that the host cannot read or write directly.
 ///
-/// The addresses and sizes of the segments of its allocations are those on the device. The host never accesses them, but
-/// passes them, or slices of them, back to the methods here. All methods return when the bytes are in place, and throw
-/// [IllegalStateException] if the device fails. Mapped bytes of the host were found to be readable immediately before
-/// they are passed to these methods. An allocation that is freed while its bytes are copied stays until the copy has
-/// ended; bytes that were freed before are refused. Instances are safe for use by several threads.
+/// The addresses and sizes of the segments of its allocations are those on the device. The host never accesses them,
+/// but passes them, or slices of them, back to the methods here. All methods return when the bytes are in place, and
+/// throw [IllegalStateException] if the device fails. Mapped bytes of the host were found to be readable immediately
+/// before they are passed to these methods. An allocation that is freed while its bytes are copied stays until the copy
+/// has ended; bytes that were freed before are refused. Instances are safe for use by several threads.
 public interface DeviceMemory extends Allocator {
     /// {@return the device, with its index}
     @Override
@@ -68,8 +68,8 @@ public interface DeviceMemory extends Allocator {
     void fill(MemorySegment target, byte value);
 
     /// Copies bytes that are not in memory of the host yet, such as those of a file. They pass through host buffers of
-    /// bounded size that belong to the device. A device may read several parts at the same time, and copy one part while
-    /// it reads another.
+    /// bounded size that belong to the device. A device may read several parts at the same time, and copy one part
+    /// while it reads another.
     ///
     /// By default, one thread reads and copies part after part.
     ///
@@ -113,8 +113,8 @@ public interface DeviceMemory extends Allocator {
     /// Supplies bytes part by part.
     @FunctionalInterface
     interface HostReader {
-        /// Reads bytes into a buffer. Called by several threads at the same time, for parts that do not overlap, and for
-        /// each byte once.
+        /// Reads bytes into a buffer. Called by several threads at the same time, for parts that do not overlap, and
+        /// for each byte once.
         ///
         /// @param offset the first byte, counted from the start of the upload
         /// @param into a buffer of the host; all of it is to be filled

@@ -25,8 +25,8 @@ public final class Faults {
         return String.valueOf(error.getMessage()).contains("unsafe memory access");
     }
 
-    /// Compares bytes that may be mapped. [MemorySegment#mismatch] would be as fast, but once it is compiled a fault in it
-    /// does not throw: it ends the JVM.
+    /// Compares bytes that may be mapped. [MemorySegment#mismatch] would be as fast, but once it is compiled a fault in
+    /// it does not throw: it ends the JVM.
     ///
     /// @param one a segment
     /// @param other another one of the same size

@@ -20,8 +20,8 @@ public interface MemoryProvider {
         return Optional.empty();
     }
 
-    /// {@return what to say of mapped bytes if they cannot be read any more, or nothing if they can} Asked after a fault, and
-    /// before mapped bytes are given to a device, whose native code does not bear one.
+    /// {@return what to say of mapped bytes if they cannot be read any more, or nothing if they can} Asked after a
+    /// fault, and before mapped bytes are given to a device, whose native code does not bear one.
     ///
     /// @param segment the bytes, off the heap
     default Optional<RuntimeException> lost(MemorySegment segment) {

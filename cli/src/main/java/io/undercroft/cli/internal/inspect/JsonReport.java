@@ -92,8 +92,8 @@ public final class JsonReport {
         out.line("");
     }
 
-    /// Refuses a report that is much longer than the file, or all files of a set, before anything is printed: a short file can refer to one
-    /// long text very often, and JSON has no references to texts.
+    /// Refuses a report that is much longer than the file, or all files of a set, before anything is printed: a short
+    /// file can refer to one long text very often, and JSON has no references to texts.
     private static void checkLength(Inspection inspection, Set<Object> written) throws IOException {
         Checkpoint checkpoint = inspection.checkpoint();
         long most = longest(checkpoint.files());

@@ -1,4 +1,5 @@
-/// `croft inspect`: the contents of a file for people ([TextReport]) and for programs ([JsonReport], `docs/inspect-json.md`).
+/// `croft inspect`: the contents of a file for people ([TextReport]) and for programs ([JsonReport],
+/// `docs/inspect-json.md`).
 @NullMarked
 package io.undercroft.cli.internal.inspect;
 

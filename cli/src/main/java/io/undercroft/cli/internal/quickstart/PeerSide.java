@@ -14,8 +14,8 @@ public final class PeerSide {
 
     private PeerSide() {}
 
-    /// Attaches, tells what it reads, writes, and reads what the first process answers. The lines in between also order the
-    /// writes of the two.
+    /// Attaches, tells what it reads, writes, and reads what the first process answers. The lines in between also order
+    /// the writes of the two.
     ///
     /// @param in what the first process says
     /// @param out what this one answers

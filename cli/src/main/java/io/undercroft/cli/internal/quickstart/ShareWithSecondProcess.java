@@ -12,8 +12,8 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 
-/// Publishes the checkpoint in shared memory and starts a second JVM ([PeerSide]) that attaches, checks and writes it. What
-/// one process writes through one tied weight, the other reads through the other weight.
+/// Publishes the checkpoint in shared memory and starts a second JVM ([PeerSide]) that attaches, checks and writes it.
+/// What one process writes through one tied weight, the other reads through the other weight.
 final class ShareWithSecondProcess implements Step {
     /// What the second process writes, and what this one answers.
     static final double QUESTION = 42;

@@ -48,8 +48,8 @@ final class Workspace implements AutoCloseable {
         return folder.resolve("tiny-gpt2-training.croft");
     }
 
-    /// A name for shared memory. As random as the folder's: processes in other containers may have the same number and the
-    /// same /dev/shm.
+    /// A name for shared memory. As random as the folder's: processes in other containers may have the same number and
+    /// the same /dev/shm.
     String sharedName() {
         return folder.getFileName().toString();
     }

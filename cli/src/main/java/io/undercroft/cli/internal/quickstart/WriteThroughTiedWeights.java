@@ -7,8 +7,8 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 
-/// Maps the `.croft` file and writes through one of two tied weights. The other sees it, the file does not: the mapping is
-/// copy-on-write.
+/// Maps the `.croft` file and writes through one of two tied weights. The other sees it, the file does not: the mapping
+/// is copy-on-write.
 final class WriteThroughTiedWeights implements Step {
     private static final double WRITTEN = 0.5;
 

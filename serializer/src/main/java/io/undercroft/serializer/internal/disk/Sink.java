@@ -13,8 +13,8 @@ public interface Sink {
     /// @throws IOException if the disk is full or failing
     void write(long offset, MemorySegment bytes) throws IOException;
 
-    /// {@return whether several threads may write at once, in any order, as long as no byte is written twice} Else one thread
-    /// writes, from the first byte to the last.
+    /// {@return whether several threads may write at once, in any order, as long as no byte is written twice} Else one
+    /// thread writes, from the first byte to the last.
     default boolean takesAnyOrder() {
         return false;
     }

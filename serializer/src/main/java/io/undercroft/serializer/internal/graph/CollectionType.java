@@ -87,8 +87,8 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
         return BY_NAME.get(name);
     }
 
-    /// {@return the type that a collection comes back as, or null if only its contents count, as of most} What is sorted stays
-    /// sorted: a view of a `TreeMap` comes back as one.
+    /// {@return the type that a collection comes back as, or null if only its contents count, as of most} What is
+    /// sorted stays sorted: a view of a `TreeMap` comes back as one.
     ///
     /// @param collection a map or a collection
     static @Nullable CollectionType of(Object collection) {

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 final class Fitting {
     private Fitting() {}
 
-    /// {@return a value as a variable can take it} A number becomes one of the variable's class if nothing of it is lost, so
-    /// that an `int` may become a `long`, and what a program in another language wrote fits too.
+    /// {@return a value as a variable can take it} A number becomes one of the variable's class if nothing of it is
+    /// lost, so that an `int` may become a `long`, and what a program in another language wrote fits too.
     ///
     /// @param type the class of the variable, perhaps a primitive one
     /// @param value the value

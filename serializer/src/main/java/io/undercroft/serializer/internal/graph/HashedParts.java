@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /// How much there is to hash in the keys of maps and the elements of sets of one state.
 ///
-/// Java hashes collections, optionals and records by what they hold, counted again wherever it is shared. A list in a file that
-/// holds the next one twice, and so on sixty times, would take years, and one that holds itself would never end; so would
-/// many keys that hold the same long list take long, each by itself.
+/// Java hashes collections, optionals and records by what they hold, counted again wherever it is shared. A list in a
+/// file that holds the next one twice, and so on sixty times, would take years, and one that holds itself would never
+/// end; so would many keys that hold the same long list take long, each by itself.
 final class HashedParts {
     /// The most parts that a key may have.
     static final int MAX = 1 << 16;
@@ -38,8 +38,8 @@ final class HashedParts {
     /// Counts one more key.
     ///
     /// @param key a value of the tree
-    /// @return how many parts it has; empty if more than [#MAX], or all so far have more than [#MAX_AGAIN] that were counted
-    ///     before
+    /// @return how many parts it has; empty if more than [#MAX], or all so far have more than [#MAX_AGAIN] that were
+    ///     counted before
     OptionalInt count(@Nullable Object key) {
         Deque<Object> left = new ArrayDeque<>();
         int parts = 0;

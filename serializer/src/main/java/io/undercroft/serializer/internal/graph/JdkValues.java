@@ -80,11 +80,12 @@ import java.util.stream.Stream;
 
 /// The classes of the JDK whose objects are values, and how Kryo writes each.
 ///
-/// Kryo's own serializers are used where they keep all of a value. `ZonedDateTime` would lose which of two equal hours at the
-/// end of summer time it means, `Locale` its script, floating-point numbers the bits of a NaN, so these have others.
+/// Kryo's own serializers are used where they keep all of a value. `ZonedDateTime` would lose which of two equal hours
+/// at the end of summer time it means, `Locale` its script, floating-point numbers the bits of a NaN, so these have
+/// others.
 final class JdkValues {
-    /// Those that hold others of their kind to a public class that is not their own: the JDK's paths, regions and character
-    /// sets.
+    /// Those that hold others of their kind to a public class that is not their own: the JDK's paths, regions and
+    /// character sets.
     private static final List<Class<?>> PUBLIC_TYPES = List.of(Path.class, ZoneId.class, Charset.class);
     private static final Set<Class<?>> MUTABLE = Set.of(AtomicBoolean.class, AtomicInteger.class, AtomicLong.class,
             BitSet.class);
@@ -167,8 +168,8 @@ final class JdkValues {
         return VALUES.keySet().stream();
     }
 
-    /// {@return the public class of a class of values, for instance `Path` for the class of this system's paths; nothing if its
-    /// objects are not values}
+    /// {@return the public class of a class of values, for instance `Path` for the class of this system's paths;
+    /// nothing if its objects are not values}
     ///
     /// @param actual the class of an object
     static Optional<Class<?>> typeOf(Class<?> actual) {

@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /// How much work it is to tell the keys of all maps and the elements of all sets of one state apart.
 ///
-/// A key is hashed, and compared with those that have the same hash. A file can choose keys that all have the same one: a map
-/// of 20 000 of them compares 200 million times, and each comparison may go through a thousand parts. Such a state is refused
-/// before any of its keys is hashed into a map.
+/// A key is hashed, and compared with those that have the same hash. A file can choose keys that all have the same one:
+/// a map of 20 000 of them compares 200 million times, and each comparison may go through a thousand parts. Such a
+/// state is refused before any of its keys is hashed into a map.
 public final class KeyWork {
     /// The most parts that are hashed and compared, besides [#PER_KEY] for each key.
     public static final long MAX = 1L << 24;
@@ -32,8 +32,8 @@ public final class KeyWork {
     /// Counts the keys of one map or the elements of one set that hashes them.
     ///
     /// @param keys which must not hold themselves
-    /// @param parts how many parts the key of an index has, counted again wherever they are shared; not asked for all keys
-    ///     if that is too much
+    /// @param parts how many parts the key of an index has, counted again wherever they are shared; not asked for all
+    ///     keys if that is too much
     /// @return whether that is too much, together with what was counted before
     public boolean isTooMuch(List<? extends @Nullable Object> keys, IntUnaryOperator parts) {
         return !areSorted(keys) && isTooMuch(keys, parts, Objects::hashCode);

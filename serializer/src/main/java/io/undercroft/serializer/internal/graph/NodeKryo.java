@@ -26,10 +26,10 @@ import org.objenesis.strategy.StdInstantiatorStrategy;
 
 /// Kryo for the bytes of one node of the tree at a time.
 ///
-/// Immutable values and constants of enums are written in their place. Everything else that a serializer hands to Kryo is a
-/// child: it stands in the tree, where its identity is kept and its tensors have names, and the bytes only say that it comes
-/// here. So the bytes need no references, and nothing in them is deep, but for what a serializer writes with another
-/// serializer of its own choice. Not thread-safe.
+/// Immutable values and constants of enums are written in their place. Everything else that a serializer hands to Kryo
+/// is a child: it stands in the tree, where its identity is kept and its tensors have names, and the bytes only say
+/// that it comes here. So the bytes need no references, and nothing in them is deep, but for what a serializer writes
+/// with another serializer of its own choice. Not thread-safe.
 final class NodeKryo extends Kryo {
     /// Stands in the bytes for the class of a child that is not registered, a list for instance.
     private static final class Child {}
@@ -158,8 +158,8 @@ final class NodeKryo extends Kryo {
         }
     }
 
-    /// Makes objects by their constructor without parameters, so that a field that is not in the file has the value that
-    /// the class gives it. Without such a constructor none is called.
+    /// Makes objects by their constructor without parameters, so that a field that is not in the file has the value
+    /// that the class gives it. Without such a constructor none is called.
     private static final class Instances implements InstantiatorStrategy {
         @Override
         public <T> ObjectInstantiator<T> newInstantiatorOf(Class<T> type) {

@@ -20,17 +20,18 @@ import org.jspecify.annotations.Nullable;
 
 /// Makes the objects again that [Lowering] made a tree of.
 ///
-/// Each node becomes one object, by its [Recipe]. Some objects can be there before what they hold, as a list can; others
-/// cannot, as a record, whose constructor wants to see its components. Without cycles the order is plain: what a node
-/// holds is finished before the node. Nodes of a cycle, more exactly of a strongly connected part of the tree, are found as
-/// Tarjan finds them, and finished together, as soon as the first of them that was met has been walked:
+/// Each node becomes one object, by its [Recipe]. Some objects can be there before what they hold, as a list can;
+/// others cannot, as a record, whose constructor wants to see its components. Without cycles the order is plain: what a
+/// node holds is finished before the node. Nodes of a cycle, more exactly of a strongly connected part of the tree, are
+/// found as Tarjan finds them, and finished together, as soon as the first of them that was met has been walked:
 ///
 /// 1. Early objects are there from the start.
-/// 2. What has all its parts is finished: early objects are filled, late ones made; these may be the last part of others.
+/// 2. What has all its parts is finished: early objects are filled, late ones made; these may be the last part of
+///    others.
 /// 3. Sets and maps of objects are filled when all else is, since the hash of a key may hang on what it holds.
 ///
-/// So a constructor sees a list that is not full yet only if the list holds, in the end, the object that is being made. What
-/// cannot be finished in this way, a record that holds nothing but itself, no program can have saved.
+/// So a constructor sees a list that is not full yet only if the list holds, in the end, the object that is being made.
+/// What cannot be finished in this way, a record that holds nothing but itself, no program can have saved.
 ///
 /// Recursion is as deep as the tree, whose depth is limited.
 public final class Raising {
@@ -73,8 +74,8 @@ public final class Raising {
     /// @param tree as it stands in a file
     /// @param classes the classes whose objects may be made
     /// @return the state; the tree itself if no object stands in it
-    /// @throws FormatException if it names a class that is not registered, or an object cannot be made; the message has its
-    ///     path
+    /// @throws FormatException if it names a class that is not registered, or an object cannot be made; the message has
+    ///     its path
     public static @Nullable Object of(@Nullable Object tree, StateClasses classes) {
         return tree == null || !holdsObjects(tree) ? tree : new Raising(tree, classes).walk(tree).object;
     }

@@ -6,8 +6,8 @@ import io.undercroft.serializer.OpenOptions;
 import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
-/// The storages of a snapshot on which tensors stand that were chosen. If not all were, the names are gone through, once,
-/// when that is first asked. Safe for any thread.
+/// The storages of a snapshot on which tensors stand that were chosen. If not all were, the names are gone through,
+/// once, when that is first asked. Safe for any thread.
 public final class ChosenStorages {
     private final Snapshot snapshot;
     private final OpenOptions options;

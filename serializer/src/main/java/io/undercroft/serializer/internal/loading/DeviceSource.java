@@ -20,11 +20,12 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// What makes the bytes of a storage of a file on a device: at the first call that needs them there, or before, together
-/// with those of other storages. Safe for use by several threads.
+/// What makes the bytes of a storage of a file on a device: at the first call that needs them there, or before,
+/// together with those of other storages. Safe for use by several threads.
 public final class DeviceSource implements Supplier<Allocation> {
     /// What to do if a device is not there.
-    public static final String REMEDY = "Map devices when opening: OpenOptions.device(Device.CPU), or --map-location cpu";
+    public static final String REMEDY = "Map devices when opening: OpenOptions.device(Device.CPU), or"
+            + " --map-location cpu";
     /// Held while decoded bytes are in memory of the host, so that they are those of one storage.
     private static final Object DECODING = new Object();
 

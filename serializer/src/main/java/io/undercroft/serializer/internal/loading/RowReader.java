@@ -71,7 +71,8 @@ public final class RowReader {
         }
     }
 
-    /// The bytes from the first element to the last. Those narrower than a byte begin where some element begins with a byte.
+    /// The bytes from the first element to the last. Those narrower than a byte begin where some element begins with a
+    /// byte.
     private static Span span(Tensor tensor) {
         DType dtype = tensor.dtype();
         Span bytes = ByteSpan.of(tensor);

@@ -7,8 +7,8 @@ import io.undercroft.storage.Storage;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/// Memory for many storages, cut from blocks of whole huge pages. A mapping for each storage would be slow to make and to
-/// give back, would round each up to pages, and lie across the borders of huge ones.
+/// Memory for many storages, cut from blocks of whole huge pages. A mapping for each storage would be slow to make and
+/// to give back, would round each up to pages, and lie across the borders of huge ones.
 ///
 /// A block is given back when the last piece cut from it is freed. Safe for any thread.
 public final class Slabs implements Allocator {

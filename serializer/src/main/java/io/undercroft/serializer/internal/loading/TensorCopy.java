@@ -91,8 +91,8 @@ record TensorCopy(String name, Tensor source, Tensor target) {
         }
     }
 
-    /// Copies to a tensor on a device whose elements have others between them, or are of another type: all bytes from the
-    /// first to the last come to the host and go back.
+    /// Copies to a tensor on a device whose elements have others between them, or are of another type: all bytes from
+    /// the first to the last come to the host and go back.
     private void copyElements() {
         if (target.numel() == 0) {
             return;

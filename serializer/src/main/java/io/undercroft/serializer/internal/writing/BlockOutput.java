@@ -5,8 +5,8 @@ import io.undercroft.serializer.spi.Output;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// Collects what is written from the first byte to the last in a block of memory, so that the file gets few and large writes, at the borders of
-/// pages. Belongs to one thread.
+/// Collects what is written from the first byte to the last in a block of memory, so that the file gets few and large
+/// writes, at the borders of pages. Belongs to one thread.
 final class BlockOutput implements Output, AutoCloseable {
     private final Sink sink;
     private final WriteProgress progress;

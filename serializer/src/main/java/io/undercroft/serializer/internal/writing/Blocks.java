@@ -6,8 +6,8 @@ import java.lang.foreign.MemorySegment;
 
 /// The memory that bytes go through on their way to the file: some blocks, whatever the size of the state.
 ///
-/// They are large, so that a disk gets much to do at once, and in huge pages where the system has them: a block is then a few
-/// runs of physical memory and not thousands, and goes to the disk in a few requests.
+/// They are large, so that a disk gets much to do at once, and in huge pages where the system has them: a block is then
+/// a few runs of physical memory and not thousands, and goes to the disk in a few requests.
 final class Blocks implements AutoCloseable {
     /// The size of a block in bytes.
     static final long BLOCK = 8 << 20;

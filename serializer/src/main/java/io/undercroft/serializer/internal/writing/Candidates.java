@@ -21,8 +21,9 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes that stand somewhere already: in the file, or in a base. They are found by their digests, and given out only
-/// after they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame] and [#unwritten].
+/// The bytes that stand somewhere already: in the file, or in a base. They are found by their digests, and given out
+/// only after they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame] and
+/// [#unwritten].
 final class Candidates {
     private static final long PIECE = 1 << 17;
 
@@ -70,8 +71,8 @@ final class Candidates {
         }
     }
 
-    /// Adds the storages of a snapshot, so that one which is the same as a whole is recognised as such, and their extents that
-    /// stand in its own file.
+    /// Adds the storages of a snapshot, so that one which is the same as a whole is recognised as such, and their
+    /// extents that stand in its own file.
     ///
     /// @param snapshot the snapshot
     /// @param base what its file is called
@@ -148,7 +149,8 @@ final class Candidates {
                 && (place.equals(proven) || isSame(chunk, place));
     }
 
-    /// {@return whether bytes are the same as those of a place} Several threads may ask at once, once all files are added.
+    /// {@return whether bytes are the same as those of a place} Several threads may ask at once, once all files are
+    /// added.
     ///
     /// @param bytes as many bytes as the place has
     /// @param place the place

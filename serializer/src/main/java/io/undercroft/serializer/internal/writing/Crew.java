@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/// Threads that do a piece of work together, some of it at once and some of it in turns. What one of them throws ends the work of all,
-/// and so does an interruption of the thread that waits for them. None of them outlives [#work].
+/// Threads that do a piece of work together, some of it at once and some of it in turns. What one of them throws ends
+/// the work of all, and so does an interruption of the thread that waits for them. None of them outlives [#work].
 final class Crew {
     private long turn;
     private @Nullable Throwable failure;

@@ -35,7 +35,8 @@ record Destination(Sink sink, @Nullable ByteSource source, long start, int chunk
         return parent == null ? 1 : parent.commit().sequence() + 1;
     }
 
-    /// {@return what the snapshot before has that this version knows nothing of, as far as the next one may have it too}
+    /// {@return what the snapshot before has that this version knows nothing of, as far as the next one may have it
+    /// too}
     List<UnknownSection> unknownSections() {
         return parent == null
                 ? List.of()

@@ -50,7 +50,8 @@ public final class FileCopier {
         this.disk = disk;
     }
 
-    /// Replaces a file by one that has only some of its snapshots; see [io.undercroft.serializer.CheckpointFile#compact].
+    /// Replaces a file by one that has only some of its snapshots; see
+    /// [io.undercroft.serializer.CheckpointFile#compact].
     ///
     /// @param path the file
     /// @param keep which snapshots to keep

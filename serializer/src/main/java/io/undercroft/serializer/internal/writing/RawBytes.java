@@ -3,7 +3,8 @@ package io.undercroft.serializer.internal.writing;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Looks at bytes in place, of any segment, mapped ones too: where a file was cut meanwhile, that throws [InternalError].
+/// Looks at bytes in place, of any segment, mapped ones too: where a file was cut meanwhile, that throws
+/// [InternalError].
 final class RawBytes {
     /// What is looked at before the answer so far counts. A loop without a way out is one that the compiler makes wide.
     private static final int PIECE = 1 << 14;

@@ -4,8 +4,8 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 
-/// What others may know of a save in the background, and do to it: how far it is, and that it is not wanted any more. Safe for
-/// any thread.
+/// What others may know of a save in the background, and do to it: how far it is, and that it is not wanted any more.
+/// Safe for any thread.
 public final class SaveControl {
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.WRITING);
     private final LongAdder done = new LongAdder();

@@ -8,8 +8,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// Memory that snapshots are copied to, kept from one to the next: to fill memory that is new to the process takes several times as
-/// long. One run of it is kept, the largest that was needed. Safe for any thread.
+/// Memory that snapshots are copied to, kept from one to the next: to fill memory that is new to the process takes
+/// several times as long. One run of it is kept, the largest that was needed. Safe for any thread.
 public final class Staging implements AutoCloseable {
     private @Nullable Allocation idle;
     private boolean closed;

@@ -17,8 +17,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /// Takes the bytes of a planned state as they are at one moment: they are frozen where their memory can be frozen, and
-/// copied elsewhere, those on devices to the host. Nobody may write to the storages meanwhile; afterwards anything may be
-/// done to them.
+/// copied elsewhere, those on devices to the host. Nobody may write to the storages meanwhile; afterwards anything may
+/// be done to them.
 ///
 /// What no tensor reaches is not copied. Copies are made by several threads, into one run of memory.
 final class StateSnapshot {

@@ -5,8 +5,8 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/// A snapshot of a state that is taken and not saved yet, with all that saving it needs: the lock, the open file, the memory. It is
-/// taken by one thread and saved by another one.
+/// A snapshot of a state that is taken and not saved yet, with all that saving it needs: the lock, the open file, the
+/// memory. It is taken by one thread and saved by another one.
 public final class TakenSnapshot implements Closeable {
     private final Path path;
     private final Held held;
