@@ -123,8 +123,8 @@ final class ExportedMemory implements Allocator {
         context.record(event());
     }
 
-    /// {@return the memory that this process shares by a record, which the caller has to [Block#release]; nothing if there
-    /// is none}
+    /// {@return the memory that this process shares by a record, which the caller has to [Block#release]; nothing if
+    /// there is none}
     ///
     /// @param name the name of the record
     Optional<Block> find(String name) {
