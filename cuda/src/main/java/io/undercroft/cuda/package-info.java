@@ -7,8 +7,8 @@
 ///
 /// **Memory.** Each device is used through the process's primary context, which other CUDA libraries of the process
 /// share. Memory comes from the driver's pool, is zeroed, and is freed with the last reference to its storage; if a
-/// copy is still running then, when that has ended. Before the device is said to be out of memory, the garbage
-/// collector frees storages that nobody can reach.
+/// copy is still running then, when that has ended. Before the device is said to be out of memory, or no more memory of
+/// the host can be pinned, the garbage collector frees storages that nobody can reach.
 ///
 /// **Copies** return when the bytes are in place. Pinned host memory is copied directly. All other host memory, mapped
 /// files included, passes through a ring of pinned buffers: several threads fill or empty buffers while others are

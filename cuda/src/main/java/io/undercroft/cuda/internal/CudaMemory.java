@@ -24,7 +24,7 @@ public final class CudaMemory implements DeviceMemory {
     /// Owns no memory: what it may touch, every thread may.
     private static final Thread ANY_THREAD = Thread.ofVirtual().unstarted(() -> {});
     /// How often an allocation is tried again after the garbage collector ran. The pauses are 1, 2, 4, … ms.
-    private static final int RETRIES = 10;
+    static final int RETRIES = 10;
     /// Overlapping bytes that move by less than this go through other memory of this size.
     private static final long SHORT_MOVE = 16 << 20;
 
@@ -150,18 +150,28 @@ public final class CudaMemory implements DeviceMemory {
         }
     }
 
-    /// {@return whether the thread was not interrupted}
     private boolean collect(int attempt) {
-        System.gc();
-        try {
-            Thread.sleep(1L << attempt);
-        } catch (InterruptedException _) {
-            Thread.currentThread().interrupt();
+        if (!collectGarbage(attempt)) {
             return false;
         }
         exported.freeUnused();
         quietly(() -> context.synchronize(frees));
         return true;
+    }
+
+    /// Runs the garbage collector, and leaves it time to free storages.
+    ///
+    /// @param attempt how often it ran before
+    /// @return whether the thread was not interrupted
+    static boolean collectGarbage(int attempt) {
+        System.gc();
+        try {
+            Thread.sleep(1L << attempt);
+            return true;
+        } catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
     }
 
     // ---- copying ----

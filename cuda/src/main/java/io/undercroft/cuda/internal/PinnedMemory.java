@@ -24,11 +24,25 @@ final class PinnedMemory implements Allocator {
         return true;
     }
 
+    /// Allocates zeroed bytes. Pinned storages that nobody can reach are collected before no more memory can be pinned.
     @Override
     public Allocation allocate(long nbytes) {
         if (nbytes == 0) {
             return Allocator.offHeap().allocate(0);
         }
+        for (int attempt = 0;; attempt++) {
+            try {
+                return pinned(nbytes);
+            } catch (CudaException e) {
+                boolean isFull = e.code() == CudaException.OUT_OF_MEMORY;
+                if (!isFull || attempt == CudaMemory.RETRIES || !CudaMemory.collectGarbage(attempt)) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private Allocation pinned(long nbytes) {
         if (nbytes > Integer.MAX_VALUE) {
             return registered(nbytes);
         }
