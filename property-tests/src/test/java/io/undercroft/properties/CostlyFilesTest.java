@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.StateTreeWriter;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
@@ -30,8 +31,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// Files below a megabyte that were made to cost much: `croft inspect` of them allocates at most 64 MiB and twice the
-/// size of the file, garbage included, and takes a bounded number of operations, or refuses them before that.
+/// Files below a megabyte that were made to cost much: `croft inspect` and `croft verify` of them allocate at most 64
+/// MiB and twice the size of the file, garbage included, and take a bounded number of operations, or refuse them before
+/// that.
 class CostlyFilesTest {
     private static final int LARGEST = 1 << 20;
     /// Text without a name of a class could be anything.
@@ -537,5 +539,29 @@ class CostlyFilesTest {
             }
         }
         check(file);
+    }
+
+    /// Snapshots of nearly nothing.
+    @Test
+    void aCroftFileOfManySnapshots() throws IOException {
+        Path file = folder.resolve("a.croft");
+        try (CheckpointFile growing = CheckpointFile.open(file)) {
+            for (long i = 0; i < 100; i++) {
+                growing.commit(List.of(i), "");
+            }
+        }
+        check(file);
+    }
+
+    /// Storages that a pickle refers to again and again, each time by another description of the same.
+    @Test
+    void aPickleOfManyPersistentIds() throws IOException {
+        Path file = folder.resolve("a.pt");
+        Checkpoint.save(file, Map.of("w", Tensor.of(1f)));
+        check(Files.write(file, TorchZip.changePickle(file, pickle -> {
+            String text = new String(pickle, StandardCharsets.ISO_8859_1);
+            String id = text.substring(text.indexOf("(X\u0007"), text.indexOf("tQ") + 1);
+            return latin("\u0080\u0002](" + id + "q\u0020" + "Qh\u0020".repeat(200_000) + "Qe.");
+        })));
     }
 }

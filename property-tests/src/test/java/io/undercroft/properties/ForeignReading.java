@@ -76,12 +76,12 @@ final class ForeignReading {
         return Long.parseLong(first.substring("rchar: ".length()));
     }
 
-    /// What `croft inspect` prints of a file.
+    /// What `croft inspect` prints of a file, and what `croft verify` finds.
     enum Report {
-        TEXT, JSON
+        TEXT, JSON, VERIFICATION
     }
 
-    /// Opens a file and reports what is in it, as `croft inspect` does.
+    /// Opens a file and reports what is in it, as `croft inspect` and `croft verify` do.
     ///
     /// @param format the format of the file; empty to let the file show it
     /// @return the code of the refusal, or an empty text
@@ -113,10 +113,10 @@ final class ForeignReading {
     private static void print(Checkpoint checkpoint, Report report) throws IOException {
         Counter counter = new Counter();
         Output out = new Output(counter);
-        Inspection inspection = new Inspection(checkpoint, null, List.of());
         switch (report) {
-            case TEXT -> TextReport.print(inspection, out);
-            case JSON -> JsonReport.print(inspection, out);
+            case TEXT -> TextReport.print(new Inspection(checkpoint, null, List.of()), out);
+            case JSON -> JsonReport.print(new Inspection(checkpoint, null, List.of()), out);
+            case VERIFICATION -> checkpoint.verify().damages().forEach(damage -> out.line(damage.what()));
         }
         out.flush();
         assertThat(counter.count).as("bytes printed")
