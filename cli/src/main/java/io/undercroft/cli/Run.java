@@ -53,7 +53,7 @@ final class Run {
         } catch (Output.Failure e) {
             return e.isBrokenPipe() ? BROKEN_PIPE : explain(e, e.getMessage(), BAD_INPUT);
         } catch (FileSystemException e) {
-            return explain(e, describe(e, file) + example(file), BAD_INPUT);
+            return explain(e, describe(e, file), BAD_INPUT);
         } catch (FormatException | IllegalArgumentException | NoSuchElementException | IOException
                 | UncheckedIOException e) {
             boolean isNamed = e instanceof FormatException format && format.file() != null;
@@ -121,13 +121,6 @@ final class Run {
             note("%s: --root says nothing here: a file of the format %s needs no other".formatted(checkpoint.path(),
                     checkpoint.format()));
         }
-    }
-
-    /// Of a directory, the file in it that was probably meant.
-    private static String example(@Nullable Path file) {
-        return file != null && Files.isDirectory(file)
-                ? Directories.modelIn(file).map(", for instance %s"::formatted).orElse("")
-                : "";
     }
 
     private int explain(Throwable failure, @Nullable String message, int code) {

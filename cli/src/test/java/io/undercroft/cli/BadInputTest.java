@@ -5,6 +5,9 @@ import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.util.Map;
+import io.undercroft.storage.Tensor;
+import io.undercroft.serializer.Checkpoint;
 import io.undercroft.cli.internal.Output;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -48,17 +51,29 @@ class BadInputTest {
 
     @Test
     void aDirectory() throws IOException {
-        assertRefused(folder, "directory");
+        Path empty = Files.createDirectory(folder.resolve("empty"));
+        assertRefused(empty, "directory");
     }
 
     @Test
-    void ofADirectoryTheModelInItIsNamed() throws IOException {
+    void ofADirectoryWithSeveralFilesTheyAreNamed() throws IOException {
         Path model = Files.createDirectory(folder.resolve("model"));
         Files.createFile(model.resolve("config.json"));
-        Files.createFile(model.resolve("model-00001-of-00002.safetensors"));
-        assertRefused(model, "name a file in it, for instance " + model.resolve("model-00001-of-00002.safetensors"));
-        Files.createFile(model.resolve("model.safetensors.index.json"));
-        assertRefused(model, "name a file in it, for instance " + model.resolve("model.safetensors.index.json"));
+        Files.createFile(model.resolve("a.safetensors"));
+        Files.createFile(model.resolve("b.npz"));
+        assertRefused(model, "name one of them: 'a.safetensors', 'b.npz'");
+    }
+
+    @Test
+    void ofADirectoryTheModelInItIsShown() throws IOException {
+        Path model = Files.createDirectory(folder.resolve("model"));
+        Files.createFile(model.resolve("config.json"));
+        Checkpoint.save(model.resolve("model.safetensors.index.json"), Map.of("w", Tensor.of(1f)));
+
+        Invocation shown = Invocation.of("inspect", model);
+
+        assertThat(shown.code()).isZero();
+        assertThat(shown.out()).contains("model.safetensors.index.json", "w");
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.ModelDirectory;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.disk.Disk;
@@ -99,20 +100,22 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Opens a file copy-on-write. Its format is found by its contents, not by its name.
     ///
-    /// @param path the file
+    /// @param path the file, or the directory of a model; see [#open(Path, OpenOptions)]
     /// @return what it holds
-    /// @throws IOException if the file is missing, a directory or not readable
+    /// @throws IOException if the file is missing or not readable, or a directory that has no such file or several
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
     public static Checkpoint open(Path path) throws IOException {
         return open(path, OpenOptions.defaults());
     }
 
-    /// Opens a file.
+    /// Opens a file. If the path is a directory, the file in it that is the model is opened: `model.safetensors`,
+    /// `pytorch_model.bin` or the index of a set of them, as model hubs name them, or else the only index or the only
+    /// file with the suffix of a known format.
     ///
-    /// @param path the file
+    /// @param path the file, or the directory of a model
     /// @param options how
     /// @return what it holds
-    /// @throws IOException if the file is missing, a directory or not readable
+    /// @throws IOException if the file is missing or not readable, or a directory that has no such file or several
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
     /// @throws IllegalArgumentException if the options name a format that is not known, or a
     ///     [setting][CheckpointFormat#settings] that no known format has for opening, or one with a value that it
@@ -120,7 +123,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws NoSuchElementException if the options name a snapshot that it has not, or a pattern that no name of a
     ///     tensor matches
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
-        return open(MappedFile.open(path, options.mapping()), file -> Formats.of(file, options.format().orElse(null)),
+        return open(MappedFile.open(ModelDirectory.fileIn(path), options.mapping()), file -> Formats.of(file, options.format().orElse(null)),
                 options);
     }
 
@@ -523,6 +526,12 @@ public final class Checkpoint implements AutoCloseable {
                 + lookup.hint(name, names));
     }
 
+    /// {@return the tensors by their [names][#names], in that order} A view: each tensor is made when it is asked for, as
+    /// by [#tensor], and one that cannot be read does not keep the others from being read.
+    public Map<String, Tensor> tensors() {
+        return new TensorMap(this);
+    }
+
     /// {@return the storages in the order in which the state first uses them}
     public List<Storage> storages() {
         return named(contents::storages);
@@ -636,6 +645,32 @@ public final class Checkpoint implements AutoCloseable {
         return named(() -> contents.rows(name, from, to)
                 .or(() -> lookup.find(name).flatMap(found -> contents.rows(found, from, to)))
                 .orElseThrow(() -> missing(name)));
+    }
+
+    /// Reads some rows of a tensor into memory of their own, for instance those of an embedding for the tokens of a text.
+    /// A row is an element of the first dimension. Only the bytes of these rows are read.
+    ///
+    /// @param name its name
+    /// @param rows which rows, in this order; a row may come twice
+    /// @return a new tensor, whose first size is the number of rows
+    /// @throws IndexOutOfBoundsException if there is no such row, as [#rows(String, long, long)] throws all others
+    public Tensor rows(String name, long[] rows) {
+        Objects.requireNonNull(rows, "rows");
+        if (rows.length == 0) {
+            return rows(name, 0, 0);
+        }
+        Tensor first = row(name, rows[0]);
+        long[] sizes = first.shape().toArray();
+        sizes[0] = rows.length;
+        Tensor gathered = Tensor.zeros(first.dtype(), sizes);
+        for (int i = 0; i < rows.length; i++) {
+            gathered.narrow(0, i, 1).copyFrom(i == 0 ? first : row(name, rows[i]));
+        }
+        return gathered;
+    }
+
+    private Tensor row(String name, long number) {
+        return rows(name, number, number < 0 ? number : Math.addExact(number, 1));
     }
 
     /// {@return how the tensors fit those that are expected} Reads no element.

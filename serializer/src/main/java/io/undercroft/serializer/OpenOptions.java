@@ -96,6 +96,13 @@ public final class OpenOptions {
                 selection);
     }
 
+    /// Maps the file read-only, as [#mapping(MapMode)] with [MapMode#READ_ONLY]: writing to a tensor throws.
+    ///
+    /// @return the changed options
+    public OpenOptions readOnly() {
+        return mapping(MapMode.READ_ONLY);
+    }
+
     /// Chooses where storages go, as `map_location` does in PyTorch: all on the CPU with `devices(_ -> Device.CPU)`,
     /// those of one device with `devices(Map.of(Device.cuda(1), Device.cuda(0)))`. It is asked for storages, so that
     /// tensors on one storage stay on one. Those that were saved from the meta device have no bytes in the file, and

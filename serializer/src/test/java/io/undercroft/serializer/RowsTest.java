@@ -52,6 +52,40 @@ class RowsTest {
     }
 
     @Test
+    void anyRowsAreGatheredInTheirOrderAndNoOtherIsRead() throws IOException {
+        try (Checkpoint c = Checkpoint.open(file)) {
+            Tensor rows = c.rows("wte", new long[]{5, 60_000, 5});
+            assertThat(rows.shape()).isEqualTo(Shape.of(3, COLUMNS));
+            assertThat(rows.getInt(0, 2)).isEqualTo(5 * COLUMNS + 2).isEqualTo(rows.getInt(2, 2));
+            assertThat(rows.getInt(1, 63)).isEqualTo(60_000 * COLUMNS + 63);
+            assertThat(c.rows("wte.t", new long[]{1}).getInt(0, 3)).isEqualTo(3 * COLUMNS + 1);
+            assertThat(c.storages()).noneMatch(Storage::isMaterialized);
+            assertThat(c.rows("wte", new long[0]).shape()).isEqualTo(Shape.of(0, COLUMNS));
+            assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                    .isThrownBy(() -> c.rows("wte", new long[]{ROWS}));
+            assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                    .isThrownBy(() -> c.rows("wte", new long[]{-1}));
+            assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                    .isThrownBy(() -> c.rows("scalar", new long[]{0}));
+        }
+    }
+
+    @Test
+    void tensorsAreAMapInTheOrderOfTheirNames() throws IOException {
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().readOnly())) {
+            Map<String, Tensor> tensors = c.tensors();
+            assertThat(tensors.keySet()).containsExactlyElementsOf(c.names());
+            assertThat(tensors).hasSize(c.names().size()).containsKey("wte").doesNotContainKey("wtf");
+            assertThat(tensors.get("wte")).isSameAs(c.tensor("wte"));
+            assertThat(tensors.get("wtf")).isNull();
+            tensors.forEach((name, tensor) -> assertThat(tensor).isSameAs(c.tensor(name)));
+            assertThat(c.storages()).noneMatch(Storage::isMaterialized);
+            assertThatExceptionOfType(UnsupportedOperationException.class)
+                    .isThrownBy(() -> c.tensor("wte").setLong(1, 0, 0));
+        }
+    }
+
+    @Test
     void rowsAreThoseOfTheTensor() throws IOException {
         try (Checkpoint c = Checkpoint.open(file)) {
             for (String name : new String[]{"wte", "wte.t", "half"}) {

@@ -107,6 +107,17 @@ abstract sealed class ElementAccess extends StridedWindow permits Tensor {
         return longAt(position(i, j));
     }
 
+    /// {@return one element as an `int`, converted as [#getLong(long...)] does}
+    ///
+    /// @param index one index for each dimension, negative from the end
+    /// @throws ArithmeticException if the element does not fit into an `int`
+    /// @throws IndexOutOfBoundsException if there is no such element
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public int getInt(long... index) {
+        return Math.toIntExact(getLong(index));
+    }
+
     /// {@return one element as a complex number; its imaginary part is 0 unless the dtype is complex}
     ///
     /// @param index one index for each dimension, negative from the end

@@ -79,6 +79,15 @@ public abstract sealed class Tensor extends ElementAccess {
         return zeros(Allocator.offHeap(), dtype, sizes);
     }
 
+    /// {@return a tensor of zeros}
+    ///
+    /// @param dtype the element type
+    /// @param shape the shape
+    /// @throws IllegalArgumentException if the tensor would be larger than 2^63-1 bytes
+    public static Tensor zeros(DType dtype, Shape shape) {
+        return zeros(dtype, shape.toArray());
+    }
+
     /// A zeroed tensor on a storage of its own, in row-major order, in memory of the caller's choice.
     ///
     /// @param allocator where the bytes come from
@@ -238,6 +247,42 @@ public abstract sealed class Tensor extends ElementAccess {
         return Tensors.of(values);
     }
 
+    /// {@return a float32 tensor of the given values}
+    ///
+    /// @param values the elements in row-major order; copied
+    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is found from the others
+    /// @throws IllegalArgumentException if the number of values differs
+    public static Tensor of(float[] values, long... sizes) {
+        return of(values).view(sizes);
+    }
+
+    /// {@return a float64 tensor of the given values}
+    ///
+    /// @param values the elements in row-major order; copied
+    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is found from the others
+    /// @throws IllegalArgumentException if the number of values differs
+    public static Tensor of(double[] values, long... sizes) {
+        return of(values).view(sizes);
+    }
+
+    /// {@return an int64 tensor of the given values}
+    ///
+    /// @param values the elements in row-major order; copied
+    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is found from the others
+    /// @throws IllegalArgumentException if the number of values differs
+    public static Tensor of(long[] values, long... sizes) {
+        return of(values).view(sizes);
+    }
+
+    /// {@return an int32 tensor of the given values}
+    ///
+    /// @param values the elements in row-major order; copied
+    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is found from the others
+    /// @throws IllegalArgumentException if the number of values differs
+    public static Tensor of(int[] values, long... sizes) {
+        return of(values).view(sizes);
+    }
+
     // ---- flags and gradient ----
 
     /// {@return a tensor on the same elements with exactly these flags}
@@ -350,6 +395,15 @@ public abstract sealed class Tensor extends ElementAccess {
     ///     would do ([#reshape] copies then)
     public Tensor view(long... sizes) {
         return Views.view(this, sizes);
+    }
+
+    /// The same elements in another shape, as [#view(long...)].
+    ///
+    /// @param shape the new shape
+    /// @return the view
+    /// @throws IllegalArgumentException as [#view(long...)]
+    public Tensor view(Shape shape) {
+        return view(shape.toArray());
     }
 
     /// The same bytes as elements of another dtype. Between dtypes of different widths the last dimension becomes
@@ -601,6 +655,18 @@ public abstract sealed class Tensor extends ElementAccess {
         return this;
     }
 
+    /// Copies values in row-major order into this tensor, converted as [#copyFrom(Tensor)] does.
+    ///
+    /// @param values as many as [#numel]
+    /// @return this tensor
+    /// @throws IllegalArgumentException if there are more or fewer, or this tensor shows an element of its storage twice
+    ///     by stride 0
+    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
+    /// @throws IllegalStateException if the storage was freed or has become too small
+    public Tensor copyFrom(float... values) {
+        return copyFrom(of(values).view(shape()));
+    }
+
     /// Copies elements of this dtype in row-major order into this tensor.
     ///
     /// @param source as many bytes as [#nbytes], little-endian
@@ -805,6 +871,23 @@ public abstract sealed class Tensor extends ElementAccess {
 
     /// {@return the elements as PyTorch prints them: of more than 1000 only the ends} Bytes that are not there yet are
     /// fetched; without any (meta, freed, or a storage that has become too small) the size is printed instead.
+    /// {@return the only element of a tensor of any rank: a [Double] for a floating-point dtype, else a [Long]}
+    ///
+    /// @throws IllegalStateException if it has none or several elements
+    /// @throws UnsupportedOperationException if the dtype has no numbers, or complex ones
+    public Number item() {
+        if (numel() != 1) {
+            throw new IllegalStateException("a tensor of " + numel() + " elements has no single item; take one by its index");
+        }
+        long[] first = new long[shape().rank()];
+        return switch (dtype().kind()) {
+            case FLOATING, QUANTIZED -> (Number) getDouble(first);
+            case COMPLEX -> throw new UnsupportedOperationException("an element of " + dtype() + " is no single number; "
+                    + "use getComplex");
+            case SIGNED, UNSIGNED, BOOLEAN, BITS -> (Number) getLong(first);
+        };
+    }
+
     @Override
     public String toString() {
         return Bulk.ask(storage, () -> TensorPrinter.print(this));

@@ -31,6 +31,36 @@ class TensorDataTest {
         }
 
         @Test
+        void anArrayAndSizesMakeATensorOfThatShape() {
+            assertThat(Tensor.of(new float[]{1, 2, 3, 4, 5, 6}, 2, 3).getFloat(1, 0)).isEqualTo(4);
+            assertThat(Tensor.of(new double[]{1, 2, 3, 4}, 2, -1).getDouble(1, 1)).isEqualTo(4);
+            assertThat(Tensor.of(new long[]{7}, 1, 1).shape()).isEqualTo(Shape.of(1, 1));
+            assertThat(Tensor.of(new int[]{1, 2}, 2, 1).dtype()).isEqualTo(DType.INT32);
+            assertThatIllegalArgumentException().isThrownBy(() -> Tensor.of(new float[5], 2, 3));
+            assertThat(Tensor.zeros(DType.INT8, Shape.of(2, 3)).view(Shape.of(3, 2)).shape()).isEqualTo(Shape.of(3, 2));
+        }
+
+        @Test
+        void anArrayIsCopiedIntoATensorOfAnyDType() {
+            Tensor target = Tensor.zeros(DType.BFLOAT16, 2, 2);
+            assertThat(target.copyFrom(1, 2.5f, -3, 4).t().contiguous().toFloatArray()).containsExactly(1, -3, 2.5f, 4);
+            assertThatIllegalArgumentException().isThrownBy(() -> target.copyFrom(1f, 2f));
+        }
+
+        @Test
+        void theOnlyElementIsANumberOfItsKind() {
+            assertThat(Tensor.of(2.5f).item()).isEqualTo(2.5);
+            assertThat(Tensor.scalar(7L).item()).isEqualTo(7L);
+            assertThat(Tensor.of(true).view(1, 1).item()).isEqualTo(1L);
+            assertThatThrownBy(() -> Tensor.of(1f, 2f).item()).isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("2 elements");
+            assertThatThrownBy(() -> Tensor.of(new Complex(1, 2)).item())
+                    .isInstanceOf(UnsupportedOperationException.class).hasMessageContaining("getComplex");
+            assertThat(Tensor.of(1L << 31).getLong(0)).isEqualTo(1L << 31);
+            assertThatThrownBy(() -> Tensor.of(1L << 31).getInt(0)).isInstanceOf(ArithmeticException.class);
+        }
+
+        @Test
         void tensorsAreFilledWhenMade() {
             assertThat(Tensor.ones(DType.INT8, 2, 2).toByteArray()).containsExactly(1, 1, 1, 1);
             assertThat(Tensor.full(DType.BFLOAT16, 0.1, 2).getDouble(1)).isEqualTo(0.10009765625);

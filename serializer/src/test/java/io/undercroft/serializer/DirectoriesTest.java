@@ -1,0 +1,62 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Directories that are opened for the model in them.
+class DirectoriesTest {
+    @TempDir
+    private Path folder;
+
+    private Path save(String name) throws IOException {
+        Path file = folder.resolve(name);
+        Checkpoint.save(file, Map.of("w", Tensor.of(1f)), SaveOptions.defaults().format("croft"));
+        return file;
+    }
+
+    private void assertOpens(Path file) throws IOException {
+        try (Checkpoint c = Checkpoint.open(folder)) {
+            assertThat(c.path()).isEqualTo(file);
+            assertThat(c.tensor("w").getFloat(0)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void theOnlyFileOfAKnownFormatIsOpened() throws IOException {
+        Files.writeString(folder.resolve("config.json"), "{}");
+        Files.createDirectory(folder.resolve("old.croft"));
+        assertThatThrownBy(() -> Checkpoint.open(folder)).isInstanceOf(FileSystemException.class)
+                .hasMessageContaining("no file has the suffix of a known format");
+
+        assertOpens(save("run.CROFT"));
+    }
+
+    @Test
+    void ofSeveralTheyAreNamed() throws IOException {
+        for (String name : new String[]{"a.croft", "b.croft", "c.croft", "d.croft"}) {
+            save(name);
+        }
+
+        assertThatThrownBy(() -> Checkpoint.open(folder)).isInstanceOf(FileSystemException.class)
+                .hasMessageContaining("4 files of tensors").hasMessageContaining("'a.croft'")
+                .hasMessageContaining("'c.croft', …");
+    }
+
+    @Test
+    void theUsualNameOfAModelGoesBeforeOthers() throws IOException {
+        save("a.croft");
+        save("pytorch_model.bin");
+        Path model = save("model.safetensors");
+
+        assertOpens(model);
+    }
+}
