@@ -123,7 +123,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws NoSuchElementException if the options name a snapshot that it has not, or a pattern that no name of a
     ///     tensor matches
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
-        return open(MappedFile.open(ModelDirectory.fileIn(path), options.mapping()), file -> Formats.of(file, options.format().orElse(null)),
+        return open(MappedFile.open(ModelDirectory.fileIn(path), options.mapping()),
+                file -> Formats.of(file, options.format().orElse(null)),
                 options);
     }
 

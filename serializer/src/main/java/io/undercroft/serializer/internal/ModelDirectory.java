@@ -62,7 +62,8 @@ public final class ModelDirectory {
     }
 
     private static String names(List<Path> files) {
-        String names = files.stream().limit(MOST_NAMED).map(file -> FormatException.quote(file.getFileName().toString()))
+        String names = files.stream().limit(MOST_NAMED)
+                .map(file -> FormatException.quote(file.getFileName().toString()))
                 .collect(Collectors.joining(", "));
         return files.size() > MOST_NAMED ? names + ", …" : names;
     }
