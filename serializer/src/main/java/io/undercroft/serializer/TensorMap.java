@@ -23,7 +23,7 @@ final class TensorMap extends AbstractMap<String, Tensor> {
 
     @Override
     public @Nullable Tensor get(@Nullable Object name) {
-        return containsKey(name) ? checkpoint.tensor((String) name) : null;
+        return name instanceof String text && containsKey(text) ? checkpoint.tensor(text) : null;
     }
 
     @Override
