@@ -18,7 +18,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -211,9 +210,9 @@ class CostlyFilesTest {
             int start = text.indexOf("ctorch._utils");
             int end = text.indexOf("tR");
             String function = text.substring(start, text.indexOf("(", start));
-            String arguments = text.substring(start + function.length(), end).replace("QK\u0000K", "QK\u0009K");
-            return latin("\u0080\u0002](" + function + "q\u0020" + arguments + "tq\u0021"
-                    + "h\u0020h\u0021R".repeat(100_000) + "e.");
+            String arguments = text.substring(start + function.length(), end).replace("QK\u0000K", "QK\tK");
+            return latin("\u0080\u0002](" + function + "q " + arguments + "tq!"
+                    + "h h!R".repeat(100_000) + "e.");
         })));
     }
 
@@ -427,7 +426,9 @@ class CostlyFilesTest {
     }
 
     private static byte[] taken(ByteBuffer buffer) {
-        return Arrays.copyOf(buffer.array(), buffer.position());
+        byte[] bytes = new byte[buffer.position()];
+        buffer.flip().get(bytes);
+        return bytes;
     }
 
     private static byte[] joined(byte[]... parts) {
@@ -487,7 +488,7 @@ class CostlyFilesTest {
         int count = 16_000;
         ByteBuffer file = ByteBuffer.allocate(1 << 20).order(ByteOrder.LITTLE_ENDIAN);
         file.put(latin("GGUF")).putInt(3).putLong(count).putLong(1).putLong(1).put((byte) 'a').putInt(9).putInt(8)
-                .putLong(2 * count);
+                .putLong(2L * count);
         for (int i = 0; i < 2 * count; i++) {
             file.putLong(0);
         }
