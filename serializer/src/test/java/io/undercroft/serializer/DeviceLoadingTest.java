@@ -25,7 +25,9 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -304,6 +306,72 @@ class DeviceLoadingTest {
         }
         assertThat(first.live).hasValue(before);
         assertThat(device.live).hasValue(0);
+    }
+
+    /// A file with one storage on each of several devices, of which none is read before all are.
+    private Path eachWaitsForAllOthers(List<PretendDevice.Memory> devices) throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        devices.forEach(each -> state.put(each.device().toString(), Tensor.of(1, 2, 3).to(each.device())));
+        Path file = save(state);
+        CountDownLatch reading = new CountDownLatch(devices.size());
+        for (PretendDevice.Memory each : devices) {
+            AtomicBoolean isFirst = new AtomicBoolean(true);
+            each.beforeReading = () -> {
+                if (isFirst.getAndSet(false)) {
+                    reading.countDown();
+                }
+                await(reading);
+            };
+        }
+        return file;
+    }
+
+    private static List<PretendDevice.Memory> devices(int count) {
+        return Stream.generate(PretendDevice::fresh).limit(count).toList();
+    }
+
+    @Test
+    void allDevicesLoadAtTheSameTimeHoweverManyThereAre() throws IOException {
+        List<PretendDevice.Memory> devices = devices(8);
+        Path file = eachWaitsForAllOthers(devices);
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().inMemory().devices(saved -> saved))) {
+            assertThat(devices).allSatisfy(each -> {
+                assertThat(each.uploads).hasValue(1);
+                assertThat(c.tensor(each.device().toString()).cpu().getLong(2)).isEqualTo(3);
+            });
+        }
+    }
+
+    @Test
+    void storagesOnTwoDevicesThatTwoThreadsNeedAreLoadedAtTheSameTime() throws Exception {
+        List<PretendDevice.Memory> devices = devices(2);
+        Path file = eachWaitsForAllOthers(devices);
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().devices(saved -> saved))) {
+            List<CompletableFuture<Long>> pointers = devices.stream()
+                    .map(each -> CompletableFuture.supplyAsync(() -> c.tensor(each.device().toString()).dataPtr(),
+                            work -> Thread.ofPlatform().start(work)))
+                    .toList();
+            for (CompletableFuture<Long> each : pointers) {
+                assertThat(each.get()).isNotZero();
+            }
+            assertThat(devices).allSatisfy(each -> assertThat(each.uploads).hasValue(1));
+        }
+    }
+
+    @Test
+    void ofSeveralDevicesOneThatFailsEndsTheLoadAndNoneKeepsMemory() throws IOException {
+        List<PretendDevice.Memory> devices = devices(4);
+        Path file = eachWaitsForAllOthers(devices);
+        List<Integer> live = devices.stream().map(each -> each.live.get()).toList();
+        Runnable waits = devices.getLast().beforeReading;
+        devices.getLast().beforeReading = () -> {
+            waits.run();
+            throw new IllegalStateException("the last device is lost");
+        };
+        assertThatExceptionOfType(IllegalStateException.class)
+                .isThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().inMemory().devices(saved -> saved)))
+                .withMessage("the last device is lost");
+        assertThat(devices.stream().map(each -> each.live.get())).isEqualTo(live);
     }
 
     @Test

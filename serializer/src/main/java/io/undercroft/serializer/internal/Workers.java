@@ -1,11 +1,13 @@
 package io.undercroft.serializer.internal;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/// Work that the calling thread shares with those of the common pool.
+/// Work that the calling thread shares with others.
 public final class Workers {
     private Workers() {}
 
@@ -19,32 +21,86 @@ public final class Workers {
         void on(T each) throws IOException;
     }
 
-    /// Does some work on each of several things. After the first failure nothing more is begun, and what was begun has
-    /// ended when it is thrown, so that nothing goes on behind the caller's back.
+    /// Does some work on each of several things, with the threads of the common pool. After the first failure nothing
+    /// more is begun, and what was begun has ended when it is thrown, so that nothing goes on behind the caller's back.
     ///
     /// @param <T> what they are
     /// @param things the things
     /// @param work what to do, in any order and several at once
     /// @throws IOException what the first failure threw, as everything else that it threw
     public static <T> void share(Collection<T> things, Work<? super T> work) throws IOException {
-        AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-        things.parallelStream().forEach(each -> {
+        Attempts<T> attempts = new Attempts<>(work);
+        things.parallelStream().forEach(attempts::on);
+        attempts.end();
+    }
+
+    /// Does some work on each of several things, all at once, however few processors there are: for work that waits for
+    /// devices most of the time. Ends as [#share]. If the calling thread is interrupted, the others are.
+    ///
+    /// @param <T> what they are
+    /// @param things the things
+    /// @param work what to do
+    /// @throws IOException what the first failure threw, as everything else that it threw
+    public static <T> void atOnce(Collection<T> things, Work<? super T> work) throws IOException {
+        Attempts<T> attempts = new Attempts<>(work);
+        List<Thread> threads = new ArrayList<>();
+        try {
+            things.stream().skip(1).forEach(each -> threads.add(
+                    Thread.ofPlatform().daemon().name("undercroft-load").start(() -> attempts.on(each))));
+        } catch (OutOfMemoryError e) {
+            attempts.failure.compareAndSet(null, e);
+        }
+        things.stream().limit(1).forEach(attempts::on);
+        join(threads);
+        attempts.end();
+    }
+
+    private static void join(List<Thread> threads) {
+        boolean isInterrupted = false;
+        for (Thread thread : threads) {
+            while (thread.isAlive()) {
+                try {
+                    thread.join();
+                } catch (InterruptedException _) {
+                    isInterrupted = true;
+                    threads.forEach(Thread::interrupt);
+                }
+            }
+        }
+        if (isInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /// Does the work on one thing after the other, or several at once, until it has failed.
+    private static final class Attempts<T> {
+        private final Work<? super T> work;
+        private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+
+        Attempts(Work<? super T> work) {
+            this.work = work;
+        }
+
+        void on(T each) {
             if (failure.get() == null) {
                 try {
                     work.on(each);
                 } catch (Throwable e) {
-                    // Thrown below as it is: the pool would wrap it.
+                    // Thrown at the end as it is: the pool would wrap it.
                     failure.compareAndSet(null, e);
                 }
             }
-        });
-        switch (failure.get()) {
-            case null -> {
+        }
+
+        void end() throws IOException {
+            switch (failure.get()) {
+                case null -> {
+                }
+                case IOException e -> throw e;
+                case RuntimeException e -> throw e;
+                case Error e -> throw e;
+                case Throwable e -> throw new IllegalStateException(e);
             }
-            case IOException e -> throw e;
-            case RuntimeException e -> throw e;
-            case Error e -> throw e;
-            case Throwable e -> throw new IllegalStateException(e);
         }
     }
 }

@@ -189,7 +189,7 @@ final class DeviceLoad {
             }
         }
         try {
-            Workers.share(loads.values(), DeviceLoad::upload);
+            Workers.atOnce(loads.values(), DeviceLoad::upload);
         } catch (Throwable e) {
             loads.values().forEach(DeviceLoad::free);
             throw e;
