@@ -32,7 +32,7 @@ typedef struct event *CUevent;
 
 enum {
     SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101,
-    INVALID_CONTEXT = 201, ALREADY_MAPPED = 208, INVALID_HANDLE = 400, NOT_READY = 600, ILLEGAL_ADDRESS = 700,
+    INVALID_CONTEXT = 201, ALREADY_MAPPED = 208, PEER_ACCESS_UNSUPPORTED = 217, PEER_ACCESS_ALREADY_ENABLED = 704, INVALID_HANDLE = 400, NOT_READY = 600, ILLEGAL_ADDRESS = 700,
     ALREADY_REGISTERED = 712, NOT_REGISTERED = 713, NOT_SUPPORTED = 801
 };
 
@@ -52,7 +52,7 @@ struct allocation {
 };
 
 /* Bytes of the host that do not move. */
-struct pinned { struct pinned *next; char *start; size_t size; int registered; };
+struct pinned { struct pinned *next; char *start; size_t size; int registered, read_only; };
 
 struct state { unsigned long long recorded, completed; };
 struct event { struct state own, *state; int fd, references; };
@@ -91,8 +91,8 @@ static struct context contexts[MAX_DEVICES];
 static struct allocation *allocations;
 static struct pinned *pinned_list;
 static struct stream *streams, *default_streams[MAX_DEVICES];
-static long live_events, pageable_copies, all_calls, delay_micros, largest_copy;
-static int gate_closed, sticky;
+static long live_events, pageable_copies, late_unpinned, direct_copies, all_calls, delay_micros, largest_copy;
+static int gate_closed, sticky, read_only_pinning = 1, peers_possible = 1, peer_access[MAX_DEVICES][MAX_DEVICES];
 static unsigned long long operations;
 static struct { const char *name; long calls; } counted[MAX_NAMES];
 
@@ -163,6 +163,17 @@ static struct pinned *find_pinned(const char *start, size_t size) {
     return NULL;
 }
 
+/* Whether a page of a range is pinned. */
+static int shares_page(const char *start, size_t size) {
+    uintptr_t first = (uintptr_t) start / PAGE, last = ((uintptr_t) start + size - 1) / PAGE;
+    for (struct pinned *p = pinned_list; p; p = p->next) {
+        if (first <= ((uintptr_t) p->start + p->size - 1) / PAGE && (uintptr_t) p->start / PAGE <= last) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static struct allocation *reserve(size_t size) {
     struct allocation *made = calloc(1, sizeof *made);
     made->size = size;
@@ -231,6 +242,7 @@ static void drop_event(struct event *event) {
 static void execute(struct operation *op, int is_default) {
     const char *source = op->source_host;
     char *target = op->target_host;
+    int sparse = op->size > LARGEST_GARBAGE;
     pthread_mutex_lock(&lock);
     if (op->source_device) {
         struct allocation *a = find_any(op->source_device, op->size, is_default);
@@ -239,6 +251,7 @@ static void execute(struct operation *op, int is_default) {
     if (op->target_device) {
         struct allocation *a = find_any(op->target_device, op->size, is_default);
         target = a && a->ready ? a->bytes + (op->target_device - a->address) : NULL;
+        sparse |= a && a->size > LARGEST_GARBAGE;
     }
     if ((long) op->size > largest_copy) {
         largest_copy = (long) op->size;
@@ -250,19 +263,30 @@ static void execute(struct operation *op, int is_default) {
     }
     pthread_mutex_unlock(&lock);
     if (op->kind == FILL) {
-        if (op->value == 0 && op->size > LARGEST_GARBAGE && (uintptr_t) target % PAGE == 0 && op->size % PAGE == 0) {
-            madvise(target, op->size, MADV_REMOVE);
-            madvise(target, op->size, MADV_DONTNEED);
-        } else {
-            memset(target, op->value, op->size);
+        size_t whole = op->value == 0 && op->size > LARGEST_GARBAGE && (uintptr_t) target % PAGE == 0
+                ? op->size / PAGE * PAGE : 0;
+        if (whole) {
+            madvise(target, whole, MADV_REMOVE);
+            madvise(target, whole, MADV_DONTNEED);
         }
-    } else {
-        /* Overlapping bytes are undefined on a GPU. Here they come out wrong for sure. */
-        int overlap = target < source + op->size && source < target + op->size;
-        memcpy(target, source, op->size);
-        if (overlap) {
-            memset(target, 0xEE, op->size);
+        memset(target + whole, op->value, op->size - whole);
+        return;
+    }
+    /* Overlapping bytes are undefined on a GPU. Here they come out wrong for sure. */
+    int overlap = target < source + op->size && source < target + op->size;
+    if (sparse && !overlap) {
+        /* Pages of zeros that nobody has written to take no memory, and take none when they are copied. */
+        for (size_t at = 0; at < op->size; at += PAGE) {
+            size_t length = op->size - at < PAGE ? op->size - at : PAGE;
+            if (memcmp(target + at, source + at, length)) {
+                memcpy(target + at, source + at, length);
+            }
         }
+        return;
+    }
+    memcpy(target, source, op->size);
+    if (overlap) {
+        memset(target, 0xEE, op->size);
     }
 }
 
@@ -459,10 +483,24 @@ EXPORT void undercroft_standin_fault(int code) {
     pthread_mutex_unlock(&lock);
 }
 
+/* Whether memory can be pinned that the host may only read. */
+EXPORT void undercroft_standin_read_only(int possible) {
+    pthread_mutex_lock(&lock);
+    read_only_pinning = possible;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Whether devices can access each other's memory. */
+EXPORT void undercroft_standin_peers(int possible) {
+    pthread_mutex_lock(&lock);
+    peers_possible = possible;
+    pthread_mutex_unlock(&lock);
+}
+
 EXPORT void undercroft_standin_forget(void) {
     pthread_mutex_lock(&lock);
     memset(counted, 0, sizeof counted);
-    all_calls = pageable_copies = largest_copy = 0;
+    all_calls = pageable_copies = largest_copy = late_unpinned = direct_copies = 0;
     pthread_mutex_unlock(&lock);
 }
 
@@ -486,6 +524,22 @@ EXPORT long undercroft_standin_get(const char *what) {
         for (struct pinned *p = pinned_list; p; p = p->next) {
             result += p->registered;
         }
+    } else if (!strcmp(what, "read-only")) {
+        for (struct pinned *p = pinned_list; p; p = p->next) {
+            result += p->read_only;
+        }
+    } else if (!strcmp(what, "direct")) {
+        result = direct_copies;
+    } else if (!strcmp(what, "busy")) {
+        for (int i = 0; i < MAX_DEVICES; i++) {
+            int busy = 0;
+            for (struct stream *s = streams; s; s = s->next) {
+                busy |= s->first && s->device == i;
+            }
+            result += busy;
+        }
+    } else if (!strcmp(what, "late")) {
+        result = late_unpinned;
     } else if (!strcmp(what, "streams")) {
         for (struct stream *s = streams; s; s = s->next) {
             result += !is_default(s);
@@ -590,7 +644,7 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
         case 40: *value = 2; break;          /* asynchronous engines */
         case 41: *value = 1; break;          /* unified addressing */
         case 99: *value = 1; break;          /* host registration */
-        case 113: *value = 1; break;         /* read-only host registration */
+        case 113: *value = read_only_pinning; break; /* read-only host registration */
         case 115: *value = pools; break;     /* memory pools */
         default: *value = 0;
     }
@@ -599,8 +653,21 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 
 EXPORT CUresult cuDeviceCanAccessPeer(int *can, CUdevice one, CUdevice other) {
     ENTER(cuDeviceCanAccessPeer);
-    *can = one != other;
+    *can = peers_possible && one != other;
     return SUCCESS;
+}
+
+EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+    WITH_CONTEXT(cuCtxEnablePeerAccess);
+    int here = context()->device;
+    if (flags || !peers_possible || here == peer->device) {
+        return flags ? INVALID_VALUE : PEER_ACCESS_UNSUPPORTED;
+    }
+    pthread_mutex_lock(&lock);
+    CUresult result = peer_access[here][peer->device] ? PEER_ACCESS_ALREADY_ENABLED : SUCCESS;
+    peer_access[here][peer->device] = 1;
+    pthread_mutex_unlock(&lock);
+    return result;
 }
 
 EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *result, CUdevice device) {
@@ -758,11 +825,31 @@ EXPORT CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr add
     return result;
 }
 
-static CUresult pin(char *start, size_t size, int registered) {
+/* Whether all pages of a range are mapped, and may be written to if that is asked. */
+static int is_mapped(const char *start, size_t size, int writable) {
+    unsigned long at = (unsigned long) start / PAGE * PAGE, end = (unsigned long) start + size, from, to;
+    char line[4096], access[8];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && at < end && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, access) == 3 && from <= at && at < to) {
+            if (access[0] != 'r' || (writable && access[1] != 'w')) {
+                break;
+            }
+            at = to;
+        }
+    }
+    if (maps) {
+        fclose(maps);
+    }
+    return at >= end;
+}
+
+static CUresult pin(char *start, size_t size, int registered, int read_only) {
     struct pinned *made = calloc(1, sizeof *made);
     made->start = start;
     made->size = size;
     made->registered = registered;
+    made->read_only = read_only;
     made->next = pinned_list;
     pinned_list = made;
     pinned_bytes += size;
@@ -780,6 +867,7 @@ static CUresult unpin(char *start, int registered) {
     }
     *at = p->next;
     pinned_bytes -= p->size;
+    late_unpinned += registered && !is_mapped(start, p->size, 0);
     if (!registered) {
         munmap(p->start, pages(p->size));
     }
@@ -795,7 +883,7 @@ EXPORT CUresult cuMemHostAlloc(void **result, size_t size, unsigned flags) {
     if (!code) {
         *result = mmap(NULL, pages(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         memset(*result, 0xCD, size < PAGE ? size : PAGE);
-        pin(*result, size, 0);
+        pin(*result, size, 0, 0);
     }
     pthread_mutex_unlock(&lock);
     return code;
@@ -810,11 +898,13 @@ EXPORT CUresult cuMemFreeHost(void *start) {
 }
 
 EXPORT CUresult cuMemHostRegister_v2(void *start, size_t size, unsigned flags) {
-    (void) flags;
     WITH_CONTEXT(cuMemHostRegister_v2);
     pthread_mutex_lock(&lock);
-    CUresult result = find_pinned(start, 1) ? ALREADY_REGISTERED
-            : pinned_bytes + size > pinned_limit ? OUT_OF_MEMORY : pin(start, size, 1);
+    int read_only = (flags & 8) != 0;
+    CUresult result = read_only && !read_only_pinning ? NOT_SUPPORTED
+            : size == 0 || !is_mapped(start, size, !read_only) ? INVALID_VALUE
+            : shares_page(start, size) ? ALREADY_REGISTERED
+            : pinned_bytes + size > pinned_limit ? OUT_OF_MEMORY : pin(start, size, 1, read_only);
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -865,6 +955,8 @@ EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr target, CUcontext there, CUdevicep
     pthread_mutex_lock(&lock);
     struct allocation *to = find(target, size), *from = find(source, size);
     int matches = to && from && to->device == there->device && from->device == here->device;
+    /* What pools have is not accessed directly by cuCtxEnablePeerAccess, but by cuMemPoolSetAccess. */
+    direct_copies += matches && peer_access[there->device][here->device] && !from->pooled;
     pthread_mutex_unlock(&lock);
     return matches
             ? transfer(stream, (struct operation) { .kind = COPY, .target_device = target, .source_device = source, .size = size })

@@ -10,10 +10,10 @@
 /// copy is still running then, when that has ended. Before the device is said to be out of memory, or no more memory of
 /// the host can be pinned, the garbage collector frees storages that nobody can reach.
 ///
-/// **Copies** return when the bytes are in place. Pinned host memory is copied directly. All other host memory, mapped
-/// files included, passes through a ring of pinned buffers: several threads fill or empty buffers while others are
-/// copied. A device has one ring of bounded size, which is made by the first copy and freed some time after the last
-/// one; copies of several threads share it.
+/// **Copies** return when the bytes are in place. Pinned host memory is copied directly, also what was pinned by
+/// `Storage.pinInPlace()`. All other host memory, mapped files included, passes through a ring of pinned buffers:
+/// several threads fill or empty buffers while others are copied. A device has one ring of bounded size, which is made
+/// by the first copy and freed some time after the last one; copies of several threads share it.
 ///
 /// **Other CUDA libraries** of the process use the memory by `dataPtr()`. What they submitted to the default stream is
 /// done before a copy or fill that is called later, and before memory that is released later is freed. The program has

@@ -14,6 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /// What a user does with CUDA devices, over the stand-in for the driver.
 @NeedsStandIn
@@ -145,6 +147,50 @@ class CudaStorageTest {
         assertThat(there.device()).isEqualTo(SECOND);
         assertThat(there.cpu().contentEquals(host)).isTrue();
         assertThat(StandIn.get("cuMemcpyPeerAsync")).isEqualTo(1);
+        there.release();
+    }
+
+    /// Memory of pools is not accessed directly, as jcuda cannot enable that; that of shared storages is in none.
+    @Test
+    void bytesGoDirectlyFromDeviceToDeviceWhereThatIsPossible() {
+        Storage host = random(100_000);
+        Storage there = host.to(SECOND).shareMemory();
+        for (int i = 1; i <= 3; i++) {
+            Storage copy = there.to(FIRST);
+            assertThat(StandIn.get("direct")).isEqualTo(i);
+            assertThat(copy.cpu().contentEquals(host)).isTrue();
+            copy.release();
+        }
+        assertThat(StandIn.get("cuCtxEnablePeerAccess")).isLessThanOrEqualTo(1);
+        there.release();
+    }
+
+    @Test
+    void devicesThatCannotAccessEachOtherCopyAllTheSame() {
+        StandIn.peers(false);
+        Storage host = random(100_000);
+        Storage there = host.to(Device.cuda(3)).shareMemory();
+        Storage copy = there.to(Device.cuda(2));
+        assertThat(copy.cpu().contentEquals(host)).isTrue();
+        assertThat(StandIn.get("cuDeviceCanAccessPeer")).isEqualTo(1);
+        assertThat(StandIn.get("cuCtxEnablePeerAccess")).isZero();
+        assertThat(StandIn.get("direct")).isZero();
+        copy.release();
+        there.release();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"217, 0", "304, 0", "704, 1"})
+    void accessThatTheDriverRefusesOrAnotherLibraryEnabledIsNoFailure(int code, int firstDevice) {
+        // Each pair of devices is asked about once.
+        Device target = Device.cuda(code == 217 ? 2 : 3);
+        StandIn.fail("cuCtxEnablePeerAccess", 1, code);
+        Storage host = random(1000);
+        Storage there = host.to(Device.cuda(firstDevice));
+        Storage copy = there.to(target);
+        assertThat(StandIn.get("failed")).isEqualTo(1);
+        assertThat(copy.cpu().contentEquals(host)).isTrue();
+        copy.release();
         there.release();
     }
 

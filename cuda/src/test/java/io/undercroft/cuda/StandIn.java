@@ -88,6 +88,8 @@ final class StandIn {
         fail("", 0, 0);
         delay(0);
         gate(false);
+        readOnlyPinning(true);
+        peers(true);
         limits(8L << 30, 8L << 30);
         call("forget", FunctionDescriptor.ofVoid());
     }
@@ -120,6 +122,16 @@ final class StandIn {
         call("gate", FunctionDescriptor.ofVoid(JAVA_INT), 2);
     }
 
+    /// Sets whether memory can be pinned that the host may only read.
+    static void readOnlyPinning(boolean possible) {
+        call("read_only", FunctionDescriptor.ofVoid(JAVA_INT), possible ? 1 : 0);
+    }
+
+    /// Sets whether devices can access each other's memory.
+    static void peers(boolean possible) {
+        call("peers", FunctionDescriptor.ofVoid(JAVA_INT), possible ? 1 : 0);
+    }
+
     /// Makes all calls fail, as after a fault of a kernel; 0 for none.
     static void fault(int code) {
         call("fault", FunctionDescriptor.ofVoid(JAVA_INT), code);
@@ -132,9 +144,11 @@ final class StandIn {
 
     // ---- what tests ask ----
 
-    /// {@return how many there are: `allocations`, `bytes`, `pinned` (bytes), `registered`, `streams`, `pending`
-    /// (copies and fills), `events`, `imports`, `pageable` (copies of host memory that is not pinned), `largest`
-    /// (copy), `failed` (calls, since [#fail]), or calls of the function of that name, `*` of any}
+    /// {@return how many there are: `allocations`, `bytes`, `pinned` (bytes), `registered`, `read-only` (of these),
+    /// `late` (unpinned when they were not mapped any more), `direct` (copies from one device to another past the
+    /// host), `busy` (devices with work on a stream), `streams`, `pending` (copies and fills), `events`, `imports`,
+    /// `pageable` (copies of host memory that is not pinned), `largest` (copy), `failed` (calls, since [#fail]), or
+    /// calls of the function of that name, `*` of any}
     static long get(String what) {
         try (Arena arena = Arena.ofConfined()) {
             return (long) call("get", FunctionDescriptor.of(JAVA_LONG, ADDRESS), arena.allocateFrom(what));

@@ -2,6 +2,7 @@ package io.undercroft.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.undercroft.cuda.internal.Rings;
 import io.undercroft.mmap.ByteRange;
@@ -333,6 +334,60 @@ class TransferTest {
     }
 
     @Test
+    void oneThreadFillsBuffersWhileOthersAreCopied() throws Exception {
+        Allocation there = memory.allocate((Rings.BUFFERS + 2L) * BUFFER);
+        Rings.free();
+        StandIn.gate(true);
+        CompletableFuture<Void> copying = CompletableFuture.runAsync(() -> {
+            try (Arena arena = Arena.ofConfined()) {
+                memory.fromHost(arena.allocate(there.segment().byteSize()).fill((byte) 3), there.segment());
+            }
+        });
+        waitFor("cuMemcpyHtoDAsync_v2", Rings.BUFFERS);
+        assertThat(copying.isDone()).isFalse();
+        StandIn.gate(false);
+        copying.get();
+        byte[] end = new byte[1];
+        memory.toHost(there.segment().asSlice(there.segment().byteSize() - 1), MemorySegment.ofArray(end));
+        assertThat(end[0]).isEqualTo((byte) 3);
+        there.free();
+    }
+
+    @Test
+    void devicesAreLoadedAtTheSameTimeThroughOneRingEach() throws Exception {
+        List<DeviceMemory> devices = IntStream.range(0, 4)
+                .mapToObj(i -> (DeviceMemory) Allocator.on(Device.cuda(i))).toList();
+        List<Allocation> there = devices.stream().map(each -> each.allocate((Rings.BUFFERS + 1L) * BUFFER)).toList();
+        Rings.free();
+        long pinned = StandIn.get("pinned");
+        StandIn.gate(true);
+        try (ExecutorService threads = Executors.newFixedThreadPool(devices.size())) {
+            List<Future<?>> loads = new ArrayList<>();
+            for (int i = 0; i < devices.size(); i++) {
+                int index = i;
+                loads.add(threads.submit(() -> devices.get(index).upload(List.of(
+                        new Upload(there.get(index).segment(), (offset, into) -> into.fill((byte) (offset >> 22)))))));
+            }
+            // Every device has work, and nothing has been copied.
+            waitFor("busy", devices.size());
+            assertThat(loads).noneMatch(Future::isDone);
+            waitFor("cuMemcpyHtoDAsync_v2", (long) devices.size() * Rings.BUFFERS);
+            assertThat(StandIn.get("pinned") - pinned).isEqualTo((long) devices.size() * Rings.BUFFERS * BUFFER);
+            StandIn.gate(false);
+            for (Future<?> load : loads) {
+                load.get();
+            }
+        }
+        for (int i = 0; i < devices.size(); i++) {
+            byte[] end = new byte[1];
+            MemorySegment segment = there.get(i).segment();
+            devices.get(i).toHost(segment.asSlice(segment.byteSize() - 1), MemorySegment.ofArray(end));
+            assertThat(end[0]).isEqualTo((byte) Rings.BUFFERS);
+            there.get(i).free();
+        }
+    }
+
+    @Test
     void manyThreadsCopyAtOnce() throws Exception {
         StandIn.delay(50);
         try (ExecutorService platform = Executors.newFixedThreadPool(8);
@@ -358,8 +413,13 @@ class TransferTest {
         }
     }
 
+    /// Most bytes are zeros, which take no memory here.
     @Test
-    void moreThanTwoGibibytesAreCopied() {
+    void moreThanTwoGibibytesAreCopied() throws IOException {
+        long free = Files.readAllLines(Path.of("/proc/meminfo")).stream()
+                .filter(line -> line.startsWith("MemAvailable"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")) << 10).findFirst().orElseThrow();
+        assumeTrue(free > 1L << 30, "skipped, since less than 1 GiB of memory is free: " + free + " bytes");
         long size = (1L << 31) + 5;
         Allocator pinned = Storage.allocate(1).pinMemory().allocator().orElseThrow();
         Storage host = Storage.allocate(size, pinned);
@@ -373,6 +433,15 @@ class TransferTest {
         host.release();
         assertThat(StandIn.get("registered")).isZero();
         assertThat(end(there)).containsExactly(0, 11, 0, 0, 0, 12);
+        Allocation copy = memory.allocateUninitialized(size);
+        memory.copy(there, copy.segment());
+        Storage back = Storage.allocate(size, pinned);
+        memory.toHost(copy.segment(), back.segment());
+        assertThat(back.get(1L << 31)).isEqualTo((byte) 11);
+        assertThat(back.get(size - 1)).isEqualTo((byte) 12);
+        assertThat(StandIn.get("cuMemcpyDtoHAsync_v2")).isEqualTo(2);
+        back.release();
+        copy.free();
         memory.fill(there.asSlice(1L << 31, 4), (byte) 13);
         assertThat(end(there)).containsExactly(0, 13, 13, 13, 13, 12);
         AtomicLong last = new AtomicLong();

@@ -20,6 +20,7 @@ public final class Allocation {
     private final @Nullable Backing backing;
     /// Null where the garbage collector does it.
     private final @Nullable Runnable release;
+    private final boolean isPinned;
     private final AtomicBoolean freed = new AtomicBoolean();
 
     /// Who else sees what is written here.
@@ -52,17 +53,18 @@ public final class Allocation {
     /// @param release run once, when the bytes are given back; must not throw
     public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, @Nullable Origin origin,
             Runnable release) {
-        this(segment, sharing, filename, origin, null, Objects.requireNonNull(release, "release"));
+        this(segment, sharing, filename, origin, null, Objects.requireNonNull(release, "release"), false);
     }
 
     private Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, @Nullable Origin origin,
-            @Nullable Backing backing, @Nullable Runnable release) {
+            @Nullable Backing backing, @Nullable Runnable release, boolean isPinned) {
         this.segment = Objects.requireNonNull(segment, "segment");
         this.sharing = Objects.requireNonNull(sharing, "sharing");
         this.filename = filename;
         this.origin = origin;
         this.backing = backing;
         this.release = release;
+        this.isPinned = isPinned;
     }
 
     /// A private allocation that the garbage collector gives back with its segment.
@@ -70,7 +72,7 @@ public final class Allocation {
     /// @param segment the bytes
     /// @return the allocation
     public static Allocation collected(MemorySegment segment) {
-        return new Allocation(segment, Sharing.PRIVATE, null, null, null, null);
+        return new Allocation(segment, Sharing.PRIVATE, null, null, null, null, false);
     }
 
     /// The same bytes with what is known of the file behind them. The new allocation takes this one's place, and frees
@@ -80,7 +82,21 @@ public final class Allocation {
     /// @return the allocation to use from now on
     public Allocation withBacking(Backing file) {
         Objects.requireNonNull(file, "file");
-        return new Allocation(segment, sharing, filename, origin, file, release == null ? null : this::free);
+        return new Allocation(segment, sharing, filename, origin, file, release == null ? null : this::free, isPinned);
+    }
+
+    /// The same bytes, pinned where they are. The new allocation takes this one's place, and frees it after they are
+    /// not pinned any more.
+    ///
+    /// @throws IllegalStateException if they cannot be pinned
+    Allocation pinnedInPlace() {
+        Runnable unpin = MemoryProviders.pinInPlace(segment, this::free);
+        return new Allocation(segment, sharing, filename, origin, backing, unpin, true);
+    }
+
+    /// Whether the bytes were pinned by [#pinnedInPlace].
+    boolean isPinned() {
+        return isPinned;
     }
 
     /// {@return the bytes; its size is the allocation's size in bytes}

@@ -127,6 +127,12 @@ final class Holding implements Runnable {
         }
     }
 
+    /// Puts an allocation of the same bytes in place, which frees the old one. Called under the monitor.
+    void wrap(Storage owner, Allocation same) {
+        allocation = same;
+        cleanAfter(owner);
+    }
+
     /// Sees to it that what is held is given back when nobody can reach the owner any more. Memory that the garbage
     /// collector owns needs no cleaner.
     void cleanAfter(Storage owner) {

@@ -37,8 +37,17 @@ final class MemoryProviders {
     }
 
     static Allocator pinned() {
-        return first(MemoryProvider::pinned).orElseThrow(() -> new IllegalStateException(
-                "there is no pinned memory here; it needs undercroft-cuda on the class path and a CUDA device"));
+        return first(MemoryProvider::pinned).orElseThrow(MemoryProviders::noPinnedMemory);
+    }
+
+    /// Pins bytes where they are, as of [MemoryProvider#pinInPlace].
+    static Runnable pinInPlace(MemorySegment bytes, Runnable unpinned) {
+        return first(provider -> provider.pinInPlace(bytes, unpinned)).orElseThrow(MemoryProviders::noPinnedMemory);
+    }
+
+    private static IllegalStateException noPinnedMemory() {
+        return new IllegalStateException(
+                "there is no pinned memory here; it needs undercroft-cuda on the class path and a CUDA device");
     }
 
     static DeviceMemory device(Device device) {

@@ -6,6 +6,7 @@ import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.DeviceMemory.HostWriter;
 import io.undercroft.storage.spi.Faults;
+import io.undercroft.storage.spi.Freezable;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -324,9 +325,10 @@ public final class Storage implements Iterable<Integer> {
 
     /// {@return whether the bytes are in pinned host memory}
     public boolean isPinned() {
-        Storage base = holding.base();
-        Allocator from = base == null ? allocator : base.allocator;
-        return from != null && from.isPinned();
+        Storage root = root();
+        Allocator from = root.allocator;
+        Allocation there = root.holding.allocation();
+        return (from != null && from.isPinned()) || (there != null && there.isPinned());
     }
 
     /// {@return whether other processes see what is written here (`is_shared` in PyTorch)} Bytes that are not there yet
@@ -727,6 +729,47 @@ public final class Storage implements Iterable<Integer> {
         checkAlive();
         checkBytes();
         return isPinned() ? this : copyTo(MemoryProviders.pinned());
+    }
+
+    /// Pins the bytes where they are, so that devices copy from and to them directly (`cudaHostRegister`). Nothing is
+    /// copied, and the storage stays what it is. It is pinned until it is released, resized or moved; a slice is pinned
+    /// with its base. Does nothing if it is pinned already.
+    ///
+    /// Bytes that are not pinned are copied through pinned buffers. Pinning takes time for each page, so it is for
+    /// bytes that are copied more than once. All pages come into physical memory, and stay there: a mapped file is read
+    /// from its first byte to its last, and a copy-on-write mapping gets a copy of each page; with a read-only one the
+    /// memory is that of the page cache. So no storage is pinned unasked. Some drivers refuse bytes in a page of which
+    /// other bytes are pinned already; anonymous mappings have pages of their own.
+    ///
+    /// Bytes that somebody else owns, as those of [#wrap], have to stay until this storage is released.
+    ///
+    /// @return this storage
+    /// @throws IllegalStateException if it was freed, is not in memory of the host off the heap, there is no CUDA
+    ///     device, or the system refuses; the storage is as before then, and is copied through pinned buffers
+    public Storage pinInPlace() {
+        checkAlive();
+        checkBytes();
+        Storage root = root();
+        synchronized (root.holding) {
+            if (!isPinned() && root.nbytes > 0) {
+                root.holding.wrap(root, root.pinned());
+            }
+        }
+        return this;
+    }
+
+    private Allocation pinned() {
+        Allocation there = allocation();
+        if (!device.isCpu() || !there.segment().isNative()) {
+            throw new IllegalStateException(describe() + " is not in memory of the host off the heap, and cannot be "
+                    + "pinned in place; copy it with pinMemory()");
+        }
+        if (there.origin().filter(Freezable.class::isInstance).isPresent()) {
+            throw new IllegalStateException(describe() + " is in memory that can be frozen, whose pages are replaced, "
+                    + "and cannot be pinned in place; copy it with pinMemory()");
+        }
+        Bulk.probe(this);
+        return there.pinnedInPlace();
     }
 
     /// Moves the bytes to memory of the same device that other processes can open by a handle, on the CPU also by

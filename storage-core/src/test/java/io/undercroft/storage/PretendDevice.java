@@ -9,11 +9,12 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Two devices for tests, `xpu:0` and `xpu:1`, whose memory is really the host's; they count the allocations. Memory of
-/// `xpu:1` can be shared. A test may have them bring shared memory, or miss the bytes of the host.
+/// `xpu:1` can be shared. A test may have them bring shared memory, pin memory of the host, or miss its bytes.
 public final class PretendDevice implements MemoryProvider {
     static final Device DEVICE = new Device("xpu", 0);
     static final Device OTHER = new Device("xpu", 1);
@@ -28,6 +29,14 @@ public final class PretendDevice implements MemoryProvider {
     @Override
     public Optional<Allocator> shared() {
         return Optional.ofNullable(SHARED.get()).map(Supplier::get);
+    }
+
+    /// What pins bytes where they are, if that is wanted.
+    static final AtomicReference<@Nullable BiFunction<MemorySegment, Runnable, Runnable>> PIN = new AtomicReference<>();
+
+    @Override
+    public Optional<Runnable> pinInPlace(MemorySegment bytes, Runnable unpinned) {
+        return Optional.ofNullable(PIN.get()).map(pin -> pin.apply(bytes, unpinned));
     }
 
     /// What is said of bytes that are asked for, if something is.

@@ -2,7 +2,9 @@ package io.undercroft.cuda.internal;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -10,9 +12,12 @@ import org.jspecify.annotations.Nullable;
 /// freed when its allocation and all copies are done with them.
 ///
 /// A block is found by the scope of its segment, which slices have in common, and which no later allocation at the same
-/// address has.
+/// address has. Memory that was pinned in place may have its scope in common with other memory, and is found by its
+/// address as well.
 final class Block {
     private static final Map<MemorySegment.Scope, Block> ALL = new ConcurrentHashMap<>();
+    /// Those that were pinned in place, by the address of their first byte. The driver pins no byte twice.
+    private static final NavigableMap<Long, Block> IN_PLACE = new ConcurrentSkipListMap<>();
 
     private final MemorySegment bytes;
     private final MemorySegment.Scope scope;
@@ -46,9 +51,37 @@ final class Block {
         return made;
     }
 
-    /// {@return the block of a segment, which the caller has to [#release]; null if there is none, or it was freed}
-    static @Nullable Block find(MemorySegment segment) {
-        Block found = ALL.get(segment.scope());
+    /// A block with one holder of memory of the host that was pinned in place.
+    ///
+    /// @param segment the bytes
+    /// @param free run once, when nobody holds the block any more; must not throw
+    static Block inPlace(MemorySegment segment, Runnable free) {
+        Block made = new Block(segment, free, () -> {});
+        IN_PLACE.put(segment.address(), made);
+        return made;
+    }
+
+    /// {@return the block of pinned memory that a segment of the host is in, which the caller has to [#release]; null
+    /// if there is none, or it was freed}
+    static @Nullable Block findPinned(MemorySegment segment) {
+        Block found = find(segment);
+        if (found != null) {
+            return found;
+        }
+        Map.Entry<Long, Block> before = IN_PLACE.floorEntry(segment.address());
+        return before != null && before.getValue().contains(segment) ? held(before.getValue()) : null;
+    }
+
+    private boolean contains(MemorySegment segment) {
+        return segment.scope().equals(scope)
+                && segment.address() - bytes.address() <= bytes.byteSize() - segment.byteSize();
+    }
+
+    private static @Nullable Block find(MemorySegment segment) {
+        return held(ALL.get(segment.scope()));
+    }
+
+    private static @Nullable Block held(@Nullable Block found) {
         boolean held = found != null && found.holders.getAndUpdate(count -> count == 0 ? 0 : count + 1) > 0;
         return held ? found : null;
     }
@@ -77,7 +110,8 @@ final class Block {
 
     void release() {
         if (holders.decrementAndGet() == 0) {
-            ALL.remove(scope);
+            ALL.remove(scope, this);
+            IN_PLACE.remove(bytes.address(), this);
             free.run();
         }
     }

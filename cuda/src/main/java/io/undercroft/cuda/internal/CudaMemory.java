@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
@@ -37,6 +38,8 @@ public final class CudaMemory implements DeviceMemory {
     private final Driver.Stream frees;
     /// Streams that no thread uses now.
     private final Queue<Driver.Stream> streams = new ConcurrentLinkedQueue<>();
+    /// The devices that this one accesses directly if it can.
+    private final Set<Device> peers = ConcurrentHashMap.newKeySet();
 
     private CudaMemory(Driver driver, int index) {
         device = Device.cuda(index);
@@ -71,7 +74,7 @@ public final class CudaMemory implements DeviceMemory {
         return context.memory().free();
     }
 
-    Allocator pinned() {
+    PinnedMemory pinned() {
         return pinned;
     }
 
@@ -195,7 +198,7 @@ public final class CudaMemory implements DeviceMemory {
     ///
     /// @return whether the memory of the host is pinned
     private boolean withPinned(MemorySegment host, MemorySegment onDevice, Consumer<Driver.Stream> copy) {
-        Block block = host.isNative() ? Block.find(host) : null;
+        Block block = host.isNative() ? Block.findPinned(host) : null;
         if (block == null) {
             return false;
         }
@@ -258,6 +261,9 @@ public final class CudaMemory implements DeviceMemory {
         if (other instanceof CudaMemory peer) {
             // The stream waits for the default stream of this device only.
             peer.context.synchronizeDefault();
+            if (peers.add(peer.device)) {
+                quietly(() -> context.accessDirectly(peer.context));
+            }
             run(stream -> context.copyFrom(peer.context, source, target, stream), source, target);
         } else {
             DeviceMemory.super.copyFrom(other, source, target);

@@ -6,6 +6,7 @@ import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.MemoryProvider;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
 
@@ -22,6 +23,13 @@ public final class CudaProvider implements MemoryProvider {
     @Override
     public List<Device> devices() {
         return CudaDevice.all().stream().map(CudaDevice::device).toList();
+    }
+
+    @Override
+    public Optional<Runnable> pinInPlace(MemorySegment bytes, Runnable unpinned) {
+        return Driver.unavailability().isPresent()
+                ? Optional.empty()
+                : Optional.of(CudaMemory.of(0).pinned().pinInPlace(bytes, unpinned));
     }
 
     /// The memory of a CUDA device; without an index, of the first one.

@@ -626,11 +626,15 @@ public final class Driver {
                     () -> JCudaDriver.cuMemFreeHost(new HostPointer(address)));
         }
 
-        /// Pins memory of the host, for all contexts.
+        /// Pins memory of the host, for all contexts. Memory that the host may only read is pinned for devices that
+        /// only read it, where the driver can do so; others refuse it.
         void register(MemorySegment host) {
+            boolean isForReading = host.isReadOnly() && get().attribute(index,
+                    CUdevice_attribute.CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED) != 0;
+            int flags = JCudaDriver.CU_MEMHOSTREGISTER_PORTABLE
+                    | (isForReading ? JCudaDriver.CU_MEMHOSTREGISTER_READ_ONLY : 0);
             call("cuMemHostRegister", "pinning host memory for %s", host.byteSize(),
-                    () -> JCudaDriver.cuMemHostRegister(host(host), host.byteSize(),
-                            JCudaDriver.CU_MEMHOSTREGISTER_PORTABLE));
+                    () -> JCudaDriver.cuMemHostRegister(host(host), host.byteSize(), flags));
         }
 
         void unregister(MemorySegment host) {
@@ -653,6 +657,20 @@ public final class Driver {
             call("cuMemcpyDtoDAsync", "a copy within %s", target.byteSize(),
                     () -> JCudaDriver.cuMemcpyDtoDAsync(device(target.address()), device(source.address()),
                             target.byteSize(), stream.handle));
+        }
+
+        /// Lets this device read the memory of another without the host, if the machine is made so. Without that, the
+        /// driver copies through memory of the host. The memory of pools is not concerned: jcuda has no function for
+        /// their access.
+        void accessDirectly(Context other) {
+            int[] can = new int[1];
+            call("cuDeviceCanAccessPeer", "accessing cuda:" + other.index + " from %s", -1,
+                    () -> JCudaDriver.cuDeviceCanAccessPeer(can, get().devices.get(index),
+                            get().devices.get(other.index)));
+            if (can[0] != 0) {
+                call("cuCtxEnablePeerAccess", "accessing cuda:" + other.index + " from %s", -1,
+                        () -> JCudaDriver.cuCtxEnablePeerAccess(other.handle, 0));
+            }
         }
 
         void copyFrom(Context other, MemorySegment source, MemorySegment target, Stream stream) {
@@ -689,8 +707,25 @@ public final class Driver {
         private CudaException failed(int result, String call, String what, Sizes sizes) {
             boolean cannotPin = result == CudaException.OUT_OF_MEMORY && !isFull(result, call);
             String remedy = cannotPin ? "release pinned storages, or use memory that is not pinned" : remedy(result);
-            return failure(result, call, what.formatted("cuda:" + index), sizes,
-                    call.startsWith("cuIpc") ? ipcRemedy(result, remedy) : remedy);
+            if (call.startsWith("cuIpc")) {
+                remedy = ipcRemedy(result, remedy);
+            } else if (call.equals("cuMemHostRegister")) {
+                remedy = registerRemedy(result, remedy);
+            }
+            return failure(result, call, what.formatted("cuda:" + index), sizes, remedy);
+        }
+
+        private static String registerRemedy(int result, String otherwise) {
+            return switch (result) {
+                case CUresult.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ->
+                    "some of these pages are pinned already; use the bytes as they are, which are copied through pinned "
+                            + "buffers";
+                case CUresult.CUDA_ERROR_INVALID_VALUE, CUresult.CUDA_ERROR_NOT_SUPPORTED,
+                        CUresult.CUDA_ERROR_NOT_PERMITTED, CUresult.CUDA_ERROR_OPERATING_SYSTEM ->
+                    "this memory cannot be pinned where it is (of files, only read-only mappings can be on some "
+                            + "systems); use it as it is, and it is copied through pinned buffers";
+                default -> otherwise;
+            };
         }
 
         private static String ipcRemedy(int result, String otherwise) {

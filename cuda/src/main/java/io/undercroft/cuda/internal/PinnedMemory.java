@@ -49,7 +49,7 @@ final class PinnedMemory implements Allocator {
         Arena arena = Arena.ofShared();
         MemorySegment bytes = allocate((int) nbytes, arena);
         bytes.fill((byte) 0);
-        return allocation(bytes, () -> free(arena, bytes));
+        return allocation(bytes, Block.of(bytes, () -> free(arena, bytes))::release);
     }
 
     /// Allocates pinned bytes that are not zeroed, and have to be freed with [#free].
@@ -85,20 +85,29 @@ final class PinnedMemory implements Allocator {
     /// More than jcuda allocates at once.
     private Allocation registered(long nbytes) {
         Allocation memory = AnonymousMemory.allocator().allocate(nbytes);
-        MemorySegment bytes = memory.segment();
         try {
-            context.register(bytes);
+            return allocation(memory.segment(), pinInPlace(memory.segment(), memory::free));
         } catch (CudaException e) {
             memory.free();
             throw e;
         }
-        return allocation(bytes, () -> {
+    }
+
+    /// Pins bytes where they are.
+    ///
+    /// @param bytes which bytes
+    /// @param unpinned called when they are not pinned any more and no copy uses them
+    /// @return what ends it
+    /// @throws CudaException if the driver refuses
+    Runnable pinInPlace(MemorySegment bytes, Runnable unpinned) {
+        context.register(bytes);
+        return Block.inPlace(bytes, () -> {
             CudaMemory.quietly(() -> context.unregister(bytes));
-            memory.free();
-        });
+            unpinned.run();
+        })::release;
     }
 
     private static Allocation allocation(MemorySegment bytes, Runnable free) {
-        return new Allocation(bytes, Allocation.Sharing.PRIVATE, null, Block.of(bytes, free)::release);
+        return new Allocation(bytes, Allocation.Sharing.PRIVATE, null, free);
     }
 }

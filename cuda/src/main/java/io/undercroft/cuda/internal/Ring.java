@@ -25,11 +25,12 @@ import org.jspecify.annotations.Nullable;
 
 /// The pinned buffers of one device, through which bytes go that are not in pinned memory.
 ///
-/// A transfer is cut into batches of one buffer each. Each of its threads takes the buffer that was put back first,
-/// waits until the copy that it was last used for is done, fills it, starts the copy on the buffer's stream, puts it
-/// back, and goes on with the next batch. So some buffers are filled while others are copied, and transfers that run at
-/// the same time take turns. (Downloads likewise, the other way round.) When a transfer returns or throws, none of its
-/// copies is running. While it runs, buffers that it has put back may still be copied.
+/// A transfer is cut into batches of one buffer each. Each of its threads takes the buffer that was put back first, or a
+/// new one as long as that is still being copied and there are less than [#BUFFERS], waits until the copy that it was
+/// last used for is done, fills it, starts the copy on the buffer's stream, puts it back, and goes on with the next batch.
+/// So some buffers are filled while others are copied, and transfers that run at the same time take turns. (Downloads
+/// likewise, the other way round.) When a transfer returns or throws, none of its copies is running.
+/// While it runs, buffers that it has put back may still be copied.
 ///
 /// A reader or consumer that starts a transfer itself holds a buffer, and all buffers may be held by such readers and
 /// consumers. So this transfer gets buffers of its own.
@@ -60,6 +61,8 @@ final class Ring {
     private final Deque<Buffer> buffers = new ArrayDeque<>();
     /// How many transfers are running.
     private final AtomicInteger running = new AtomicInteger();
+    /// How many buffers there are, or are being made. Guarded by [#buffers].
+    private int made;
     private final AtomicInteger uses = new AtomicInteger();
     private final AtomicBoolean willBeChecked = new AtomicBoolean();
 
@@ -109,6 +112,11 @@ final class Ring {
 
         void await() {
             context.synchronize(stream);
+        }
+
+        /// {@return whether it can be filled without waiting}
+        private boolean isIdle() {
+            return context.isDone(stream);
         }
 
         private void free() {
@@ -335,16 +343,28 @@ final class Ring {
     }
 
     private Buffer pollOrMake() {
-        synchronized (buffers) {
-            Buffer buffer = buffers.poll();
-            if (buffer != null) {
-                return buffer;
+        try {
+            synchronized (buffers) {
+                Buffer first = buffers.peek();
+                if (first != null && (made == BUFFERS || first.isIdle())) {
+                    return buffers.remove();
+                }
+                made++;
             }
+            return make();
+        } catch (RuntimeException | Error e) {
+            permits.release();
+            throw e;
         }
+    }
+
+    private Buffer make() {
         try {
             return new Buffer();
         } catch (RuntimeException | Error e) {
-            permits.release();
+            synchronized (buffers) {
+                made--;
+            }
             throw e;
         }
     }
@@ -388,6 +408,7 @@ final class Ring {
                 synchronized (buffers) {
                     buffers.forEach(Buffer::free);
                     buffers.clear();
+                    made = 0;
                 }
             }
         } finally {

@@ -20,6 +20,16 @@ public interface MemoryProvider {
         return Optional.empty();
     }
 
+    /// Pins bytes of the host where they are, so that devices copy from and to them directly.
+    ///
+    /// @param bytes which bytes, at least one, off the heap; they stay until `unpinned` is called
+    /// @param unpinned called once, when the bytes are not pinned any more and no device copies them
+    /// @return what ends it, which is called once; nothing if this provider pins no memory
+    /// @throws IllegalStateException if they cannot be pinned; `unpinned` is not called then
+    default Optional<Runnable> pinInPlace(MemorySegment bytes, Runnable unpinned) {
+        return Optional.empty();
+    }
+
     /// {@return what to say of mapped bytes if they cannot be read any more, or nothing if they can} Asked after a
     /// fault, and before mapped bytes are given to a device, whose native code does not bear one.
     ///
