@@ -2,6 +2,7 @@ package io.undercroft.cli.internal.cuda;
 
 import static io.undercroft.cli.internal.cuda.CheckList.require;
 
+import io.undercroft.cuda.CudaDevice;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
@@ -50,6 +51,29 @@ final class FormatChecks {
             });
             checks.run(suffix + " loaded to the device at once", () -> requireSame(file, file, on(target).inMemory()));
             checks.run(suffix + " saved from the device", () -> savedFromDevice(suffix, file, state));
+        }
+        String what = "one file loaded to all devices at once";
+        if (CudaDevice.count() == 1) {
+            checks.omit(what, "there is only one device");
+        } else {
+            checks.run(what, this::loadedToAllDevices);
+        }
+    }
+
+    private void loadedToAllDevices() throws IOException {
+        Path file = directory.resolve("devices.croft");
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (CudaDevice each : CudaDevice.all()) {
+            state.put(each.device().toString(), random.tensor(DType.INT32, 1 << 20).to(each.device()));
+        }
+        Checkpoint.save(file, state);
+        try (Checkpoint loaded = Checkpoint.open(file, OpenOptions.defaults().devices(saved -> saved).inMemory())) {
+            for (Map.Entry<String, Tensor> each : state.entrySet()) {
+                Tensor there = loaded.tensor(each.getKey());
+                require(there.device().toString().equals(each.getKey()), each.getKey() + " is on " + there.device());
+                require(there.cpu().contentEquals(each.getValue().cpu()), "the bytes on " + each.getKey() + " differ");
+                each.getValue().storage().release();
+            }
         }
     }
 

@@ -4,7 +4,10 @@ import static io.undercroft.cli.internal.cuda.CheckList.require;
 
 import io.undercroft.cuda.CudaDevice;
 import io.undercroft.cuda.CudaException;
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.mmap.ByteRange;
 import io.undercroft.mmap.FileStorage;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -57,6 +60,7 @@ final class StorageChecks {
         checks.run("copies on the device", this::onDevice);
         otherDevices();
         checks.run("pinned host memory", this::pinned);
+        checks.run("memory that is pinned in place", () -> pinnedInPlace(directory));
         checks.run("memory of the heap, and of a mapped file", () -> otherMemory(directory));
         checks.run("1000 tensors on 10 storages", this::thousandTensors);
         checks.run("errors: no such device, too little memory", this::errors);
@@ -261,6 +265,38 @@ final class StorageChecks {
                 && pinned.get(4098) == host.get(4098), "a part of pinned memory");
         pinned.release();
         there.release();
+    }
+
+    private void pinnedInPlace(Path directory) throws IOException {
+        Storage host = Storage.allocate(9 * MIB + 5, AnonymousMemory.allocator()).copyFrom(random.storage(9 * MIB + 5));
+        Storage expected = host.copy();
+        require(host.pinInPlace().isPinned(), "memory that was pinned in place is not pinned");
+        Storage there = host.to(target);
+        requireSame(expected, there, "copied from memory that was pinned in place");
+        host.fill((byte) 0).copyFrom(there);
+        requireSame(expected, host, "copied to memory that was pinned in place");
+        host.resize(10);
+        require(!host.isPinned(), "memory that was moved is still pinned");
+        host.release();
+        there.release();
+        Path file = directory.resolve("pinned.bin");
+        Files.write(file, expected.segment().toArray(ValueLayout.JAVA_BYTE));
+        Storage mapped = FileStorage.open(file, MapMode.READ_ONLY, ByteRange.whole());
+        boolean isPinned = isPinnedInPlace(mapped);
+        Storage copy = mapped.to(target);
+        requireSame(expected, copy, "from a mapped file that is " + (isPinned ? "pinned" : "not pinned"));
+        mapped.release();
+        copy.release();
+        Files.delete(file);
+    }
+
+    /// Some drivers and systems do not pin files.
+    private static boolean isPinnedInPlace(Storage mapped) {
+        try {
+            return mapped.pinInPlace().isPinned();
+        } catch (CudaException _) {
+            return false;
+        }
     }
 
     private void otherMemory(Path directory) throws IOException {
