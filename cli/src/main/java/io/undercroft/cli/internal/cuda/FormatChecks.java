@@ -46,7 +46,7 @@ final class FormatChecks {
             Map<String, Tensor> state = state(suffix);
             Path file = directory.resolve("host" + suffix);
             checks.run(suffix + " opened on the device, lazily", () -> {
-                save(file, state);
+                Checkpoint.save(file, state);
                 requireSame(file, file, on(target));
             });
             checks.run(suffix + " loaded to the device at once", () -> requireSame(file, file, on(target).inMemory()));
@@ -82,7 +82,7 @@ final class FormatChecks {
         SharingCopy copy = SharingCopy.to(target);
         Map<String, Tensor> there = new LinkedHashMap<>();
         state.forEach((name, tensor) -> there.put(name, copy.of(tensor)));
-        save(saved, there);
+        Checkpoint.save(saved, there);
         requireSame(file, saved, on(Device.CPU));
         require(COMPLETE.contains(suffix) || Files.mismatch(file, saved) == -1,
                 "the file differs from the one that was saved from the host");
@@ -90,15 +90,6 @@ final class FormatChecks {
 
     private static OpenOptions on(Device device) {
         return OpenOptions.defaults().devices(_ -> device);
-    }
-
-    /// Writes a file of the format that its name ends in.
-    static void save(Path file, Map<String, Tensor> state) throws IOException {
-        if (file.toString().endsWith(".croft")) {
-            Checkpoint.save(file, state);
-        } else {
-            Checkpoint.save(file, state);
-        }
     }
 
     private Map<String, Tensor> state(String suffix) {

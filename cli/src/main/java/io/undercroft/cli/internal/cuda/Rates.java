@@ -136,7 +136,7 @@ final class Rates {
             state.put("layer." + i, random.tensor(DType.FLOAT32, size / tensors / Float.BYTES));
         }
         for (Path file : files) {
-            FormatChecks.save(file, state);
+            Checkpoint.save(file, state);
         }
         SharingCopy copy = SharingCopy.to(target);
         Map<String, Tensor> there = new LinkedHashMap<>();
