@@ -77,7 +77,8 @@ final class Block {
                 && segment.address() - bytes.address() <= bytes.byteSize() - segment.byteSize();
     }
 
-    private static @Nullable Block find(MemorySegment segment) {
+    /// {@return the block of a segment, which the caller has to [#release]; null if there is none, or it was freed}
+    static @Nullable Block find(MemorySegment segment) {
         return held(ALL.get(segment.scope()));
     }
 
