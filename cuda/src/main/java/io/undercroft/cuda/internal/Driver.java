@@ -718,8 +718,8 @@ public final class Driver {
         private static String registerRemedy(int result, String otherwise) {
             return switch (result) {
                 case CUresult.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ->
-                    "some of these pages are pinned already; use the bytes as they are, which are copied through pinned "
-                            + "buffers";
+                    "some of these pages are pinned already; use the bytes as they are, which are copied through "
+                            + "pinned buffers";
                 case CUresult.CUDA_ERROR_INVALID_VALUE, CUresult.CUDA_ERROR_NOT_SUPPORTED,
                         CUresult.CUDA_ERROR_NOT_PERMITTED, CUresult.CUDA_ERROR_OPERATING_SYSTEM ->
                     "this memory cannot be pinned where it is (of files, only read-only mappings can be on some "

@@ -25,12 +25,12 @@ import org.jspecify.annotations.Nullable;
 
 /// The pinned buffers of one device, through which bytes go that are not in pinned memory.
 ///
-/// A transfer is cut into batches of one buffer each. Each of its threads takes the buffer that was put back first, or a
-/// new one as long as that is still being copied and there are less than [#BUFFERS], waits until the copy that it was
-/// last used for is done, fills it, starts the copy on the buffer's stream, puts it back, and goes on with the next batch.
-/// So some buffers are filled while others are copied, and transfers that run at the same time take turns. (Downloads
-/// likewise, the other way round.) When a transfer returns or throws, none of its copies is running.
-/// While it runs, buffers that it has put back may still be copied.
+/// A transfer is cut into batches of one buffer each. Each of its threads takes the buffer that was put back first,
+/// or a new one as long as that is still being copied and there are less than [#BUFFERS], waits until the copy that
+/// it was last used for is done, fills it, starts the copy on the buffer's stream, puts it back, and goes on with the
+/// next batch. So some buffers are filled while others are copied, and transfers that run at the same time take
+/// turns. (Downloads likewise, the other way round.) When a transfer returns or throws, none of its copies is
+/// running. While it runs, buffers that it has put back may still be copied.
 ///
 /// A reader or consumer that starts a transfer itself holds a buffer, and all buffers may be held by such readers and
 /// consumers. So this transfer gets buffers of its own.
