@@ -562,7 +562,7 @@ class CostlyFilesTest {
         check(Files.write(file, TorchZip.changePickle(file, pickle -> {
             String text = new String(pickle, StandardCharsets.ISO_8859_1);
             String id = text.substring(text.indexOf("(X\u0007"), text.indexOf("tQ") + 1);
-            return latin("\u0080\u0002](" + id + "q\u0020" + "Qh\u0020".repeat(200_000) + "Qe.");
+            return latin("\u0080\u0002](" + id + "q " + "Qh ".repeat(200_000) + "Qe.");
         })));
     }
 }

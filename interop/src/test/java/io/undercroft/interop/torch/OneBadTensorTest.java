@@ -69,7 +69,7 @@ class OneBadTensorTest {
                 assertThat(opened.verify().damages()).anyMatch(damage -> damage.where().equals("tensor 'bad'"));
                 assertThat(opened.storages()).hasSize(1);
                 for (String name : new String[]{"b.croft", "b.pt", "b.safetensors", "b.npz"}) {
-                    assertThatThrownBy(() -> save(folder.resolve(name), opened.tree()))
+                    assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), opened.tree()))
                             .isInstanceOf(FormatException.class)
                             .hasMessageContaining("'bad' cannot be saved");
                 }
@@ -77,14 +77,6 @@ class OneBadTensorTest {
         }
         try (Checkpoint part = Checkpoint.open(path, OpenOptions.defaults().only("good"::equals))) {
             assertThat(part.tensor("good").toFloatArray()).containsExactly(0, 0);
-        }
-    }
-
-    private static void save(Path path, Object state) throws IOException {
-        if (path.toString().endsWith(".croft")) {
-            Checkpoint.save(path, state);
-        } else {
-            Checkpoint.save(path, state);
         }
     }
 }
