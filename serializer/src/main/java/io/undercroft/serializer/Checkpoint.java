@@ -527,8 +527,8 @@ public final class Checkpoint implements AutoCloseable {
                 + lookup.hint(name, names));
     }
 
-    /// {@return the tensors by their [names][#names], in that order} A view: each tensor is made when it is asked for, as
-    /// by [#tensor], and one that cannot be read does not keep the others from being read.
+    /// {@return the tensors by their [names][#names], in that order} A view: each tensor is made when it is asked for,
+    /// as by [#tensor], and one that cannot be read does not keep the others from being read.
     public Map<String, Tensor> tensors() {
         return new TensorMap(this);
     }
@@ -648,8 +648,8 @@ public final class Checkpoint implements AutoCloseable {
                 .orElseThrow(() -> missing(name)));
     }
 
-    /// Reads some rows of a tensor into memory of their own, for instance those of an embedding for the tokens of a text.
-    /// A row is an element of the first dimension. Only the bytes of these rows are read.
+    /// Reads some rows of a tensor into memory of their own, for instance those of an embedding for the tokens of a
+    /// text. A row is an element of the first dimension. Only the bytes of these rows are read.
     ///
     /// @param name its name
     /// @param rows which rows, in this order; a row may come twice

@@ -659,8 +659,8 @@ public abstract sealed class Tensor extends ElementAccess {
     ///
     /// @param values as many as [#numel]
     /// @return this tensor
-    /// @throws IllegalArgumentException if there are more or fewer, or this tensor shows an element of its storage twice
-    ///     by stride 0
+    /// @throws IllegalArgumentException if there are more or fewer, or this tensor shows an element of its storage
+    ///     twice by stride 0
     /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
     /// @throws IllegalStateException if the storage was freed or has become too small
     public Tensor copyFrom(float... values) {
@@ -877,13 +877,14 @@ public abstract sealed class Tensor extends ElementAccess {
     /// @throws UnsupportedOperationException if the dtype has no numbers, or complex ones
     public Number item() {
         if (numel() != 1) {
-            throw new IllegalStateException("a tensor of " + numel() + " elements has no single item; take one by its index");
+            throw new IllegalStateException(
+                    "a tensor of " + numel() + " elements has no single item; take one by its index");
         }
         long[] first = new long[shape().rank()];
         return switch (dtype().kind()) {
             case FLOATING, QUANTIZED -> (Number) getDouble(first);
-            case COMPLEX -> throw new UnsupportedOperationException("an element of " + dtype() + " is no single number; "
-                    + "use getComplex");
+            case COMPLEX -> throw new UnsupportedOperationException(
+                    "an element of " + dtype() + " is no single number; use getComplex");
             case SIGNED, UNSIGNED, BOOLEAN, BITS -> (Number) getLong(first);
         };
     }
