@@ -2,8 +2,8 @@ package org.example;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;

@@ -1,8 +1,8 @@
 package io.undercroft.benchmarks;
 
-import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.format.ExtentDigester;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;

@@ -1,11 +1,11 @@
 package io.undercroft.cli;
 
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.cli.internal.NameTree;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.Salvage;
+import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,10 +4,10 @@ import static io.undercroft.cli.Invocation.TRAINING;
 import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.serializer.OpenOptions;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.storage.Tensor;

@@ -2,8 +2,8 @@ package io.undercroft.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;

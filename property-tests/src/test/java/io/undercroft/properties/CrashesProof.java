@@ -1,6 +1,5 @@
 package io.undercroft.properties;
 
-import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
@@ -13,12 +12,13 @@ import io.undercroft.format.Limits;
 import io.undercroft.format.Snapshot;
 import io.undercroft.format.Verifier;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.writing.CroftWriter;
-import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
+import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

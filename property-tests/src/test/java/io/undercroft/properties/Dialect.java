@@ -3,8 +3,8 @@ package io.undercroft.properties;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;

@@ -2,12 +2,12 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.format.CommitRecord;
 import io.undercroft.format.Header;
 import io.undercroft.format.Layout;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;

@@ -1,11 +1,11 @@
 package io.undercroft.properties;
 
-import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.benchmarks.Environment;
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.properties.TrainingObjects.Block;
 import io.undercroft.properties.TrainingObjects.Constant;
-import io.undercroft.properties.TrainingObjects.StageKey;
 import io.undercroft.properties.TrainingObjects.Phase;
+import io.undercroft.properties.TrainingObjects.StageKey;
 import io.undercroft.properties.TrainingObjects.Wrapper;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;

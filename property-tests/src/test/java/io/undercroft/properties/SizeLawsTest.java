@@ -2,9 +2,9 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.storage.Storage;

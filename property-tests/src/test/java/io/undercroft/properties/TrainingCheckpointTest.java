@@ -2,9 +2,9 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.storage.Allocator;

@@ -2,8 +2,8 @@ package io.undercroft.storage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.storage.internal.Conversion;
 import io.undercroft.storage.internal.Convention;
+import io.undercroft.storage.internal.Conversion;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.HexFormat;

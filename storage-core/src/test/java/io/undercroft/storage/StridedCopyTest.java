@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor.Flag;
-import io.undercroft.storage.internal.Conversion;
 import io.undercroft.storage.internal.Convention;
+import io.undercroft.storage.internal.Conversion;
 import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -2,8 +2,8 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;

@@ -2,8 +2,8 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;

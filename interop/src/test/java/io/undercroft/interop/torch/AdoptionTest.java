@@ -3,9 +3,9 @@ package io.undercroft.interop.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;

@@ -9,7 +9,6 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.undercroft.interop.PretendDevice;
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.PretendDevice;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;

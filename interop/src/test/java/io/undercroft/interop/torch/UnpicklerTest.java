@@ -5,13 +5,13 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.sun.management.ThreadMXBean;
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Complex;
-import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;

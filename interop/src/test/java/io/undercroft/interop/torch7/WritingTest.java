@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;

@@ -2,8 +2,8 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Contents;

@@ -1,8 +1,8 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;

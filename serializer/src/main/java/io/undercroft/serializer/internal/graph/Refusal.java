@@ -1,8 +1,8 @@
 package io.undercroft.serializer.internal.graph;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.StateClasses;
-import io.undercroft.format.FormatException;
 import org.jspecify.annotations.Nullable;
 
 /// What is said of objects that cannot be saved or made. Where they stand is added by who knows it, in front.
