@@ -127,6 +127,18 @@ class SamenessTest {
     }
 
     @Test
+    void onlyStoragesWithoutBytesMayPartAndOnlyIfThatWasSaid() {
+        Storage empty = Storage.allocate(0);
+        List<Storage> parted = List.of(Storage.allocate(0), Storage.allocate(0));
+        assertThatCode(() -> Sameness.checkButEmptyStorages(twice(empty), parted)).doesNotThrowAnyException();
+        assertThatThrownBy(() -> Sameness.check(twice(empty), parted)).isInstanceOf(AssertionError.class);
+        assertThatThrownBy(() -> Sameness.checkButEmptyStorages(parted, twice(empty)))
+                .isInstanceOf(AssertionError.class);
+        assertThatThrownBy(() -> Sameness.checkButEmptyStorages(twice(Storage.allocate(1)),
+                List.of(Storage.allocate(1), Storage.allocate(1)))).isInstanceOf(AssertionError.class);
+    }
+
+    @Test
     void aCycleEnds() {
         assertThatCode(() -> Sameness.check(cycle(), cycle())).doesNotThrowAnyException();
     }
