@@ -1,6 +1,6 @@
 package io.undercroft.benchmarks;
 
-import io.undercroft.format.ExtentDigester;
+import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;

@@ -2,7 +2,6 @@ package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Rule;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
@@ -16,7 +15,8 @@ import java.util.List;
 /// What commands ask of a file before they use it, and what they say if it is damaged.
 final class Soundness {
     private static final int SHOWN_DAMAGES = 20;
-    private static final String OTHER_FILE = " [" + Rule.V18_BASE.code() + "]";
+    private static final String OTHER_FILE_CODE = "V18-BASE";
+    private static final String OTHER_FILE = " [" + OTHER_FILE_CODE + "]";
     private static final String OTHER_FILE_REMEDY = "Bring it back, or say with --root below which directory it is, "
             + "or with --base which file it is";
 
@@ -32,7 +32,7 @@ final class Soundness {
         }
         Damage first = damages.getFirst();
         if (isOfOtherFile(first)) {
-            throw new FormatException(Rule.V18_BASE.code(), first.what().replace(OTHER_FILE, ""), first.offset(),
+            throw new FormatException(OTHER_FILE_CODE, first.what().replace(OTHER_FILE, ""), first.offset(),
                     OTHER_FILE_REMEDY);
         }
         String more = damages.size() == 1 ? "" : " (the first of " + damages.size() + ")";

@@ -5,9 +5,9 @@ import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.cli.internal.Output;
-import io.undercroft.format.ByteSource;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.internal.disk.WriterLock;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

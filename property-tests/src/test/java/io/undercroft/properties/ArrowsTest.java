@@ -15,8 +15,8 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
-import io.undercroft.format.FormatException;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /// The rooms know each other in one direction only, and keep what is internal to themselves.
@@ -60,14 +60,6 @@ class ArrowsTest {
     }
 
     @Test
-    void ofTheFormatInteropKnowsOnlyTheException() {
-        noClasses().that().resideInAPackage(ROOT + "interop..").should().dependOnClassesThat(
-                describe("are of the format, but not the exception",
-                        type -> "format".equals(roomOf(type)) && !type.isEquivalentTo(FormatException.class)))
-                .check(CLASSES);
-    }
-
-    @Test
     void storageCoreKnowsOnlyTheJdk() {
         classes().that().resideInAPackage(ROOT + "storage..").should().onlyDependOnClassesThat()
                 .resideInAnyPackage(ROOT + "storage..", "java..", "org.jspecify..").check(CLASSES);
@@ -107,8 +99,15 @@ class ArrowsTest {
     }
 
     @Test
-    void whatIsInternalIsUsedInItsOwnRoomOnly() {
-        classes().that().resideInAPackage("io.undercroft..internal..").should(beUsedInTheirRoomOnly()).check(CLASSES);
+    void internalPackagesAreUsedByTheirOwnModuleOnly() {
+        classes().that().resideInAPackage("io.undercroft..internal..").and()
+                .resideOutsideOfPackage(ROOT + "format.internal").should(beUsedBy(Set.of())).check(CLASSES);
+    }
+
+    @Test
+    void theCodecOfCroftFilesIsUsedByTheSerializerAndBenchmarksOnly() {
+        classes().that().resideInAPackage(ROOT + "format.internal")
+                .should(beUsedBy(Set.of("serializer", "benchmarks"))).check(CLASSES);
     }
 
     @Test
@@ -134,12 +133,16 @@ class ArrowsTest {
         return dot < 0 ? rest : rest.substring(0, dot);
     }
 
-    private static ArchCondition<JavaClass> beUsedInTheirRoomOnly() {
-        return new ArchCondition<>("be used in their room only") {
+    /// {@return the condition that a type is used by its own module and by these friends of it only}
+    private static ArchCondition<JavaClass> beUsedBy(Set<String> friends) {
+        return new ArchCondition<>("be used by their own module and " + friends + " only") {
             @Override
             public void check(JavaClass type, ConditionEvents events) {
-                type.getDirectDependenciesToSelf().forEach(use -> events.add(new SimpleConditionEvent(type,
-                        roomOf(use.getOriginClass()).equals(roomOf(type)), use.getDescription())));
+                type.getDirectDependenciesToSelf().forEach(use -> {
+                    String user = roomOf(use.getOriginClass());
+                    events.add(new SimpleConditionEvent(type, user.equals(roomOf(type)) || friends.contains(user),
+                            use.getDescription()));
+                });
             }
         };
     }

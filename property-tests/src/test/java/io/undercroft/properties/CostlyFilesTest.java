@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.StateTreeWriter;
+import io.undercroft.format.internal.StateTreeWriter;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.storage.DType;

@@ -1,12 +1,12 @@
 package io.undercroft.properties;
 
-import io.undercroft.format.BaseFiles;
-import io.undercroft.format.ByteSource;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.FreeRange;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Snapshot;
-import io.undercroft.format.Verifier;
+import io.undercroft.format.internal.BaseFiles;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.FreeRange;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.Verifier;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;

@@ -2,9 +2,9 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.format.CommitRecord;
-import io.undercroft.format.Header;
-import io.undercroft.format.Layout;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.Header;
+import io.undercroft.format.internal.Layout;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;

@@ -1,12 +1,12 @@
 package io.undercroft.properties;
 
-import io.undercroft.format.ByteSource;
-import io.undercroft.format.CommitRecord;
-import io.undercroft.format.Digests;
-import io.undercroft.format.Header;
-import io.undercroft.format.Layout;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Header;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

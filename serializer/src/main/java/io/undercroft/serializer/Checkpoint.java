@@ -1,7 +1,7 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Shard;
+import io.undercroft.format.internal.Shard;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;

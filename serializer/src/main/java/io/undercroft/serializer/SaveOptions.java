@@ -1,7 +1,7 @@
 package io.undercroft.serializer;
 
-import io.undercroft.format.CommitRecord;
-import io.undercroft.format.Layout;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.Layout;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

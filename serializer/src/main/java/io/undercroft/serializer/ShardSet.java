@@ -1,12 +1,12 @@
 package io.undercroft.serializer;
 
-import io.undercroft.format.CommitRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Rule;
-import io.undercroft.format.SetManifest;
-import io.undercroft.format.Shard;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.SetManifest;
+import io.undercroft.format.internal.Shard;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;

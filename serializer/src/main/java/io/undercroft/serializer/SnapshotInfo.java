@@ -1,6 +1,5 @@
 package io.undercroft.serializer;
 
-import io.undercroft.format.CommitRecord;
 import io.undercroft.format.Digest128;
 import java.time.Instant;
 import java.util.Optional;
@@ -19,16 +18,4 @@ public record SnapshotInfo(long commit, long sequence, Optional<Instant> time, S
         long committedLength) {
     /// The number of a commit that is damaged where the number is.
     public static final long UNKNOWN = 0;
-
-    /// {@return what a commit record says}
-    ///
-    /// @param commit the record
-    /// @param number the number of the commit
-    public static SnapshotInfo of(CommitRecord commit, long number) {
-        Optional<Instant> time = commit.timeMillis() == 0
-                ? Optional.empty()
-                : Optional.of(Instant.ofEpochMilli(commit.timeMillis()));
-        return new SnapshotInfo(number, commit.sequence(), time, commit.message(), commit.rootDigest(),
-                commit.committedLength());
-    }
 }

@@ -7,10 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
-import io.undercroft.format.BaseRecord;
-import io.undercroft.format.Digests;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

@@ -2,11 +2,11 @@ package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.format.ByteSource;
-import io.undercroft.format.CommitRecord;
-import io.undercroft.format.FreeRange;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.FreeRange;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.MemorySegment;

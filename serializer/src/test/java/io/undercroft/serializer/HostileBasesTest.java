@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.undercroft.format.BaseRecord;
-import io.undercroft.format.CommitRecord;
-import io.undercroft.format.Digests;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Limits;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Limits;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

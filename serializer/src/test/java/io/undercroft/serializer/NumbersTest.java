@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.StateTreeWriter;
+import io.undercroft.format.internal.StateTreeWriter;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;

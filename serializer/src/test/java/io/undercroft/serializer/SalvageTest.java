@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.undercroft.format.BaseRecord;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Layout;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.Layout;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;

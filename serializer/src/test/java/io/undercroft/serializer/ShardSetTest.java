@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.undercroft.format.CommitRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.SetManifest;
-import io.undercroft.format.Shard;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.SetManifest;
+import io.undercroft.format.internal.Shard;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.FileSystemException;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Layout;
+import io.undercroft.format.internal.Layout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,15 +2,15 @@ package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.format.CommitRecord;
-import io.undercroft.format.DTypeRecord;
-import io.undercroft.format.ExtentDigester;
-import io.undercroft.format.ExtentSums;
-import io.undercroft.format.Header;
-import io.undercroft.format.IndexBuilder;
-import io.undercroft.format.Layout;
-import io.undercroft.format.StateTreeWriter;
-import io.undercroft.format.TensorRecord;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.ExtentDigester;
+import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.Header;
+import io.undercroft.format.internal.IndexBuilder;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.StateTreeWriter;
+import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.mmap.Pages;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

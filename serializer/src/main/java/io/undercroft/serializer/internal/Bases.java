@@ -1,14 +1,14 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.BaseFiles;
-import io.undercroft.format.BaseKind;
-import io.undercroft.format.BaseRecord;
-import io.undercroft.format.ByteSource;
 import io.undercroft.format.Digest128;
-import io.undercroft.format.ExtentDigester;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Layout;
-import io.undercroft.format.Rule;
+import io.undercroft.format.internal.BaseFiles;
+import io.undercroft.format.internal.BaseKind;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.ExtentDigester;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Rule;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.BaseFile;

@@ -1,10 +1,10 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.ByteSource;
-import io.undercroft.format.Digests;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.StorageCheck;
-import io.undercroft.format.StorageChunk;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.StorageCheck;
+import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.spi.Backing;

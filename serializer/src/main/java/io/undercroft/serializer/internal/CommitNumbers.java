@@ -1,16 +1,18 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.CommitRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /// The numbers of commits. A snapshot has the number of the one before plus 1, and keeps it when others are dropped,
@@ -42,7 +44,7 @@ public final class CommitNumbers {
     ///
     /// @param snapshot any snapshot
     public static SnapshotInfo info(Snapshot snapshot) {
-        return SnapshotInfo.of(snapshot.commit(), of(snapshot));
+        return infoOf(snapshot.commit(), of(snapshot));
     }
 
     /// {@return the metadata of a snapshot that is going to be written: what the caller gives, with its number if it
@@ -84,7 +86,7 @@ public final class CommitNumbers {
         List<SnapshotInfo> snapshots = new ArrayList<>(chain.size());
         for (int i = 0; i < chain.size(); i++) {
             CommitRecord commit = chain.get(i);
-            snapshots.add(SnapshotInfo.of(commit, isComplete ? commit.sequence() : numberOf(newest, chain, i)));
+            snapshots.add(infoOf(commit, isComplete ? commit.sequence() : numberOf(newest, chain, i)));
         }
         return Collections.unmodifiableList(snapshots);
     }
@@ -123,5 +125,13 @@ public final class CommitNumbers {
         } catch (FormatException _) {
             return SnapshotInfo.UNKNOWN;
         }
+    }
+
+    private static SnapshotInfo infoOf(CommitRecord commit, long number) {
+        Optional<Instant> time = commit.timeMillis() == 0
+                ? Optional.empty()
+                : Optional.of(Instant.ofEpochMilli(commit.timeMillis()));
+        return new SnapshotInfo(number, commit.sequence(), time, commit.message(), commit.rootDigest(),
+                commit.committedLength());
     }
 }

@@ -1,14 +1,14 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.BaseRecord;
-import io.undercroft.format.ByteSource;
-import io.undercroft.format.DTypeRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Rule;
-import io.undercroft.format.Snapshot;
-import io.undercroft.format.StateTreeReader;
-import io.undercroft.format.TensorRecord;
-import io.undercroft.format.Verifier;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.StateTreeReader;
+import io.undercroft.format.internal.TensorRecord;
+import io.undercroft.format.internal.Verifier;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;

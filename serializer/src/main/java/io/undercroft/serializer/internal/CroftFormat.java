@@ -1,8 +1,8 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.Limits;
-import io.undercroft.format.Shard;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Shard;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;

@@ -1,9 +1,9 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Snapshot;
-import io.undercroft.format.SnapshotSearch;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.SnapshotSearch;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ChecksumPolicy;

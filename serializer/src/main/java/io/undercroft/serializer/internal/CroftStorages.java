@@ -1,16 +1,16 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.ByteSource;
-import io.undercroft.format.DamagedChunk;
-import io.undercroft.format.ExtentKind;
-import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Rule;
-import io.undercroft.format.Snapshot;
-import io.undercroft.format.Span;
-import io.undercroft.format.StorageCheck;
-import io.undercroft.format.StorageChunk;
-import io.undercroft.format.StorageRecord;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.DamagedChunk;
+import io.undercroft.format.internal.ExtentKind;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.Span;
+import io.undercroft.format.internal.StorageCheck;
+import io.undercroft.format.internal.StorageChunk;
+import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;

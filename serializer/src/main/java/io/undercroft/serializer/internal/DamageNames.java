@@ -1,12 +1,12 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.Damage;
-import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Snapshot;
-import io.undercroft.format.Span;
-import io.undercroft.format.StorageCheck;
-import io.undercroft.format.StorageRecord;
+import io.undercroft.format.internal.Damage;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.Span;
+import io.undercroft.format.internal.StorageCheck;
+import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.util.ArrayList;

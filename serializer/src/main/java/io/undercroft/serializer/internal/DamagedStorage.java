@@ -1,11 +1,11 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.DamagedChunk;
-import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Rule;
-import io.undercroft.format.Snapshot;
-import io.undercroft.format.Span;
+import io.undercroft.format.internal.DamagedChunk;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.Span;
 import io.undercroft.serializer.Damage;
 import java.util.List;
 import java.util.SortedMap;

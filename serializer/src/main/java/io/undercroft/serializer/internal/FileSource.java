@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.ByteSource;
+import io.undercroft.format.internal.ByteSource;
 import io.undercroft.mmap.MappedFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -1,11 +1,11 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.BaseKind;
-import io.undercroft.format.BaseRecord;
-import io.undercroft.format.ByteSource;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.BaseKind;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;

@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.Span;
+import io.undercroft.format.internal.Span;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
 import java.io.IOException;

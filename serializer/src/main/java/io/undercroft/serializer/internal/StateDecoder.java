@@ -1,9 +1,9 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Rule;
-import io.undercroft.format.StateToken;
-import io.undercroft.format.StateTreeReader;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.StateToken;
+import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.serializer.internal.graph.KeyWork;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;

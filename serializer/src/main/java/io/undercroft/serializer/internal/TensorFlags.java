@@ -1,8 +1,8 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Rule;
-import io.undercroft.format.TensorFlag;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.TensorFlag;
 import io.undercroft.storage.Tensor;
 import java.util.EnumSet;
 import java.util.Set;

@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.Snapshot;
 import java.util.Collection;
 import java.util.stream.Collectors;
 

@@ -1,8 +1,8 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.StateToken;
-import io.undercroft.format.StateTreeReader;
+import io.undercroft.format.internal.StateToken;
+import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.serializer.spi.ReadBudget;
 import java.util.BitSet;
 

@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.disk;
 
-import io.undercroft.format.ByteSource;
+import io.undercroft.format.internal.ByteSource;
 import java.io.IOException;
 import java.nio.file.Path;
 

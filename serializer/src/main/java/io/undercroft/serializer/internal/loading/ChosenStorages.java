@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.OpenOptions;
 import java.util.BitSet;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
-import io.undercroft.format.Span;
+import io.undercroft.format.internal.Span;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;

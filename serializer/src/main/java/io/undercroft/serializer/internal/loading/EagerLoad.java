@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Rule;
+import io.undercroft.format.internal.Rule;
 import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.LoadProgress;
 import io.undercroft.serializer.internal.Progress;

@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
-import io.undercroft.format.Span;
+import io.undercroft.format.internal.Span;
 import io.undercroft.serializer.MatchReport;
 import io.undercroft.serializer.PartlyLoadedException;
 import io.undercroft.serializer.StateMismatchException;

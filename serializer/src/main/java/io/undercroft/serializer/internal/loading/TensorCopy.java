@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Span;
+import io.undercroft.format.internal.Span;
 import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

@@ -1,12 +1,12 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.CommitRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.FreeRange;
-import io.undercroft.format.Header;
-import io.undercroft.format.Layout;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.FreeRange;
+import io.undercroft.format.internal.Header;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.disk.Disk;

@@ -1,11 +1,11 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ByteSource;
 import io.undercroft.format.Digest128;
-import io.undercroft.format.ExtentKind;
-import io.undercroft.format.ExtentRecord;
-import io.undercroft.format.Snapshot;
-import io.undercroft.format.StorageRecord;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.ExtentKind;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

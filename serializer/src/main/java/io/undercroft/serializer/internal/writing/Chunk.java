@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ExtentSums;
+import io.undercroft.format.internal.ExtentSums;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 

@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ByteSource;
+import io.undercroft.format.internal.ByteSource;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;

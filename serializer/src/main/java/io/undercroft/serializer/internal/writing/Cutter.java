@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.Layout;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Snapshot;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;

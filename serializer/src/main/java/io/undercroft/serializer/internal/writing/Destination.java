@@ -1,11 +1,11 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ByteSource;
-import io.undercroft.format.ExtentRecord;
-import io.undercroft.format.FreeRange;
-import io.undercroft.format.Layout;
-import io.undercroft.format.Snapshot;
-import io.undercroft.format.UnknownSection;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.FreeRange;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.UnknownSection;
 import io.undercroft.serializer.internal.disk.Sink;
 import java.io.IOException;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ExtentSums;
+import io.undercroft.format.internal.ExtentSums;
 
 /// A run of bytes of a storage, as an index will have it.
 sealed interface Extent {

@@ -1,13 +1,13 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.BaseFiles;
-import io.undercroft.format.CommitRecord;
-import io.undercroft.format.ExtentKind;
-import io.undercroft.format.ExtentRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Layout;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.BaseFiles;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.ExtentKind;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;

@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ExtentSums;
+import io.undercroft.format.internal.ExtentSums;
 import java.lang.foreign.MemorySegment;
 
 /// What is known of a chunk before it is decided where its bytes stand.

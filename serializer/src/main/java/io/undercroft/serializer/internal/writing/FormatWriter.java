@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Span;
+import io.undercroft.format.internal.Span;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.SaveOptions;

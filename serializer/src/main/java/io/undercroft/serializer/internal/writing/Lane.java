@@ -1,8 +1,8 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ExtentDigester;
-import io.undercroft.format.ExtentSums;
-import io.undercroft.format.Layout;
+import io.undercroft.format.internal.ExtentDigester;
+import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.Layout;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Allocation;

@@ -1,12 +1,12 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.BaseKind;
-import io.undercroft.format.BaseRecord;
 import io.undercroft.format.Digest128;
-import io.undercroft.format.ExtentDigester;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Limits;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.BaseKind;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.ExtentDigester;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;

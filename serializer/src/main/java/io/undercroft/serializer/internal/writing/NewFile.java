@@ -1,8 +1,8 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.CommitRecord;
-import io.undercroft.format.Header;
-import io.undercroft.format.Layout;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.Header;
+import io.undercroft.format.internal.Layout;
 import io.undercroft.serializer.internal.disk.Sink;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ExtentRecord;
+import io.undercroft.format.internal.ExtentRecord;
 import java.util.Comparator;
 
 /// Where bytes stand.

@@ -1,9 +1,9 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ExtentKind;
-import io.undercroft.format.ExtentRecord;
-import io.undercroft.format.Snapshot;
-import io.undercroft.format.StorageRecord;
+import io.undercroft.format.internal.ExtentKind;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.StorageRecord;
 import org.jspecify.annotations.Nullable;
 
 /// A storage of the snapshot before, walked extent by extent beside the storage of the same number that is being saved.

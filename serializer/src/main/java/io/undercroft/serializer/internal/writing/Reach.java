@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.Span;
+import io.undercroft.format.internal.Span;
 import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;

@@ -1,10 +1,10 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Limits;
-import io.undercroft.format.StateToken;
-import io.undercroft.format.StateTreeReader;
-import io.undercroft.format.StateTreeWriter;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.StateToken;
+import io.undercroft.format.internal.StateTreeReader;
+import io.undercroft.format.internal.StateTreeWriter;
 import io.undercroft.serializer.internal.TreeCost;
 import io.undercroft.serializer.internal.graph.KeyWork;
 import io.undercroft.serializer.spi.RepeatedTexts;

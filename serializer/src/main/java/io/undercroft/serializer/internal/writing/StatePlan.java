@@ -1,10 +1,10 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.DTypeRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.IndexBuilder;
-import io.undercroft.format.Limits;
-import io.undercroft.format.TensorRecord;
+import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.IndexBuilder;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.internal.TensorFlags;

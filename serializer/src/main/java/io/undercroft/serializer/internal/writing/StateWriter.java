@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ExtentSums;
-import io.undercroft.format.IndexBuilder;
+import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.IndexBuilder;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.CommitNumbers;

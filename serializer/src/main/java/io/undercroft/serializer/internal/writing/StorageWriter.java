@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ExtentSums;
-import io.undercroft.format.Layout;
+import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.Layout;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.internal.Progress;

@@ -1,11 +1,11 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.ByteSource;
-import io.undercroft.format.CommitRecord;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.Layout;
-import io.undercroft.format.Rule;
-import io.undercroft.format.Snapshot;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.Snapshot;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 

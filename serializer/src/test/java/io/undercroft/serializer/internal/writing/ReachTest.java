@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.writing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.format.Span;
+import io.undercroft.format.internal.Span;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;

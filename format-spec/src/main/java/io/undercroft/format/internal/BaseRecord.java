@@ -1,0 +1,105 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.Digest128;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.Fields;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.UUID;
+
+/// Another file in which bytes of this one stand. Nothing of it is read before one of these bytes is asked for.
+///
+/// @param kind what it is
+/// @param path where it may be found below a directory that the reader chooses: relative, its parts separated by `/`,
+///     none of them empty, `.` or `..`, without U+0000
+/// @param depth how many files one behind the other the snapshot of a CROFT base needs in turn; 0 for a FOREIGN one
+/// @param uuid the id of a CROFT base; zero for a FOREIGN one
+/// @param digest the root digest of the snapshot of a CROFT base; the digest of all bytes of a FOREIGN one
+/// @param length the committed length of the snapshot of a CROFT base; the size of a FOREIGN one; in bytes
+/// @param sequence the number of the snapshot of a CROFT base, from 1; 0 for a FOREIGN one
+public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Digest128 digest, long length,
+        long sequence) {
+    private static final UUID NO_ID = new UUID(0, 0);
+
+    /// A snapshot of another `.croft` file.
+    ///
+    /// @param path where it may be found
+    /// @param depth 0 if that snapshot has no CROFT bases, else one more than the greatest depth among them
+    /// @param snapshot the commit record of the snapshot
+    /// @return the record
+    public static BaseRecord croft(String path, int depth, CommitRecord snapshot) {
+        return new BaseRecord(BaseKind.CROFT, path, depth, snapshot.uuid(), snapshot.rootDigest(),
+                snapshot.committedLength(), snapshot.sequence());
+    }
+
+    /// A file of another format.
+    ///
+    /// @param path where it may be found
+    /// @param digest the digest of all its bytes
+    /// @param length its size in bytes
+    /// @return the record
+    public static BaseRecord foreign(String path, Digest128 digest, long length) {
+        return new BaseRecord(BaseKind.FOREIGN, path, 0, NO_ID, digest, length, 0);
+    }
+
+    /// Checks that a file is the one that is meant, as far as that goes without reading it whole: a CROFT base has the
+    /// id and the snapshot, a FOREIGN one has exactly the length. [Verifier] checks the rest.
+    ///
+    /// @param file the bytes of the file
+    /// @throws FormatException by rule V18 if it is not
+    /// @throws IOException if reading fails
+    public void check(ByteSource file) throws IOException {
+        if (kind == BaseKind.CROFT) {
+            open(file, Limits.DEFAULT);
+        } else if (file.size() != length) {
+            throw broken("has " + file.size() + " bytes, not " + length);
+        }
+    }
+
+    /// Opens the snapshot that a CROFT base is.
+    ///
+    /// Its id is not enough: equal contents give equal ids, and what was appended later may have been something else.
+    Snapshot open(ByteSource file, Limits limits) throws IOException {
+        if (file.size() < length) {
+            throw broken("has " + file.size() + " bytes, not " + length);
+        }
+        MemorySegment start = MemorySegment.ofArray(new byte[(int) Math.min(Layout.HEADER_BYTES, file.size())]);
+        file.read(0, start);
+        if (start.byteSize() < Layout.HEADER_BYTES || !Header.isSignature(start)
+                || !Fields.uuid(start, 16).equals(uuid)) {
+            throw broken("is not the file " + uuid);
+        }
+        Snapshot named = openSnapshot(file, limits);
+        if (!named.commit().rootDigest().equals(digest) || named.commit().committedLength() != length) {
+            throw broken("has another snapshot " + sequence);
+        }
+        return named;
+    }
+
+    private Snapshot openSnapshot(ByteSource file, Limits limits) throws IOException {
+        try {
+            Snapshot newest = Snapshot.open(file, limits);
+            if (sequence <= newest.commit().sequence()) {
+                return newest.openAt(sequence);
+            }
+        } catch (FormatException e) {
+            throw broken("is itself at fault: " + e.getMessage());
+        }
+        throw broken("has no snapshot " + sequence);
+    }
+
+    /// {@return what is wrong with the file that was found}
+    FormatException broken(String what) {
+        return Rule.V18_BASE.broken("the base " + FormatException.quote(path) + ' ' + what, FormatException.NO_OFFSET);
+    }
+
+    /// {@return whether the fields that its kind gives no meaning to are zero, and a CROFT base has a snapshot}
+    public boolean isWellFormed() {
+        return kind == BaseKind.CROFT ? sequence > 0 : depth == 0 && sequence == 0 && uuid.equals(NO_ID);
+    }
+
+    /// {@return what no two bases of a file have in common: their id, or if they have none their path}
+    public Object identity() {
+        return kind == BaseKind.CROFT ? uuid : path;
+    }
+}

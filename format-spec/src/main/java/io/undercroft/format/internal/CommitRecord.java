@@ -1,0 +1,263 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.Digest128;
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.Fields;
+import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.MetadataEncoder;
+import io.undercroft.format.internal.index.Utf8;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.UUID;
+
+/// The record that makes an index a snapshot. That of the first snapshot follows the header, that of a later one is in
+/// a commit slot, and for good in the parent record of the next snapshot; in a sealed file it is at the end.
+///
+/// @param sequence the commit's number, from 1; its parity says in which slot a later record than the first is
+/// @param indexOffset where the index starts in the file, in bytes, a multiple of 64
+/// @param indexLength the size of the index in bytes
+/// @param directoryDigest the digest of the index's directory, which holds the checksums of its sections
+/// @param uuid the file's id, as in the header
+/// @param committedLength how many bytes of the file belong to this commit and those before
+/// @param previousRecord the offset of the parent record, a copy of the record of the commit before, which ends where
+///     the index starts; 0 if the sequence is 1
+/// @param timeMillis when it was made, in milliseconds since 1970 UTC; 0 where canonical bytes are wanted
+/// @param requiredFeatures bits of features without which this commit cannot be read
+/// @param rootDigest the digest of the whole index, and so of all that the file holds
+/// @param message what whoever saved it says about it, at most 508 bytes in UTF-8; may be empty
+public record CommitRecord(long sequence, long indexOffset, long indexLength, Digest128 directoryDigest, UUID uuid,
+        long committedLength, long previousRecord, long timeMillis, long requiredFeatures, Digest128 rootDigest,
+        String message) {
+    /// The longest message, in bytes of UTF-8.
+    public static final int MAX_MESSAGE_BYTES = 508;
+
+    private static final int SIGNATURE = 0x5449_4D43;
+    private static final int SHORT_LENGTH = 112;
+    private static final int MESSAGE_OFFSET = SHORT_LENGTH + 4;
+    private static final int LONG_LENGTH = MESSAGE_OFFSET + MAX_MESSAGE_BYTES;
+    private static final int CRC_OFFSET = Layout.COMMIT_BYTES - 4;
+
+    /// Checks the message; all other fields are taken as they are.
+    ///
+    /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
+    public CommitRecord {
+        int bytes = Utf8.encode(message).length;
+        if (bytes > MAX_MESSAGE_BYTES) {
+            throw new IllegalArgumentException(
+                    "the message has " + bytes + " bytes, the limit is " + MAX_MESSAGE_BYTES);
+        }
+    }
+
+    /// The record of the first commit of a file, with nothing in it that differs from one save to the next.
+    ///
+    /// @param index the index as it will stand in the file, built with the sequence 1, see [IndexBuilder#build]
+    /// @param indexOffset where it will stand, see [Layout#placeIndex]
+    /// @return a record with no time, no message, and the id that [Layout#canonicalUuid] makes of the root digest
+    public static CommitRecord canonical(MemorySegment index, long indexOffset) {
+        return canonical(index, indexOffset, 0, "");
+    }
+
+    /// The record of the first commit of a file, whose id is made of what the file holds.
+    ///
+    /// @param index the index as it will stand in the file, built with the sequence 1
+    /// @param indexOffset where it will stand
+    /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
+    /// @param message what to say about it; may be empty
+    /// @return a record with the id that [Layout#canonicalUuid] makes of the root digest
+    /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
+    public static CommitRecord canonical(MemorySegment index, long indexOffset, long timeMillis, String message) {
+        Digest128 root = Digests.xxh3(index);
+        return of(1, index, indexOffset, Layout.canonicalUuid(root), timeMillis, root, message);
+    }
+
+    /// The record of the first commit of a file that has an id already.
+    ///
+    /// @param index the index as it will stand in the file, built with the sequence 1
+    /// @param indexOffset where it will stand
+    /// @param uuid the id in the file's header
+    /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
+    /// @param message what to say about it; may be empty
+    /// @return the record
+    /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
+    public static CommitRecord first(MemorySegment index, long indexOffset, UUID uuid, long timeMillis,
+            String message) {
+        return of(1, index, indexOffset, uuid, timeMillis, Digests.xxh3(index), message);
+    }
+
+    /// The record of the commit after this one. A copy of this record, the parent record, is right before the index.
+    ///
+    /// @param index the index as it will stand in the file, built with a sequence greater by one than this commit's
+    /// @param indexOffset where it will stand: right behind the parent record
+    /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
+    /// @param message what to say about it; may be empty
+    /// @return the record
+    /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
+    public CommitRecord next(MemorySegment index, long indexOffset, long timeMillis, String message) {
+        return of(Math.addExact(sequence, 1), index, indexOffset, uuid, timeMillis, Digests.xxh3(index), message);
+    }
+
+    private static CommitRecord of(long sequence, MemorySegment index, long indexOffset, UUID uuid, long timeMillis,
+            Digest128 root, String message) {
+        return new CommitRecord(sequence, indexOffset, index.byteSize(), Digests.xxh3(Index.directory(index)), uuid,
+                Math.addExact(indexOffset, index.byteSize()), parentOffset(sequence, indexOffset), timeMillis, 0, root,
+                message);
+    }
+
+    private static long parentOffset(long sequence, long indexOffset) {
+        return sequence == 1 ? 0 : indexOffset - Layout.COMMIT_BYTES;
+    }
+
+    /// {@return how many bytes of the record have a meaning: more if there is a message}
+    public int recordLength() {
+        return message.isEmpty() ? SHORT_LENGTH : LONG_LENGTH;
+    }
+
+    /// {@return the 768 bytes, checksum included}
+    public byte[] encode() {
+        return MetadataEncoder.bytes(this);
+    }
+
+    /// {@return the 4096 bytes of a commit slot: the record, then zeros}
+    public byte[] encodeSlot() {
+        return Arrays.copyOf(encode(), Layout.PAGE);
+    }
+
+    /// {@return whether a slot was ever written}
+    ///
+    /// @param page the bytes of the slot
+    static boolean isEmpty(MemorySegment page) {
+        return Fields.isZero(page, 0, page.byteSize());
+    }
+
+    /// Reads and checks a record.
+    ///
+    /// @param page its 768 bytes; what follows them is ignored
+    /// @param offset their offset in the file
+    /// @return the record
+    /// @throws FormatException if there is no commit record that this version can read; by rule V14 if the write of
+    ///     the record was never finished
+    public static CommitRecord decode(MemorySegment page, long offset) {
+        if (Fields.i32(page, 0) != SIGNATURE
+                || Fields.i32(page, CRC_OFFSET) != Digests.crc32c(page.asSlice(0, CRC_OFFSET))) {
+            throw Rule.V14_CHECKSUM.broken("the checksum of the commit record does not match", offset);
+        }
+        if (Fields.i64(page, 88) != 0) {
+            throw Rule.V13_UNSUPPORTED.broken(
+                    "the commit needs features " + Long.toHexString(Fields.i64(page, 88)) + " (hex), none is known",
+                    offset + 88);
+        }
+        checkLength(page, offset);
+        return new CommitRecord(Fields.u64(page, 8, offset), Fields.u64(page, 16, offset), Fields.u64(page, 24, offset),
+                Fields.digest(page, 32), Fields.uuid(page, 48), Fields.u64(page, 64, offset),
+                Fields.u64(page, 72, offset), Fields.i64(page, 80), Fields.i64(page, 88), Fields.digest(page, 96),
+                message(page, offset));
+    }
+
+    /// A newer minor version may give more bytes a meaning.
+    private static void checkLength(MemorySegment page, long offset) {
+        long length = Fields.u32(page, 4);
+        if ((length != SHORT_LENGTH && length < LONG_LENGTH) || length > CRC_OFFSET) {
+            throw Rule.V15_STRUCTURE.broken("the commit record's length is " + length, offset + 4);
+        }
+        Fields.reserved(page, length, CRC_OFFSET, offset, "the commit record");
+    }
+
+    /// The message of a short record is empty, since all bytes after it are zero.
+    private static String message(MemorySegment page, long offset) {
+        long length = Fields.u32(page, SHORT_LENGTH);
+        if (length > MAX_MESSAGE_BYTES) {
+            throw Rule.V15_STRUCTURE.broken("the message's length is " + length, offset + SHORT_LENGTH);
+        }
+        Fields.reserved(page, MESSAGE_OFFSET + length, LONG_LENGTH, offset, "the message");
+        if (!Utf8.isValid(page, MESSAGE_OFFSET, length)) {
+            throw Rule.V6_NAME.broken("the message is not UTF-8", offset + MESSAGE_OFFSET);
+        }
+        return Utf8.decode(page, MESSAGE_OFFSET, length);
+    }
+
+    /// Checks what does not need the index.
+    ///
+    /// @param header the file's header
+    /// @param place where the record was found
+    /// @param size the size of the file in bytes
+    /// @throws FormatException if the record is not a commit of this file
+    void check(Header header, long place, long size) {
+        checkFile(header, place);
+        if (sequence == 0 || (!header.isSealed() && header.recordOffset(sequence) != place)) {
+            throw Rule.V17_COMMIT.broken("commit " + sequence + " is in the wrong place", place + 8);
+        }
+        checkInside(header, place, size);
+        if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
+            throw Rule.V20_SEAL.broken("the commit record of a sealed file, number " + sequence
+                    + ", does not stand right after its " + committedLength + " bytes", place);
+        }
+    }
+
+    /// Checks a record that was found somewhere in the file, but for the index.
+    ///
+    /// @param header the file's header
+    /// @param place where the record was found
+    /// @param size the size of the file in bytes
+    /// @throws FormatException if the record is not a commit of this file
+    void checkFound(Header header, long place, long size) {
+        checkFile(header, place);
+        if (sequence == 0) {
+            throw Rule.V17_COMMIT.broken("there is no commit 0", place + 8);
+        }
+        checkInside(header, place, size);
+    }
+
+    private void checkFile(Header header, long place) {
+        if (!uuid.equals(header.uuid())) {
+            throw Rule.V17_COMMIT.broken("the commit record belongs to the file " + uuid + ", not to " + header.uuid(),
+                    place + 48);
+        }
+    }
+
+    private void checkInside(Header header, long place, long size) {
+        checkPlaces(header, place);
+        if (committedLength > size) {
+            throw Rule.V11_TRUNCATED.broken(
+                    "the file has " + size + " bytes, but commit " + sequence + " made it " + committedLength, size);
+        }
+    }
+
+    /// Checks a record that was found in a parent record, but for the index.
+    ///
+    /// @param header the file's header
+    /// @param next the commit whose parent record it is, which was checked
+    /// @throws FormatException if the record is not the commit before that one
+    void checkParent(Header header, CommitRecord next) {
+        if (!uuid.equals(header.uuid()) || sequence != next.sequence - 1 || committedLength > next.previousRecord) {
+            throw Rule.V19_CHAIN.broken(
+                    "the parent record of commit " + next.sequence + " is not that of the commit before",
+                    next.previousRecord);
+        }
+        checkPlaces(header, next.previousRecord);
+    }
+
+    private void checkPlaces(Header header, long place) {
+        if (indexOffset % Layout.SMALL_ALIGNMENT != 0 || indexOffset < header.dataStart()
+                || indexOffset > committedLength || indexLength > committedLength - indexOffset) {
+            throw Rule.V2_RANGE.broken("the index, " + indexLength + " bytes at " + indexOffset
+                    + ", is not inside the data of " + committedLength + " bytes", place + 16);
+        }
+        long parent = parentOffset(sequence, indexOffset);
+        if (previousRecord != parent || (sequence > 1 && parent < header.dataStart())) {
+            throw Rule.V19_CHAIN.broken("the parent record of commit " + sequence + " cannot be at " + previousRecord,
+                    place + 72);
+        }
+        boolean isBehind = sequence == 1 || header.isSealed() || committedLength >= header.slotsEnd();
+        if (!isBehind || header.isInSlots(ownOffset(), indexOffset + indexLength)
+                || (sequence == 1 && header.isInSlots(header.dataStart(), committedLength))) {
+            throw Rule.V2_RANGE.broken("commit " + sequence + ", of " + committedLength
+                    + " bytes, does not leave the commit slots at " + header.slots() + " apart", place + 64);
+        }
+    }
+
+    /// {@return where the bytes begin that the snapshot has for its own: the parent record if there is one, and the
+    /// index}
+    public long ownOffset() {
+        return sequence == 1 ? indexOffset : previousRecord;
+    }
+}

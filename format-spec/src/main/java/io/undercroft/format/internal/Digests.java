@@ -1,0 +1,97 @@
+package io.undercroft.format.internal;
+
+import com.dynatrace.hash4j.hashing.ByteAccess;
+import com.dynatrace.hash4j.hashing.HashValue128;
+import com.dynatrace.hash4j.hashing.Hasher128;
+import com.dynatrace.hash4j.hashing.Hashing;
+import io.undercroft.format.Digest128;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+
+/// The two checksums of the format: CRC32C against accidents, XXH3-128 to recognise equal bytes.
+///
+/// Both are safe on a mapped file that is truncated meanwhile: the segment is read by [MemorySegment]'s own accesses,
+/// which throw [InternalError], and never handed to an intrinsic, which would take the JVM down.
+public final class Digests {
+    private static final Hasher128 XXH3 = Hashing.xxh3_128();
+    /// Fits a first-level cache: copying a piece and then summing it costs half of summing in place (11 against 27 GB/s
+    /// a core) and is still faster than memory.
+    private static final int PIECE = 1 << 14;
+    private static final long LARGEST_BUFFER = 1 << 30;
+
+    private Digests() {}
+
+    /// {@return the CRC32C (Castagnoli) of all bytes of a segment}
+    ///
+    /// @param bytes a segment of any size, on or off the heap
+    public static int crc32c(MemorySegment bytes) {
+        CRC32C crc = new CRC32C();
+        byte[] piece = new byte[(int) Math.min(PIECE, bytes.byteSize())];
+        for (long at = 0; at < bytes.byteSize(); at += PIECE) {
+            int length = (int) Math.min(PIECE, bytes.byteSize() - at);
+            MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, at, piece, 0, length);
+            crc.update(piece, 0, length);
+        }
+        return (int) crc.getValue();
+    }
+
+    /// {@return the CRC32C (Castagnoli) of all bytes of a segment that no file is mapped to} It is twice as fast as
+    /// [#crc32c(MemorySegment)], as nothing is copied; if bytes of a mapped file could not be read, it would end the
+    /// JVM.
+    ///
+    /// @param memory a segment of any size
+    public static int crc32cOfMemory(MemorySegment memory) {
+        CRC32C crc = new CRC32C();
+        for (long at = 0; at < memory.byteSize(); at += LARGEST_BUFFER) {
+            crc.update(memory.asSlice(at, Math.min(LARGEST_BUFFER, memory.byteSize() - at)).asByteBuffer());
+        }
+        return (int) crc.getValue();
+    }
+
+    /// {@return the XXH3-128 digest, seed 0, of all bytes of a segment} Nothing is copied to the heap.
+    ///
+    /// @param bytes a segment of any size, on or off the heap
+    public static Digest128 xxh3(MemorySegment bytes) {
+        return digest(XXH3.hashBytesTo128Bits(bytes, 0, bytes.byteSize(), SegmentAccess.INSTANCE));
+    }
+
+    static Digest128 digest(HashValue128 value) {
+        return new Digest128(value.getMostSignificantBits(), value.getLeastSignificantBits());
+    }
+
+    static Hasher128 hasher() {
+        return XXH3;
+    }
+
+    /// The library's own access for segments is found by reflection, which costs start-up time.
+    private enum SegmentAccess implements ByteAccess<MemorySegment> {
+        INSTANCE;
+
+        private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED
+                .withOrder(ByteOrder.LITTLE_ENDIAN);
+        private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED
+                .withOrder(ByteOrder.LITTLE_ENDIAN);
+
+        @Override
+        public byte getByte(MemorySegment bytes, long at) {
+            return bytes.get(ValueLayout.JAVA_BYTE, at);
+        }
+
+        @Override
+        public int getInt(MemorySegment bytes, long at) {
+            return bytes.get(INT, at);
+        }
+
+        @Override
+        public long getLong(MemorySegment bytes, long at) {
+            return bytes.get(LONG, at);
+        }
+
+        @Override
+        public void copyToByteArray(MemorySegment bytes, long at, byte[] into, int offset, int length) {
+            MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, at, into, offset, length);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package io.undercroft.format.internal;
+
+import com.dynatrace.hash4j.hashing.HashStream128;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.zip.CRC32C;
+
+/// Computes the CRC32C and the digest of a run of bytes, fed in order and in pieces of any size.
+///
+/// Each byte is copied once through a small buffer, so that a mapped source which is truncated meanwhile throws
+/// [InternalError] and does no worse. Belongs to one thread.
+public final class ExtentDigester {
+    private static final int PIECE = 1 << 16;
+    /// Larger pieces are copied past the cache by some processors, smaller ones more slowly.
+    private static final long COPIED = 1 << 18;
+
+    private final CRC32C crc = new CRC32C();
+    private final HashStream128 stream = Digests.hasher().hashStream();
+    private final byte[] piece = new byte[PIECE];
+
+    /// A digester that has seen no byte.
+    public ExtentDigester() {}
+
+    /// Takes the next bytes.
+    ///
+    /// @param bytes on or off the heap
+    public void update(MemorySegment bytes) {
+        for (long at = 0; at < bytes.byteSize(); at += PIECE) {
+            int length = (int) Math.min(PIECE, bytes.byteSize() - at);
+            MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, at, piece, 0, length);
+            crc.update(piece, 0, length);
+            stream.putBytes(piece, 0, length);
+        }
+    }
+
+    /// Copies the next bytes and takes the copy, so that the sums are those of the copy, whatever another thread does
+    /// to the bytes meanwhile. The copy is summed up while it is in the cache.
+    ///
+    /// @param bytes on or off the heap
+    /// @param into where to, as many bytes
+    public void copy(MemorySegment bytes, MemorySegment into) {
+        for (long at = 0; at < bytes.byteSize(); at += COPIED) {
+            long length = Math.min(COPIED, bytes.byteSize() - at);
+            MemorySegment copy = into.asSlice(at, length);
+            copy.copyFrom(bytes.asSlice(at, length));
+            update(copy);
+        }
+    }
+
+    /// Ends the run; the digester then is at the start of the next one.
+    ///
+    /// @return the sums over all bytes since the last call
+    public ExtentSums finish() {
+        ExtentSums sums = new ExtentSums((int) crc.getValue(), Digests.digest(stream.get()));
+        stream.reset();
+        crc.reset();
+        return sums;
+    }
+}

@@ -1,0 +1,353 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.DimTable;
+import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.NameTable;
+import io.undercroft.format.internal.index.PathHint;
+import io.undercroft.format.internal.index.RecordTable;
+import io.undercroft.format.internal.index.RecordWriter;
+import io.undercroft.format.internal.index.SectionType;
+import io.undercroft.format.internal.index.Spans;
+import io.undercroft.format.internal.index.StorageShape;
+import io.undercroft.format.internal.index.TreeRules;
+import io.undercroft.format.internal.index.Utf8;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/// Collects what an index says and writes it, with canonical bytes: the same calls give the same index.
+///
+/// Everything is numbered from 0 in the order in which it is added. A storage is made of the extents added since the
+/// storage before it. What a reader would refuse is refused here with [IllegalArgumentException], but for places
+/// in the file, which are the caller's to get right.
+///
+/// What is added is kept as it will stand in the file, off the heap, so a builder of many tensors takes hardly more
+/// memory than their index. Belongs to one thread.
+public final class IndexBuilder {
+    private static final int KIND = 0;
+    private static final int FILE_OFFSET = 8;
+    private static final int LENGTH = 16;
+    private static final int NBYTES = 0;
+    private static final int NAME = 20;
+
+    private final int chunkLog2;
+    private final Numbered<DTypeRecord> dtypes = new Numbered<>();
+    private final Numbered<String> strings = new Numbered<>();
+    private final RecordTable extents = table(SectionType.EXTN);
+    private final RecordTable storages = table(SectionType.STOR);
+    private final RecordTable tensors = table(SectionType.TENS);
+    private final DimTable dims = new DimTable();
+    private final NameTable names = new NameTable();
+    private final List<BaseRecord> bases = new ArrayList<>();
+    private final BitSet namedBases = new BitSet();
+    private final List<FreeRange> freeRanges = new ArrayList<>();
+    private final SortedMap<String, UnknownSection> unknownSections = new TreeMap<>();
+    private final SortedMap<byte[], String> metadata = new TreeMap<>(Arrays::compareUnsigned);
+    private byte[] tree = nullTree();
+    private long ownedExtents;
+
+    private static RecordTable table(SectionType type) {
+        return new RecordTable(type.recordSize());
+    }
+
+    /// An empty index.
+    ///
+    /// @param chunkLog2 the logarithm of the file's chunk size in bytes, from 16 to 30
+    public IndexBuilder(int chunkLog2) {
+        this.chunkLog2 = Header.checkChunkLog2(chunkLog2);
+    }
+
+    /// Adds an element type, unless it is there.
+    ///
+    /// @param dtype the element type
+    /// @return its number
+    /// @throws IllegalArgumentException if readers would refuse it, or there are too many
+    public int addDType(DTypeRecord dtype) {
+        utf8(dtype.name());
+        if (dtype.bits() <= 0) {
+            throw new IllegalArgumentException(dtype + " has no possible size");
+        }
+        int number = dtypes.numberOf(dtype);
+        if (number >= Limits.MAX_DTYPES) {
+            throw tooMuch(number + 1 + " element types", Limits.MAX_DTYPES);
+        }
+        return number;
+    }
+
+    /// Adds bytes that stand in the file to the storage that comes next.
+    ///
+    /// @param fileOffset where they stand, see [Layout#placeExtent]
+    /// @param length how many there are, from 1 to the size of a chunk
+    /// @param sums the sums over all of them
+    /// @throws IllegalArgumentException if there are none, or more than a chunk has
+    public void addRawExtent(long fileOffset, long length, ExtentSums sums) {
+        addStored(ExtentKind.RAW, ExtentRecord.THIS_FILE, fileOffset, length, sums);
+    }
+
+    /// Adds bytes that stand in another file to the storage that comes next.
+    ///
+    /// @param base the number of that file, from [#addBase]
+    /// @param fileOffset where they stand there; in a `.croft` file as [Layout#placeExtent] says
+    /// @param length how many there are, from 1 to the size of a chunk
+    /// @param sums the sums over all of them
+    /// @throws IllegalArgumentException if there are none, or more than a chunk has
+    public void addBaseExtent(int base, long fileOffset, long length, ExtentSums sums) {
+        BaseRecord file = bases.get(checkNumber(base - 1, bases.size(), "base"));
+        if (fileOffset < 0 || fileOffset > file.length() - length) {
+            throw new IllegalArgumentException(length + " bytes from " + fileOffset + " on are not in " + file);
+        }
+        addStored(file.kind() == BaseKind.CROFT ? ExtentKind.RAW : ExtentKind.FOREIGN, base, fileOffset, length, sums);
+        namedBases.set(base);
+    }
+
+    private void addStored(ExtentKind kind, int base, long fileOffset, long length, ExtentSums sums) {
+        if (length < 1 || length > 1L << chunkLog2) {
+            throw new IllegalArgumentException(
+                    "an extent of " + length + " bytes; one that is no zeros has 1 to " + (1L << chunkLog2));
+        }
+        RecordWriter.extent(extents.append(), new ExtentRecord(kind, false, base, fileOffset, length, sums));
+    }
+
+    /// Adds another file, in which bytes of this one may stand. One that no extent names is left out of the index, and
+    /// the ones after it get smaller numbers there.
+    ///
+    /// @param base which file
+    /// @return its number, from 1
+    /// @throws IllegalArgumentException if it is there already, or readers would refuse it
+    public int addBase(BaseRecord base) {
+        utf8(base.path());
+        if (!PathHint.isValid(base.path()) || !base.isWellFormed() || base.depth() < 0
+                || base.depth() > Limits.DEFAULT.maxBaseDepth()
+                || bases.stream().anyMatch(other -> other.identity().equals(base.identity()))) {
+            throw new IllegalArgumentException(
+                    "the file " + FormatException.quote(base.path()) + " cannot be a base, or is one already");
+        }
+        if (bases.size() == Limits.DEFAULT.maxBases()) {
+            throw tooMuch(bases.size() + 1 + " bases", Limits.DEFAULT.maxBases());
+        }
+        bases.add(base);
+        return bases.size();
+    }
+
+    /// Declares a range of the file free.
+    ///
+    /// @param range behind all those added before, and not touching them
+    /// @throws IllegalArgumentException if it is not
+    public void addFreeRange(FreeRange range) {
+        long end = freeRanges.isEmpty() ? -1 : freeRanges.getLast().offset() + freeRanges.getLast().length();
+        if (range.length() < 1 || range.offset() <= end) {
+            throw new IllegalArgumentException(range + " is empty, or not behind those before it");
+        }
+        freeRanges.add(range);
+    }
+
+    /// Adds zeros that take no room in the file to the storage that comes next.
+    ///
+    /// @param length how many, at least 1
+    public void addZeroExtent(long length) {
+        if (length < 1) {
+            throw new IllegalArgumentException("an extent of " + length + " bytes");
+        }
+        RecordWriter.extent(extents.append(), ExtentRecord.zeros(length));
+    }
+
+    /// Adds a storage made of the extents added since the storage before it.
+    ///
+    /// @param device where it lives, in PyTorch's notation
+    /// @return its number
+    /// @throws IllegalArgumentException if its extents are not aligned as its size asks
+    public int addStorage(String device) {
+        utf8(device);
+        long nbytes = 0;
+        for (long extent = ownedExtents; extent < extents.count(); extent++) {
+            nbytes = Math.addExact(nbytes, extents.i64(extent, LENGTH));
+        }
+        if (nbytes > Spans.MAX_NBYTES) {
+            throw new IllegalArgumentException("a storage of " + nbytes + " bytes is past 2^60-1");
+        }
+        checkShape(nbytes);
+        RecordWriter.storage(storages.append(), nbytes, Math.toIntExact(ownedExtents), strings.numberOf(device));
+        ownedExtents = extents.count();
+        return Math.toIntExact(storages.count() - 1);
+    }
+
+    private void checkShape(long nbytes) {
+        StorageShape shape = new StorageShape(nbytes, chunkLog2);
+        long position = 0;
+        for (long extent = ownedExtents; extent < extents.count(); extent++) {
+            long offset = extents.i64(extent, FILE_OFFSET);
+            long length = extents.i64(extent, LENGTH);
+            if (!shape.accepts(ExtentKind.of(extents.u8(extent, KIND)), position, offset, length)) {
+                throw new IllegalArgumentException("an extent of " + length + " bytes at " + offset
+                        + ", byte " + position + " of its storage, is not aligned to "
+                        + Layout.alignment(nbytes, chunkLog2));
+            }
+            position += length;
+        }
+    }
+
+    /// Adds a tensor without a name.
+    ///
+    /// @param tensor a window on a storage added before
+    /// @return its number
+    /// @throws IllegalArgumentException if it reaches outside its storage
+    public int addTensor(TensorRecord tensor) {
+        int bits = dtypes.get(checkNumber(tensor.dtype(), dtypes.count(), "dtype")).bits();
+        long nbytes = storages.i64(checkNumber(tensor.storage(), storages.count(), "storage"), NBYTES);
+        long[] shape = tensor.shape();
+        long[] stride = tensor.stride();
+        if (shape.length > Limits.DEFAULT.maxRank() || !Spans.isCountable(shape, shape.length)
+                || !Spans.fits(shape, stride, shape.length, bits, tensor.byteOffset(), tensor.bitOffset(), nbytes)) {
+            throw new IllegalArgumentException(tensor + " does not fit into a storage of " + nbytes + " bytes");
+        }
+        checkRoom(tensors.count(), "tensors");
+        RecordWriter.tensor(tensors.append(), tensor, Math.toIntExact(dims.add(shape, stride)), (int) Index.NONE);
+        return (int) tensors.count() - 1;
+    }
+
+    /// Names a tensor. A tensor may have several names; the first is the one it is shown by. That no name is taken
+    /// twice is seen when the index is built.
+    ///
+    /// @param name may be empty; at most 4096 bytes in UTF-8
+    /// @param tensor the number of a tensor added before
+    /// @throws IllegalArgumentException if the name cannot be written, or there are too many
+    public void addName(String name, int tensor) {
+        checkNumber(tensor, tensors.count(), "tensor");
+        checkRoom(names.count(), "names");
+        int number = names.add(utf8(name), tensor);
+        if (tensors.i32(tensor, NAME) == (int) Index.NONE) {
+            tensors.putInt(tensor, NAME, number);
+        }
+    }
+
+    private static void checkRoom(long count, String what) {
+        if (count >= Limits.DEFAULT.maxTensors()) {
+            throw tooMuch(count + 1 + " " + what, Limits.DEFAULT.maxTensors());
+        }
+    }
+
+    /// Adds a section of which only the caller, or a later version, knows what it means.
+    ///
+    /// @param section the section; sections stand in the order of their codes
+    /// @throws IllegalArgumentException if there is one with its code
+    public void addUnknownSection(UnknownSection section) {
+        if (unknownSections.putIfAbsent(section.code(), section) != null) {
+            throw new IllegalArgumentException("there is a section " + FormatException.quote(section.code()));
+        }
+    }
+
+    /// Sets the state tree; it is NULL until then.
+    ///
+    /// @param tree from [StateTreeWriter#toByteArray]; what it names must be there when the index is built
+    public void setTree(byte[] tree) {
+        this.tree = tree.clone();
+    }
+
+    /// Adds an entry to the metadata, or replaces it.
+    ///
+    /// @param key its key; entries are sorted by it
+    /// @param value its value
+    public void putMetadata(String key, String value) {
+        Utf8.encode(value);
+        metadata.put(Utf8.encode(key), value);
+    }
+
+    /// Writes the index. The builder stays as it is and may go on.
+    ///
+    /// @param sequence the number of the commit that will point to it, from 1
+    /// @return the index, to be written at a multiple of 64, for as long as anybody holds it
+    /// @throws IllegalStateException if extents were added after the last storage, or if the state tree is malformed or
+    ///     names what is not there
+    /// @throws IllegalArgumentException if two tensors have one name, or the index exceeds [Limits#DEFAULT], so that
+    ///     readers would refuse it
+    public MemorySegment build(long sequence) {
+        if (ownedExtents != extents.count()) {
+            throw new IllegalStateException("extents were added, but not their storage");
+        }
+        checkTree();
+        IndexEncoder.Content content = new IndexEncoder.Content(dtypes.inOrder(), strings.inOrder(), extents, storages,
+                tensors, dims.records(), names, MemorySegment.ofArray(tree),
+                MemorySegment.ofArray(metadataTree()),
+                bases, namedBases, freeRanges, List.copyOf(unknownSections.values()));
+        return new IndexEncoder(content).encode(sequence);
+    }
+
+    private static IllegalArgumentException tooMuch(String what, long limit) {
+        return new IllegalArgumentException(what + " cannot be saved: readers accept " + limit);
+    }
+
+    private void checkTree() {
+        StateTreeReader reader = new StateTreeReader(MemorySegment.ofArray(tree), Limits.DEFAULT, 0);
+        try {
+            TreeRules.checkState(reader, tensors.count(), storages.count(), dtypes.count());
+        } catch (FormatException e) {
+            throw new IllegalStateException("the state tree does not fit the index: " + e.what(), e);
+        }
+    }
+
+    private byte[] metadataTree() {
+        StateTreeWriter writer = new StateTreeWriter();
+        writer.openMap(metadata.size());
+        metadata.forEach((key, value) -> {
+            writer.writeString(new String(key, StandardCharsets.UTF_8));
+            writer.writeString(value);
+        });
+        return writer.toByteArray();
+    }
+
+    private static byte[] nullTree() {
+        StateTreeWriter writer = new StateTreeWriter();
+        writer.writeNull();
+        return writer.toByteArray();
+    }
+
+    private static int checkNumber(int number, long count, String what) {
+        if (number < 0 || number >= count) {
+            throw new IllegalArgumentException("there is no " + what + " " + number + " of " + count);
+        }
+        return number;
+    }
+
+    private static byte[] utf8(String text) {
+        byte[] utf8 = Utf8.encode(text);
+        if (utf8.length > Limits.DEFAULT.maxNameBytes()) {
+            throw new IllegalArgumentException("the name " + FormatException.quote(text) + " has " + utf8.length
+                    + " bytes, the limit is " + Limits.DEFAULT.maxNameBytes());
+        }
+        return utf8;
+    }
+
+    /// Different values, numbered in the order in which they come.
+    private static final class Numbered<T> {
+        private final Map<T, Integer> numbers = new HashMap<>();
+        private final List<T> values = new ArrayList<>();
+
+        int numberOf(T value) {
+            Integer number = numbers.putIfAbsent(value, values.size());
+            if (number == null) {
+                values.add(value);
+            }
+            return number == null ? values.size() - 1 : number;
+        }
+
+        T get(int number) {
+            return values.get(number);
+        }
+
+        int count() {
+            return values.size();
+        }
+
+        List<T> inOrder() {
+            return values;
+        }
+    }
+}

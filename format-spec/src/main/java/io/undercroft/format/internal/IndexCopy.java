@@ -1,0 +1,169 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.BaseNumbers;
+import io.undercroft.format.internal.index.Fields;
+import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.IndexAssembler;
+import io.undercroft.format.internal.index.Section;
+import io.undercroft.format.internal.index.SectionType;
+import io.undercroft.format.internal.index.SharedPlaces;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
+import java.util.List;
+import java.util.stream.Stream;
+
+/// The index of a snapshot for another file, in which the same bytes stand in other places: how a snapshot is exported,
+/// flattened or carried over when a file is compacted.
+///
+/// All records keep all their bytes, those included that a newer minor version gave a meaning. What changes is where
+/// extents stand, whether they are flagged as shared, and the numbers of their bases; bases that no extent names any
+/// more are left out. Sections that this version does not know are copied if they are safe to copy. Nothing is free in
+/// the new file, and the checksums of blocks are made anew.
+///
+/// The new file needs the same chunk size. Every extent that stands in the old file has to be placed; one that stands
+/// in a base may be, if its bytes are copied, or stays there. Lives as long as its snapshot, and belongs to one thread.
+public final class IndexCopy {
+    private final Snapshot snapshot;
+    private final Index index;
+    private final int extentSize;
+    private final MemorySegment extents;
+    private final BitSet large = new BitSet();
+    private final BitSet ragged = new BitSet();
+    private final BitSet placed = new BitSet();
+
+    private IndexCopy(Snapshot snapshot) {
+        this.snapshot = snapshot;
+        this.index = snapshot.index();
+        this.extentSize = index.recordSize(SectionType.EXTN);
+        MemorySegment section = index.section(SectionType.EXTN);
+        this.extents = Arena.ofAuto().allocate(section.byteSize(), Long.BYTES).copyFrom(section);
+        for (int number = 0; number < snapshot.storageCount(); number++) {
+            survey(snapshot.storage(number));
+        }
+    }
+
+    /// Starts a copy. No extent is placed yet.
+    ///
+    /// @param snapshot the snapshot to copy
+    /// @return the copy
+    /// @throws FormatException if the index of the snapshot breaks a rule, so that a copy of it would break it too
+    public static IndexCopy of(Snapshot snapshot) {
+        List<FormatException> faults = snapshot.faults();
+        if (!faults.isEmpty()) {
+            throw faults.getFirst();
+        }
+        return new IndexCopy(snapshot);
+    }
+
+    /// Notes which extents belong to a large storage, and which stand in their storage where no RAW extent may.
+    private void survey(StorageRecord storage) {
+        int first = storage.firstExtent();
+        int last = first + storage.extentCount() - 1;
+        long alignment = Layout.alignment(storage.nbytes(), snapshot.header().chunkLog2());
+        large.set(first, last + 1, alignment == Layout.MAPPING_ALIGNMENT);
+        int lastStored = last;
+        while (lastStored >= first && snapshot.extent(lastStored).kind() == ExtentKind.ZERO) {
+            lastStored--;
+        }
+        long position = 0;
+        for (int number = first; number <= last; number++) {
+            long length = snapshot.extent(number).length();
+            ragged.set(number, position % alignment != 0 || (number < lastStored && length % alignment != 0));
+            position += length;
+        }
+    }
+
+    /// Says where the bytes of an extent stand in the new file. It becomes a RAW extent of that file.
+    ///
+    /// Extents that were the same bytes may be placed at the same offset or apart, as the caller copies them.
+    ///
+    /// @param extent its number
+    /// @param fileOffset the first byte, see [Layout#placeExtent]
+    /// @throws IndexOutOfBoundsException if there is no such extent
+    /// @throws IllegalArgumentException if it is a ZERO extent, if the offset is not aligned as the size of its storage
+    ///     asks, or if it is a FOREIGN extent that starts or ends inside the storage where no RAW extent may
+    public void place(int extent, long fileOffset) {
+        ExtentRecord record = snapshot.extent(extent);
+        long alignment = large.get(extent) ? Layout.MAPPING_ALIGNMENT : Layout.SMALL_ALIGNMENT;
+        if (record.kind() == ExtentKind.ZERO || fileOffset < Layout.DATA_START || fileOffset % alignment != 0) {
+            throw new IllegalArgumentException(
+                    record + " cannot stand at " + fileOffset + "; place it at a multiple of " + alignment);
+        }
+        if (record.kind() == ExtentKind.FOREIGN && ragged.get(extent)) {
+            throw new IllegalArgumentException(record + " starts or ends where no extent of this file may: its storage "
+                    + "is cut at other places than multiples of " + alignment);
+        }
+        Fields.putByte(extents, at(extent), ExtentKind.RAW.code());
+        Fields.putShort(extents, at(extent) + 2, ExtentRecord.THIS_FILE);
+        Fields.putLong(extents, at(extent) + 8, fileOffset);
+        placed.set(extent);
+    }
+
+    /// {@return the codes of the sections that are left out, since nobody knows whether they would still be true}
+    public List<String> droppedSections() {
+        return snapshot.unknownSections().stream().filter(section -> !section.isSafeToCopy()).map(UnknownSection::code)
+                .toList();
+    }
+
+    /// Writes the index.
+    ///
+    /// @param sequence the number of the commit that will point to it, from 1
+    /// @return the index, to be written at a multiple of 64, for as long as anybody holds it
+    /// @throws IllegalStateException if an extent that stood in the old file was not placed
+    /// @throws IllegalArgumentException if it exceeds [Limits#DEFAULT], so that readers would refuse it
+    public MemorySegment build(long sequence) {
+        BaseNumbers bases = new BaseNumbers(namedBases());
+        List<Section> sections = Stream.of(SectionType.values()).map(type -> section(type, bases)).toList();
+        List<Section> unknown = snapshot.unknownSections().stream().filter(UnknownSection::isSafeToCopy)
+                .map(Section::of).toList();
+        return IndexAssembler.assemble(sections, unknown, sequence);
+    }
+
+    private BitSet namedBases() {
+        BitSet named = new BitSet();
+        for (int extent = 0; extent < snapshot.extentCount(); extent++) {
+            named.set(Fields.u16(extents, at(extent) + 2));
+            if (!placed.get(extent) && isInThisFile(snapshot.extent(extent))) {
+                throw new IllegalStateException(
+                        "extent " + extent + ", " + snapshot.extent(extent) + ", was not placed in the new file");
+            }
+        }
+        return named;
+    }
+
+    private static boolean isInThisFile(ExtentRecord extent) {
+        return extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE;
+    }
+
+    private Section section(SectionType type, BaseNumbers bases) {
+        int recordSize = index.recordSize(type);
+        return switch (type) {
+            case EXTN -> Section.of(type, recordSize, index.count(type), bytes -> writeExtents(bytes, bases));
+            case BASE -> Section.of(type, recordSize, bases.count(), bytes -> writeBases(bytes, bases));
+            case FREE, ISUM -> Section.of(type, recordSize, 0, _ -> {});
+            default -> Section.of(type, recordSize, index.count(type), bytes -> bytes.copyFrom(index.section(type)));
+        };
+    }
+
+    private void writeExtents(MemorySegment bytes, BaseNumbers bases) {
+        bytes.copyFrom(extents);
+        bases.apply(bytes, extentSize);
+        SharedPlaces.flag(bytes, extentSize);
+    }
+
+    private void writeBases(MemorySegment bytes, BaseNumbers bases) {
+        MemorySegment old = index.section(SectionType.BASE);
+        long recordSize = index.recordSize(SectionType.BASE);
+        long at = 0;
+        for (int base : bases.kept()) {
+            MemorySegment.copy(old, base * recordSize, bytes, at, recordSize);
+            at += recordSize;
+        }
+    }
+
+    private long at(int extent) {
+        return (long) extent * extentSize;
+    }
+}

@@ -1,0 +1,96 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.FormatException;
+import java.util.Arrays;
+
+/// The validation rules of `SPEC.md`. Each has a code that [FormatException#code] carries.
+public enum Rule {
+    /// A number is past 2^63-1, or a sum or product of numbers is.
+    V1_ARITHMETIC("V1-ARITHMETIC", Remedy.DISTRUST),
+    /// A range lies outside what may hold it, overlaps another, or starts where it must not.
+    V2_RANGE("V2-RANGE", Remedy.DISTRUST),
+    /// A byte that nothing covers is not zero.
+    V3_GAP("V3-GAP", Remedy.DAMAGED),
+    /// The extents of a storage do not add up to it.
+    V4_EXTENT_SUM("V4-EXTENT-SUM", Remedy.DISTRUST),
+    /// A tensor reaches outside its storage, or a stride is negative without being announced.
+    V5_STRIDE_RANGE("V5-STRIDE-RANGE", Remedy.DISTRUST),
+    /// A text is not UTF-8, or names are not sorted and unique.
+    V6_NAME("V6-NAME", Remedy.DISTRUST),
+    /// The storages are together much larger than the file.
+    V7_EXPANSION("V7-EXPANSION", Remedy.LIMIT),
+    /// A count or size is over a limit.
+    V8_LIMIT("V8-LIMIT", Remedy.LIMIT),
+    /// A reserved field or padding is not zero.
+    V9_RESERVED("V9-RESERVED", Remedy.NEWER),
+    /// An index is not below the count of what it points into, or points at the wrong thing.
+    V10_INDEX("V10-INDEX", Remedy.DISTRUST),
+    /// The file ends before what it should hold.
+    V11_TRUNCATED("V11-TRUNCATED", Remedy.DAMAGED),
+    /// The file does not begin as a `.croft` file does.
+    V12_SIGNATURE("V12-SIGNATURE", "Check that this is the file you meant and that it was transferred as binary"),
+    /// The file needs a version, feature or kind that this reader does not know.
+    V13_UNSUPPORTED("V13-UNSUPPORTED", Remedy.NEWER),
+    /// A checksum or digest does not match.
+    V14_CHECKSUM("V14-CHECKSUM", Remedy.DAMAGED),
+    /// A table or fixed field is malformed.
+    V15_STRUCTURE("V15-STRUCTURE", Remedy.DISTRUST),
+    /// The state tree or the metadata is malformed.
+    V16_TREE("V16-TREE", Remedy.DISTRUST),
+    /// There is no commit record of this file where one has to be.
+    V17_COMMIT("V17-COMMIT",
+            "No save of this file was ever finished, or it is damaged: save it again or restore a copy"),
+    /// Another file that is needed is not there, is not below the root, or is not the one that was meant.
+    V18_BASE("V18-BASE", "Bring the other file as it was when this one was saved, and say where it is when opening"),
+    /// The commit before is not where it must be, or is another one.
+    V19_CHAIN("V19-CHAIN", Remedy.DISTRUST),
+    /// A sealed file has a commit record behind its header, or its own is not where it must be.
+    V20_SEAL("V20-SEAL", Remedy.DISTRUST),
+    /// A file of a set is missing, or is not the one that was meant.
+    V21_SHARD("V21-SHARD", "Fetch the whole set: all its files as they were when it was saved");
+
+    private final String code;
+    private final String remedy;
+
+    Rule(String code, String remedy) {
+        this.code = code;
+        this.remedy = remedy;
+    }
+
+    /// {@return the code as it stands in messages and in `SPEC.md`}
+    public String code() {
+        return code;
+    }
+
+    /// An exception that says how a file breaks this rule.
+    ///
+    /// @param what what is wrong, without a full stop
+    /// @param offset the byte of the file that is at fault, or [FormatException#NO_OFFSET]
+    /// @return the exception, to be thrown
+    public FormatException broken(String what, long offset) {
+        return new FormatException(code, what, offset, remedy);
+    }
+
+    FormatException broken(String what, long offset, Throwable cause) {
+        return new FormatException(code, what, offset, remedy, cause);
+    }
+
+    /// {@return whether a fault is a sign of accident, such as a torn write or a lost tail, from which an older commit
+    /// of the same file may save the reader}
+    static boolean isDamage(FormatException fault) {
+        return of(fault) == V11_TRUNCATED || of(fault) == V14_CHECKSUM;
+    }
+
+    /// {@return the rule that a fault found by this package breaks}
+    static Rule of(FormatException fault) {
+        return Arrays.stream(values()).filter(rule -> rule.code.equals(fault.code())).findFirst().orElseThrow();
+    }
+
+    private static final class Remedy {
+        static final String DAMAGED = "The file is damaged: fetch it again or restore a copy";
+        static final String DISTRUST = "The checksums match, so whoever wrote the file was at fault: "
+                + "do not trust it, save it again from its source";
+        static final String LIMIT = "Raise the limit if you trust the file";
+        static final String NEWER = "Read it with a newer version of this program";
+    }
+}

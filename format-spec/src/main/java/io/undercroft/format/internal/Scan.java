@@ -1,0 +1,57 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.Digest128;
+import io.undercroft.format.internal.index.Fields;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+
+/// Reads runs of bytes of any length through one buffer. Belongs to one thread.
+final class Scan {
+    private static final int LARGEST_BUFFER = 1 << 20;
+
+    private final MemorySegment buffer;
+    private final ExtentDigester digester = new ExtentDigester();
+
+    /// A scan of a file, and of others beside it.
+    ///
+    /// @param length how much of the file there is to read
+    Scan(long length) {
+        this.buffer = MemorySegment.ofArray(new byte[Math.clamp(length, Layout.SLOTS_BYTES, LARGEST_BUFFER)]);
+    }
+
+    /// {@return some bytes, at most those of both commit slots, which are good until the next call}
+    MemorySegment bytes(ByteSource source, long offset, int length) throws IOException {
+        return piece(source, offset, length);
+    }
+
+    /// {@return the sums over a range}
+    ExtentSums sums(ByteSource source, long offset, long length) throws IOException {
+        for (long at = 0; at < length; at += buffer.byteSize()) {
+            digester.update(piece(source, offset + at, Math.min(buffer.byteSize(), length - at)));
+        }
+        return digester.finish();
+    }
+
+    /// {@return the digest of the first bytes of a file}
+    Digest128 digest(ByteSource source, long length) throws IOException {
+        return sums(source, 0, length).digest();
+    }
+
+    /// {@return the place of the first byte of a range that is not zero, or `to`}
+    long firstNonZero(ByteSource source, long from, long to) throws IOException {
+        for (long at = from; at < to; at += buffer.byteSize()) {
+            MemorySegment piece = piece(source, at, Math.min(buffer.byteSize(), to - at));
+            long found = Fields.firstNonZero(piece, 0, piece.byteSize());
+            if (found < piece.byteSize()) {
+                return at + found;
+            }
+        }
+        return to;
+    }
+
+    private MemorySegment piece(ByteSource source, long offset, long length) throws IOException {
+        MemorySegment piece = buffer.asSlice(0, length);
+        source.read(offset, piece);
+        return piece;
+    }
+}

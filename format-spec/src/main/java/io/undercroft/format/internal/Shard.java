@@ -1,0 +1,52 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.Digest128;
+import io.undercroft.format.FormatException;
+import java.io.IOException;
+import java.util.UUID;
+
+/// One file of a set, at one of its snapshots.
+///
+/// @param uuid the id of the file
+/// @param digest the root digest of the snapshot
+/// @param sequence the number of the snapshot, from 1
+/// @param length the committed length of the snapshot in bytes
+/// @param path where the file stands, relative to the folder of the manifest, in the form of [BaseRecord#path]
+public record Shard(UUID uuid, Digest128 digest, long sequence, long length, String path) {
+    /// A shard.
+    ///
+    /// @param path where the file stands
+    /// @param snapshot the commit record of its snapshot
+    /// @return the record
+    public static Shard of(String path, CommitRecord snapshot) {
+        return new Shard(snapshot.uuid(), snapshot.rootDigest(), snapshot.sequence(), snapshot.committedLength(), path);
+    }
+
+    /// Opens a file at the snapshot that the set means. The file may have newer ones.
+    ///
+    /// @param file its bytes
+    /// @param limits how much to believe
+    /// @return the snapshot
+    /// @throws FormatException by rule V21 if this is another file, or it does not have that snapshot; by any other if
+    ///     the file itself is at fault
+    /// @throws IOException if reading fails
+    public Snapshot open(ByteSource file, Limits limits) throws IOException {
+        Snapshot newest = Snapshot.open(file, limits);
+        if (!newest.header().uuid().equals(uuid)) {
+            throw broken("is the file " + newest.header().uuid() + ", not " + uuid);
+        }
+        if (sequence < 1 || sequence > newest.commit().sequence()) {
+            throw broken("has no snapshot " + sequence);
+        }
+        Snapshot snapshot = newest.openAt(sequence);
+        if (!of(path, snapshot.commit()).equals(this)) {
+            throw broken("has another snapshot " + sequence);
+        }
+        return snapshot;
+    }
+
+    private FormatException broken(String what) {
+        return Rule.V21_SHARD.broken("the shard " + FormatException.quote(path) + ' ' + what,
+                FormatException.NO_OFFSET);
+    }
+}

@@ -1,0 +1,562 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.BlockSums;
+import io.undercroft.format.internal.index.Expansion;
+import io.undercroft.format.internal.index.Fields;
+import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.RecordRules;
+import io.undercroft.format.internal.index.SectionType;
+import io.undercroft.format.internal.index.Utf8;
+import io.undercroft.format.internal.index.WholeRules;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/// One committed state of a file: its tables, read in place.
+///
+/// **Opening** reads the first 1024 bytes of the file, the two commit slots if there are several snapshots, and of the
+/// index the directory and the checksums of its blocks; it touches no record, and its time does not depend on how many
+/// there are. An index of less than 64 KiB is read whole, and so is any index whose source has no [ByteSource#segment].
+/// A sealed file takes one read more.
+///
+/// **Use.** Each method checks the records that it reads, and that their bytes are those that were written, and throws
+/// a [FormatException] if they are not; damage that is found then is never a reason to answer from an older snapshot.
+/// What only all records together can break (names out of order, extents that overlap) [Verifier] finds, which also
+/// reads the bytes of the storages.
+///
+/// **Lifetime and threads.** A snapshot lives as long as its source. It never changes and is safe for any thread, if
+/// its source is.
+///
+/// Numbers of storages, extents, tensors, dtypes and names count from 0; a number that is out of range throws
+/// [IndexOutOfBoundsException].
+public final class Snapshot {
+    private static final long SMALL_INDEX = 1 << 20;
+
+    private final ByteSource source;
+    private final Limits limits;
+    private final Header header;
+    private final CommitRecord commit;
+    private final long place;
+    private final Index index;
+    private final RecordRules rules;
+    private final Expansion expansion;
+    private final @Nullable FormatException passedOver;
+
+    private Snapshot(ByteSource source, Limits limits, Header header, CommitRecord commit, long place,
+            @Nullable FormatException passedOver) throws IOException {
+        this.source = source;
+        this.limits = limits;
+        this.header = header;
+        this.commit = commit;
+        this.place = place;
+        this.index = readIndex(source, commit, limits);
+        this.rules = new RecordRules(index, commit, header, limits);
+        this.expansion = new Expansion(commit, limits);
+        this.passedOver = passedOver;
+    }
+
+    /// Opens the newest commit of a file; if that one is damaged, as after a crash, the one before it.
+    ///
+    /// Damage means that a checksum or digest does not match or that the file is too short. A commit that is undamaged
+    /// and breaks a rule is refused, not passed over.
+    ///
+    /// @param source the file
+    /// @param limits how much to believe
+    /// @return the snapshot
+    /// @throws FormatException if there is no snapshot that this version can read
+    /// @throws IOException if reading fails
+    public static Snapshot open(ByteSource source, Limits limits) throws IOException {
+        MemorySegment prefix = readPrefix(source);
+        Header header = Header.decode(prefix.asSlice(0, Layout.HEADER_BYTES));
+        return header.isSealed()
+                ? openSealed(source, header, prefix, limits)
+                : openSlots(source, header, prefix, limits);
+    }
+
+    private static Snapshot openSlots(ByteSource source, Header header, MemorySegment prefix, Limits limits)
+            throws IOException {
+        List<Slot> slots = slots(source, header, prefix);
+        FormatException passedOver = lostSlots(source, header, slots);
+        for (Slot slot : slots) {
+            try {
+                return open(source, header, slot, limits, passedOver);
+            } catch (FormatException e) {
+                if (!Rule.isDamage(e)) {
+                    throw e;
+                }
+                passedOver = passedOver == null ? e : passedOver;
+            }
+        }
+        if (passedOver != null) {
+            throw passedOver;
+        }
+        throw Rule.V17_COMMIT.broken("the file has no commit record", Layout.FIRST_COMMIT);
+    }
+
+    /// What is wrong with a file that goes on behind its first snapshot, and ends before its slots do: nothing that a
+    /// writer leaves behind, but maybe a copy that was cut.
+    private static @Nullable FormatException lostSlots(ByteSource source, Header header, List<Slot> slots)
+            throws IOException {
+        CommitRecord first = slots.size() == 1 ? slots.getFirst().decoded() : null;
+        boolean isCut = first != null && first.sequence() == 1 && source.size() > first.committedLength()
+                && source.size() < header.slotsEnd();
+        return isCut
+                ? Rule.V11_TRUNCATED
+                        .broken("the file goes on behind its first snapshot, and ends before its commit slots "
+                                + "do; later snapshots are lost if there were any", source.size())
+                : null;
+    }
+
+    private static Snapshot openSealed(ByteSource source, Header header, MemorySegment prefix, Limits limits)
+            throws IOException {
+        if (!Fields.isZero(prefix, Layout.FIRST_COMMIT, Layout.PREFIX_BYTES)) {
+            throw Rule.V20_SEAL.broken("the file is sealed, and has a commit record behind its header",
+                    Layout.FIRST_COMMIT);
+        }
+        long place = source.size() - Layout.COMMIT_BYTES;
+        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
+        read(source, place, record);
+        Slot last = slot(record, place);
+        if (last.fault() != null && Rule.isDamage(last.fault())) {
+            throw Rule.V17_COMMIT.broken("the file is sealed, and does not end with its commit record", place,
+                    last.fault());
+        }
+        return open(source, header, last, limits, null);
+    }
+
+    private static Snapshot open(ByteSource source, Header header, Slot slot, Limits limits,
+            @Nullable FormatException passedOver) throws IOException {
+        CommitRecord commit = slot.commit();
+        commit.check(header, slot.offset(), source.size());
+        return new Snapshot(source, limits, header, commit, slot.offset(), passedOver);
+    }
+
+    /// Opens the snapshot of a commit record that was found by searching the file for one.
+    ///
+    /// @param source the file
+    /// @param header its header
+    /// @param commit the record
+    /// @param place where it was found
+    /// @param limits how much to believe
+    /// @param passedOver why no snapshot opens in the usual way
+    /// @return the snapshot
+    /// @throws FormatException if the record is none of this file, or the snapshot is damaged or breaks a rule
+    /// @throws IOException if reading fails
+    static Snapshot openFound(ByteSource source, Header header, CommitRecord commit, long place, Limits limits,
+            FormatException passedOver) throws IOException {
+        commit.checkFound(header, place, source.size());
+        return new Snapshot(source, limits, header, commit, place, passedOver);
+    }
+
+    private record Slot(long offset, @Nullable CommitRecord decoded, @Nullable FormatException fault) {
+        CommitRecord commit() {
+            if (fault != null) {
+                throw fault;
+            }
+            return Objects.requireNonNull(decoded);
+        }
+
+        /// A slot whose write was torn has no number, and may have been about to become the newest.
+        long sequence() {
+            return decoded == null ? Long.MAX_VALUE : decoded.sequence();
+        }
+    }
+
+    /// The records that may be the newest, the newest first: those of the slots that were ever written, and that of the
+    /// first snapshot as long as the slot for odd numbers was not. When that slot is written, the other one has been
+    /// brought to the disk, so no crash damages both.
+    private static List<Slot> slots(ByteSource source, Header header, MemorySegment prefix) throws IOException {
+        List<Slot> slots = new ArrayList<>();
+        boolean isOddEmpty = true;
+        if (source.size() >= header.slotsEnd()) {
+            MemorySegment both = MemorySegment.ofArray(new byte[Layout.SLOTS_BYTES]);
+            read(source, header.slots(), both);
+            for (long at = 0; at < Layout.SLOTS_BYTES; at += Layout.PAGE) {
+                MemorySegment page = both.asSlice(at, Layout.PAGE);
+                if (!CommitRecord.isEmpty(page)) {
+                    slots.add(slot(page.asSlice(0, Layout.COMMIT_BYTES), header.slots() + at));
+                    isOddEmpty &= at == 0;
+                }
+            }
+        }
+        slots.sort(Comparator.comparingLong(Slot::sequence).reversed());
+        MemorySegment first = prefix.asSlice(Layout.FIRST_COMMIT, Layout.COMMIT_BYTES);
+        if (isOddEmpty && !CommitRecord.isEmpty(first)) {
+            slots.add(slot(first, Layout.FIRST_COMMIT));
+        }
+        return slots;
+    }
+
+    private static Slot slot(MemorySegment page, long offset) {
+        try {
+            return new Slot(offset, CommitRecord.decode(page, offset), null);
+        } catch (FormatException e) {
+            return new Slot(offset, null, e);
+        }
+    }
+
+    private static MemorySegment readPrefix(ByteSource source) throws IOException {
+        MemorySegment prefix = MemorySegment.ofArray(new byte[(int) Math.min(Layout.PREFIX_BYTES, source.size())]);
+        read(source, 0, prefix);
+        Header.checkSignature(prefix);
+        if (prefix.byteSize() < Layout.PREFIX_BYTES) {
+            throw Rule.V11_TRUNCATED.broken("the file ends in its first 1024 bytes", prefix.byteSize());
+        }
+        return prefix;
+    }
+
+    private static Index readIndex(ByteSource source, CommitRecord commit, Limits limits) throws IOException {
+        checkLength(source, commit, limits);
+        MemorySegment bytes = commit.indexLength() > BlockSums.SMALL_INDEX
+                ? view(source, commit)
+                : copy(source, commit);
+        return Index.parse(bytes.asReadOnly(), commit, limits);
+    }
+
+    private static MemorySegment view(ByteSource source, CommitRecord commit) throws IOException {
+        try {
+            Optional<MemorySegment> view = source.segment(commit.indexOffset(), commit.indexLength());
+            return view.isPresent() ? view.get() : copy(source, commit);
+        } catch (EOFException e) {
+            throw truncated(commit.indexOffset(), e);
+        }
+    }
+
+    private static MemorySegment copy(ByteSource source, CommitRecord commit) throws IOException {
+        MemorySegment bytes = allocate(commit.indexLength());
+        read(source, commit.indexOffset(), bytes);
+        return bytes;
+    }
+
+    /// Before anything of the size of the index is allocated: a large one has to have checksums of its blocks.
+    private static void checkLength(ByteSource source, CommitRecord commit, Limits limits) throws IOException {
+        long limit = limits.maxSummedIndexBytes();
+        if (commit.indexLength() > limits.maxIndexBytes()) {
+            long longest = Index.HEAD_BYTES + (long) Index.ENTRY_BYTES * limits.maxSections();
+            MemorySegment directory = allocate(Math.min(longest, commit.indexLength()));
+            read(source, commit.indexOffset(), directory);
+            limit = Index.claimsBlocks(directory) ? limit : limits.maxIndexBytes();
+        }
+        if (commit.indexLength() > limit) {
+            throw Index.tooLarge(commit.indexLength(), limit, commit.indexOffset());
+        }
+    }
+
+    /// Small indexes go to the heap, where memory is quick to get and to give back; large ones beside it, where a
+    /// channel can read into them without a second copy.
+    static MemorySegment allocate(long length) {
+        return length <= SMALL_INDEX
+                ? MemorySegment.ofArray(new byte[(int) length])
+                : Arena.ofAuto().allocate(length, Long.BYTES);
+    }
+
+    private static void read(ByteSource source, long offset, MemorySegment into) throws IOException {
+        try {
+            source.read(offset, into);
+        } catch (EOFException e) {
+            throw truncated(offset, e);
+        }
+    }
+
+    static FormatException truncated(long offset, EOFException cause) {
+        return Rule.V11_TRUNCATED.broken("the file became shorter while it was read", offset, cause);
+    }
+
+    /// {@return how much is believed}
+    Limits limits() {
+        return limits;
+    }
+
+    /// {@return the file's header}
+    public Header header() {
+        return header;
+    }
+
+    /// {@return the record of the commit that this is}
+    public CommitRecord commit() {
+        return commit;
+    }
+
+    /// {@return the offset of that record in the file}
+    long place() {
+        return place;
+    }
+
+    /// {@return why a newer commit was passed over, or null if this is the newest}
+    public @Nullable FormatException passedOver() {
+        return passedOver;
+    }
+
+    /// Lists the snapshots of the file, reading a record for each.
+    ///
+    /// @return the commits up to this one, the newest first
+    /// @throws FormatException if an earlier commit is damaged, or is not the one before; by rule V8 if there are more
+    ///     than the limits allow
+    /// @throws IOException if reading fails
+    public List<CommitRecord> chain() throws IOException {
+        checkWalk(commit.sequence());
+        List<CommitRecord> chain = new ArrayList<>(List.of(commit));
+        while (chain.getLast().sequence() > 1) {
+            chain.add(parent(chain.getLast()));
+        }
+        return Collections.unmodifiableList(chain);
+    }
+
+    /// Opens an earlier snapshot of the file. There is nothing to fall back to if it is damaged.
+    ///
+    /// @param sequence the number of its commit, from 1 to that of this one
+    /// @return the snapshot
+    /// @throws NoSuchElementException if there is no commit of that number up to this one
+    /// @throws FormatException if it, or a commit on the way to it, is damaged or breaks a rule
+    /// @throws IOException if reading fails
+    public Snapshot openAt(long sequence) throws IOException {
+        if (sequence < 1 || sequence > commit.sequence()) {
+            throw new NoSuchElementException(
+                    "there is no snapshot " + sequence + ", only those from 1 to " + commit.sequence());
+        }
+        if (sequence == commit.sequence()) {
+            return this;
+        }
+        checkWalk(commit.sequence() - sequence);
+        CommitRecord next = commit;
+        while (next.sequence() > sequence + 1) {
+            next = parent(next);
+        }
+        return openParent(next, parent(next));
+    }
+
+    /// Opens the snapshot before this one.
+    ///
+    /// @return the snapshot, or nothing if this is the first
+    /// @throws FormatException if it is damaged or breaks a rule
+    /// @throws IOException if reading fails
+    public Optional<Snapshot> previous() throws IOException {
+        return commit.sequence() == 1 ? Optional.empty() : Optional.of(openParent(commit, parent(commit)));
+    }
+
+    /// Opens a snapshot that [#chain] has found.
+    ///
+    /// @param next the commit after it in the chain
+    /// @param parent its commit
+    /// @return the snapshot
+    /// @throws FormatException if it is damaged or breaks a rule
+    /// @throws IOException if reading fails
+    public Snapshot openParent(CommitRecord next, CommitRecord parent) throws IOException {
+        return new Snapshot(source, limits, header, parent, next.previousRecord(), null);
+    }
+
+    /// Refuses to look at more commits than the limits allow.
+    void checkWalk(long steps) {
+        if (steps > limits.maxSnapshots()) {
+            throw Rule.V8_LIMIT.broken(
+                    "there are " + steps + " snapshots to look at, the limit is " + limits.maxSnapshots(), place + 8);
+        }
+    }
+
+    /// {@return the commit before another one, from its parent record}
+    CommitRecord parent(CommitRecord next) throws IOException {
+        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
+        read(source, next.previousRecord(), record);
+        CommitRecord parent = CommitRecord.decode(record, next.previousRecord());
+        parent.checkParent(header, next);
+        return parent;
+    }
+
+    /// {@return how many storages there are}
+    public int storageCount() {
+        return count(SectionType.STOR);
+    }
+
+    /// {@return a storage}
+    ///
+    /// @param number which one
+    public StorageRecord storage(int number) {
+        rules.checkStorage(check(SectionType.STOR, number));
+        StorageRecord storage = index.storage(number);
+        expansion.use(number, storage.nbytes());
+        return storage;
+    }
+
+    /// {@return how many extents there are}
+    public int extentCount() {
+        return count(SectionType.EXTN);
+    }
+
+    /// {@return an extent}
+    ///
+    /// @param number which one; a storage says which ones are its own
+    public ExtentRecord extent(int number) {
+        rules.checkExtent(check(SectionType.EXTN, number));
+        return index.extent(number);
+    }
+
+    /// {@return how many other files there are in which bytes of this one stand}
+    public int baseCount() {
+        return count(SectionType.BASE);
+    }
+
+    /// {@return another file in which bytes of this one stand}
+    ///
+    /// @param number which one; [ExtentRecord#base] is one more
+    public BaseRecord base(int number) {
+        check(SectionType.BASE, number);
+        rules.checkBases();
+        return index.base(number);
+    }
+
+    /// {@return how many `.croft` files one behind the other the snapshot needs: 0 if it has no CROFT bases, else one
+    /// more than the greatest depth among them}
+    public int depth() {
+        int depth = 0;
+        for (int number = 0; number < baseCount(); number++) {
+            BaseRecord base = base(number);
+            depth = base.kind() == BaseKind.CROFT ? Math.max(depth, base.depth() + 1) : depth;
+        }
+        return depth;
+    }
+
+    /// {@return how many ranges of the file are declared free}
+    public int freeRangeCount() {
+        return count(SectionType.FREE);
+    }
+
+    /// {@return a range of the file that no snapshot uses}
+    ///
+    /// @param number which one; they ascend
+    public FreeRange freeRange(int number) {
+        rules.checkFreeRange(check(SectionType.FREE, number));
+        return index.freeRange(number);
+    }
+
+    /// {@return how many tensors there are}
+    public int tensorCount() {
+        return count(SectionType.TENS);
+    }
+
+    /// {@return a tensor}
+    ///
+    /// @param number which one
+    public TensorRecord tensor(int number) {
+        rules.checkTensor(check(SectionType.TENS, number));
+        return index.tensor(number);
+    }
+
+    /// {@return the number of the name that a tensor is shown by, or -1 if it has none}
+    ///
+    /// @param tensor which tensor
+    public int nameOfTensor(int tensor) {
+        rules.checkTensor(check(SectionType.TENS, tensor));
+        long name = index.nameOfTensor(tensor);
+        return name == Index.NONE ? -1 : (int) name;
+    }
+
+    /// {@return how many element types there are}
+    public int dtypeCount() {
+        return count(SectionType.DTYP);
+    }
+
+    /// {@return an element type}
+    ///
+    /// @param number which one
+    public DTypeRecord dtype(int number) {
+        rules.checkDType(check(SectionType.DTYP, number));
+        return index.dtype(number);
+    }
+
+    /// {@return how many names there are; a tensor may have none or several}
+    public int nameCount() {
+        return count(SectionType.NAMS);
+    }
+
+    /// {@return a name; names are numbered in the order of their UTF-8 bytes}
+    ///
+    /// @param number which one
+    public String name(int number) {
+        rules.checkName(check(SectionType.NAMS, number));
+        return index.name(number);
+    }
+
+    /// {@return the number of the tensor that has a name}
+    ///
+    /// @param name the number of the name
+    public int tensorOfName(int name) {
+        rules.checkName(check(SectionType.NAMS, name));
+        return index.tensorOfName(name);
+    }
+
+    /// {@return the number of the tensor with this name, or -1 if there is none} A binary search in place; in a file
+    /// whose writer sorted the names wrongly, which [Verifier] tells, it may miss one.
+    ///
+    /// @param name the whole name
+    public int findTensor(String name) {
+        MemorySegment wanted = MemorySegment.ofArray(Utf8.encode(name));
+        int low = 0;
+        int high = nameCount() - 1;
+        while (low <= high) {
+            int middle = (low + high) >>> 1;
+            rules.checkName(middle);
+            int order = index.compareName(middle, wanted);
+            if (order == 0) {
+                return index.tensorOfName(middle);
+            }
+            low = order < 0 ? middle + 1 : low;
+            high = order < 0 ? high : middle - 1;
+        }
+        return -1;
+    }
+
+    /// {@return the sections of the index that this version does not know, in their order}
+    public List<UnknownSection> unknownSections() {
+        return index.unknownSections();
+    }
+
+    /// {@return a reader at the start of the state tree}
+    public StateTreeReader tree() {
+        return rules.state();
+    }
+
+    /// {@return the metadata, sorted by key}
+    public Map<String, String> metadata() {
+        StateTreeReader reader = rules.metadata();
+        Map<String, String> metadata = new LinkedHashMap<>();
+        reader.next();
+        while (reader.next() == StateToken.STRING) {
+            String key = reader.text();
+            reader.next();
+            metadata.put(key, reader.text());
+        }
+        return Collections.unmodifiableMap(metadata);
+    }
+
+    Index index() {
+        return index;
+    }
+
+    /// {@return of each table of the index the first fault}
+    List<FormatException> faults() {
+        return WholeRules.faults(index, rules, commit, limits);
+    }
+
+    private int count(SectionType type) {
+        return (int) index.count(type);
+    }
+
+    private int check(SectionType type, int number) {
+        if (number < 0 || number >= index.count(type)) {
+            throw new IndexOutOfBoundsException("record " + number + " of " + index.count(type) + " in " + type);
+        }
+        return number;
+    }
+}

@@ -1,0 +1,322 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.internal.index.Tag;
+import io.undercroft.format.internal.index.Utf8;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.math.BigInteger;
+import java.util.Arrays;
+import net.openhft.chronicle.bytes.Bytes;
+
+/// Writes a state tree: exactly one value, whose containers announce how many values follow.
+///
+/// The methods that open a container return its number, which [#writeReference] takes. Belongs to one thread. Whatever
+/// is asked out of turn throws [IllegalStateException] and writes nothing; a container too deep for any reader throws
+/// [IllegalArgumentException].
+public final class StateTreeWriter {
+    private final Bytes<?> out = Bytes.allocateElasticOnHeap();
+    private final int maxDepth = Limits.DEFAULT.maxDepth();
+
+    private long[] pending = new long[16];
+    private int depth;
+    private int opened;
+    private boolean started;
+
+    /// A writer of an empty tree, which is not yet a valid one.
+    public StateTreeWriter() {}
+
+    /// Writes Python's `None`.
+    public void writeNull() {
+        tag(Tag.NULL);
+    }
+
+    /// Writes a truth value.
+    ///
+    /// @param value which
+    public void writeBoolean(boolean value) {
+        tag(value ? Tag.TRUE : Tag.FALSE);
+    }
+
+    /// Writes an integer.
+    ///
+    /// @param value any
+    public void writeInteger(long value) {
+        tag(value < 0 ? Tag.NEGATIVE : Tag.INTEGER);
+        out.writeStopBit(value < 0 ? ~value : value);
+    }
+
+    /// Writes an integer of any size; one that fits 64 bits is written as such.
+    ///
+    /// @param value any
+    public void writeInteger(BigInteger value) {
+        if (value.bitLength() < Long.SIZE) {
+            writeInteger(value.longValueExact());
+            return;
+        }
+        byte[] bigEndian = value.toByteArray();
+        tag(Tag.BIG_INTEGER);
+        out.writeStopBit(bigEndian.length);
+        for (int i = bigEndian.length - 1; i >= 0; i--) {
+            out.writeByte(bigEndian[i]);
+        }
+    }
+
+    /// Writes an integer as one of 8 bits, for a language that tells integers apart by their widths.
+    ///
+    /// @param value any
+    public void writeInt8(byte value) {
+        tag(Tag.INT8);
+        out.writeByte(value);
+    }
+
+    /// Writes an integer as one of 16 bits.
+    ///
+    /// @param value any
+    public void writeInt16(short value) {
+        tag(Tag.INT16);
+        out.writeShort(value);
+    }
+
+    /// Writes an integer as one of 32 bits.
+    ///
+    /// @param value any
+    public void writeInt32(int value) {
+        tag(Tag.INT32);
+        out.writeInt(value);
+    }
+
+    /// Writes a floating-point number of 32 bits, bit by bit.
+    ///
+    /// @param value any
+    public void writeFloat32(float value) {
+        tag(Tag.FLOAT32);
+        out.writeInt(Float.floatToRawIntBits(value));
+    }
+
+    /// Writes a floating-point number of 64 bits, bit by bit.
+    ///
+    /// @param value any
+    public void writeFloat(double value) {
+        tag(Tag.FLOAT);
+        out.writeLong(Double.doubleToRawLongBits(value));
+    }
+
+    /// Writes a complex number.
+    ///
+    /// @param real its real part
+    /// @param imaginary its imaginary part
+    public void writeComplex(double real, double imaginary) {
+        tag(Tag.COMPLEX);
+        out.writeLong(Double.doubleToRawLongBits(real)).writeLong(Double.doubleToRawLongBits(imaginary));
+    }
+
+    /// Writes text.
+    ///
+    /// @param text any, but for unpaired surrogates
+    /// @throws IllegalArgumentException if there are unpaired surrogates
+    public void writeString(String text) {
+        text(Tag.STRING, text);
+    }
+
+    /// Writes bytes.
+    ///
+    /// @param bytes on or off the heap, at most 2^31-1
+    /// @throws IllegalArgumentException if there are more
+    public void writeBytes(MemorySegment bytes) {
+        if (bytes.byteSize() > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException(
+                    bytes.byteSize() + " bytes are too many for the state tree; save them as a tensor");
+        }
+        sized(Tag.BYTES, bytes.toArray(ValueLayout.JAVA_BYTE));
+    }
+
+    /// Opens a list; its values follow.
+    ///
+    /// @param count how many
+    /// @return the container's number
+    public int openList(int count) {
+        return open(Tag.LIST, count, 1);
+    }
+
+    /// Opens a tuple; its values follow.
+    ///
+    /// @param count how many
+    /// @return the container's number
+    public int openTuple(int count) {
+        return open(Tag.TUPLE, count, 1);
+    }
+
+    /// Opens a set; its values follow.
+    ///
+    /// @param count how many
+    /// @return the container's number
+    public int openSet(int count) {
+        return open(Tag.SET, count, 1);
+    }
+
+    /// Opens a map; a key and a value for each entry follow. The order is kept.
+    ///
+    /// @param count how many entries
+    /// @return the container's number
+    public int openMap(int count) {
+        return open(Tag.MAP, count, 2);
+    }
+
+    /// Opens an object; its value and its attributes (a map, or null if there are none) follow.
+    ///
+    /// @param type what kind of object, such as `collections.OrderedDict`
+    /// @return the container's number
+    /// @throws IllegalArgumentException if the type has unpaired surrogates
+    public int openObject(String type) {
+        byte[] utf8 = Utf8.encode(type);
+        checkDepth();
+        sized(Tag.OBJECT, utf8);
+        return push(2);
+    }
+
+    /// Writes a container that was opened before, perhaps one that is still open.
+    ///
+    /// @param container its number
+    public void writeReference(int container) {
+        if (container < 0 || container >= opened) {
+            throw new IllegalStateException("container " + container + " of " + opened + " was not opened");
+        }
+        numbered(Tag.REFERENCE, container);
+    }
+
+    /// Writes a tensor.
+    ///
+    /// @param tensor its number in the index
+    public void writeTensor(int tensor) {
+        numbered(Tag.TENSOR, tensor);
+    }
+
+    /// Writes an untyped storage.
+    ///
+    /// @param storage its number in the index
+    public void writeStorage(int storage) {
+        numbered(Tag.STORAGE, storage);
+        out.writeStopBit(0L);
+    }
+
+    /// Writes a typed storage.
+    ///
+    /// @param storage its number in the index
+    /// @param dtype the number of its element type
+    public void writeTypedStorage(int storage, int dtype) {
+        checkNumber(dtype);
+        numbered(Tag.STORAGE, storage);
+        out.writeStopBit(dtype + 1L);
+    }
+
+    /// Writes an element type.
+    ///
+    /// @param dtype its number in the index
+    public void writeDType(int dtype) {
+        numbered(Tag.DTYPE, dtype);
+    }
+
+    /// Writes a device.
+    ///
+    /// @param device in PyTorch's notation, such as `cuda:0`
+    public void writeDevice(String device) {
+        text(Tag.DEVICE, device);
+    }
+
+    /// Writes a shape (`torch.Size`).
+    ///
+    /// @param sizes not negative
+    public void writeShape(long... sizes) {
+        if (Arrays.stream(sizes).anyMatch(size -> size < 0)) {
+            throw new IllegalArgumentException("negative size in " + Arrays.toString(sizes));
+        }
+        numbered(Tag.SHAPE, sizes.length);
+        for (long size : sizes) {
+            out.writeStopBit(size);
+        }
+    }
+
+    /// Writes a named constant of another system.
+    ///
+    /// @param name such as `torch.per_tensor_affine`
+    public void writeSymbol(String name) {
+        text(Tag.SYMBOL, name);
+    }
+
+    /// {@return how many bytes were written so far}
+    public long size() {
+        return out.writePosition();
+    }
+
+    /// {@return the bytes of the finished tree}
+    ///
+    /// @throws IllegalStateException if values are missing
+    public byte[] toByteArray() {
+        long missing = started ? Arrays.stream(pending, 0, depth).sum() : 1;
+        if (missing != 0) {
+            throw new IllegalStateException("the tree lacks " + missing + " values");
+        }
+        return out.toByteArray();
+    }
+
+    private void numbered(int tag, int number) {
+        checkNumber(number);
+        tag(tag);
+        out.writeStopBit((long) number);
+    }
+
+    private void text(int tag, String text) {
+        sized(tag, Utf8.encode(text));
+    }
+
+    private void sized(int tag, byte[] payload) {
+        tag(tag);
+        out.writeStopBit((long) payload.length).write(payload);
+    }
+
+    private int open(int tag, int count, int valuesEach) {
+        checkDepth();
+        numbered(tag, count);
+        return push((long) count * valuesEach);
+    }
+
+    private int push(long values) {
+        if (depth == pending.length) {
+            pending = Arrays.copyOf(pending, 2 * depth);
+        }
+        pending[depth++] = values;
+        return opened++;
+    }
+
+    /// Begins a value: ends what containers are full, and counts it in the one that is not.
+    private void tag(int tag) {
+        closeFull();
+        if (depth == 0 && started) {
+            throw new IllegalStateException("the tree has its one value already");
+        }
+        if (depth > 0) {
+            pending[depth - 1]--;
+        }
+        started = true;
+        out.writeUnsignedByte(tag);
+    }
+
+    private void closeFull() {
+        while (depth > 0 && pending[depth - 1] == 0) {
+            depth--;
+        }
+    }
+
+    private void checkDepth() {
+        closeFull();
+        if (depth == maxDepth) {
+            throw new IllegalArgumentException("the state is nested deeper than " + maxDepth + " levels");
+        }
+    }
+
+    private static void checkNumber(int number) {
+        if (number < 0) {
+            throw new IllegalArgumentException("negative number " + number);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.FormatException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/// Checks the bytes of storages against the checksums of their chunks: where they are mapped, or where they stand in
+/// files.
+///
+/// This is less than [Verifier] does, which also looks at digests, at the index as a whole and at what lies between the
+/// extents, and enough to trust the elements of a tensor. Zeros that stand nowhere are not looked at.
+///
+/// Safe for any thread.
+public final class StorageCheck {
+    /// Smaller storages are summed up faster than the work is shared out.
+    private static final long PARALLEL_BYTES = 4 << 20;
+    private static final int BUFFER = 1 << 18;
+
+    private final Snapshot snapshot;
+    /// The numbers of the tensors on each storage, found when they are first asked for: where there is no damage,
+    /// never.
+    private @Nullable Map<Integer, List<Integer>> tensors;
+
+    /// A check of the storages of a snapshot.
+    ///
+    /// @param snapshot the snapshot
+    public StorageCheck(Snapshot snapshot) {
+        this.snapshot = snapshot;
+    }
+
+    /// Where the bytes of files come from.
+    @FunctionalInterface
+    public interface Files {
+        /// {@return a file in which bytes stand, or nothing if it cannot be had}
+        ///
+        /// @param base [ExtentRecord#THIS_FILE], or one more than the number of a [Snapshot#base]
+        /// @throws IOException if opening it fails
+        Optional<ByteSource> of(int base) throws IOException;
+    }
+
+    private record Chunk(ExtentRecord extent, long start) {
+        long length() {
+            return extent.length();
+        }
+
+        int checksum() {
+            return extent.sums().checksum();
+        }
+
+        long end() {
+            return start + length();
+        }
+
+        DamagedChunk damaged(int storage) {
+            return new DamagedChunk(storage, start, length(), extent.base(), extent.fileOffset());
+        }
+    }
+
+    /// Checks a storage as it is mapped. A large one is checked by several threads, those of the common pool.
+    ///
+    /// @param storage its number
+    /// @param bytes all its bytes, as a reader gets them
+    /// @return what does not match, in the order of the storage
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    /// @throws IllegalArgumentException if these are not as many bytes as it has
+    public List<DamagedChunk> mapped(int storage, MemorySegment bytes) {
+        long nbytes = snapshot.storage(storage).nbytes();
+        if (bytes.byteSize() != nbytes) {
+            throw new IllegalArgumentException(bytes.byteSize() + " bytes of a storage of " + nbytes);
+        }
+        return mapped(storage, new Span(0, nbytes), bytes);
+    }
+
+    /// Checks a part of a storage: the chunks that lie in it as a whole.
+    ///
+    /// @param storage its number
+    /// @param part which bytes, as [#chunksAround] gives it
+    /// @param bytes these bytes, as a reader gets them
+    /// @return what does not match, in the order of the storage
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    public List<DamagedChunk> mapped(int storage, Span part, MemorySegment bytes) {
+        return damaged(storage, part, bytes, Digests::crc32c);
+    }
+
+    /// Checks a part of a storage as [#mapped(int, Span, MemorySegment)], but in memory that no file is mapped to,
+    /// which is twice as fast.
+    ///
+    /// @param storage its number
+    /// @param part which bytes, as [#chunksAround] gives it
+    /// @param memory these bytes
+    /// @return what does not match, in the order of the storage
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    public List<DamagedChunk> inMemory(int storage, Span part, MemorySegment memory) {
+        return damaged(storage, part, memory, Digests::crc32cOfMemory);
+    }
+
+    private List<DamagedChunk> damaged(int storage, Span part, MemorySegment bytes,
+            ToIntFunction<MemorySegment> crc32c) {
+        Stream<Chunk> chunks = chunks(storage)
+                .filter(chunk -> chunk.start >= part.start() && chunk.end() <= part.end());
+        return (bytes.byteSize() < PARALLEL_BYTES ? chunks : chunks.parallel())
+                .filter(chunk -> crc32c
+                        .applyAsInt(bytes.asSlice(chunk.start - part.start(), chunk.length())) != chunk.checksum())
+                .map(chunk -> chunk.damaged(storage))
+                .toList();
+    }
+
+    /// {@return the bytes of a storage that have to be there for a part of them to be checked: all of each chunk of
+    /// which a byte is in the part}
+    ///
+    /// @param storage its number
+    /// @param part which bytes are wanted
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    public Span chunksAround(int storage, Span part) {
+        return chunks(storage).filter(chunk -> part.touches(chunk.start, chunk.end()))
+                .map(chunk -> new Span(chunk.start, chunk.end())).reduce(part, Span::and);
+    }
+
+    /// Checks a storage as it stands in files, reading it through a small buffer.
+    ///
+    /// @param storage its number
+    /// @param files where its bytes stand; those in a file that cannot be had are left out
+    /// @return what does not match, in the order of the storage
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    /// @throws IOException if reading fails
+    public List<DamagedChunk> stored(int storage, Files files) throws IOException {
+        try {
+            return chunks(storage).filter(chunk -> !isSound(chunk, files)).map(chunk -> chunk.damaged(storage))
+                    .toList();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    /// {@return the chunks of a storage that stand in files, in the order of the storage}
+    ///
+    /// @param storage its number
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    public List<StorageChunk> table(int storage) {
+        return chunks(storage).map(chunk -> new StorageChunk(chunk.damaged(storage), chunk.checksum())).toList();
+    }
+
+    /// {@return the CRC32C of a chunk as it is in its file}
+    ///
+    /// @param chunk the chunk
+    /// @param source the file, as [DamagedChunk#base] names it
+    /// @throws IOException if reading fails
+    public static int crc32c(DamagedChunk chunk, ByteSource source) throws IOException {
+        return crc32c(source, chunk.fileOffset(), chunk.length());
+    }
+
+    /// {@return the spans of the tensors on a storage, by the numbers of the tensors} Those without elements are not
+    /// among them, nor those whose own description is damaged.
+    ///
+    /// @param storage its number
+    public SortedMap<Integer, Span> spans(int storage) {
+        SortedMap<Integer, Span> spans = new TreeMap<>();
+        for (int tensor : tensorsByStorage().getOrDefault(storage, List.of())) {
+            Span.of(snapshot, tensor).ifPresent(span -> spans.put(tensor, span));
+        }
+        return spans;
+    }
+
+    private synchronized Map<Integer, List<Integer>> tensorsByStorage() {
+        if (tensors == null) {
+            tensors = IntStream.range(0, snapshot.tensorCount()).boxed().filter(this::isDescribed)
+                    .collect(Collectors.groupingBy(tensor -> snapshot.tensor(tensor).storage()));
+        }
+        return tensors;
+    }
+
+    private boolean isDescribed(int tensor) {
+        try {
+            return snapshot.dtype(snapshot.tensor(tensor).dtype()).bits() > 0;
+        } catch (FormatException _) {
+            return false;
+        }
+    }
+
+    private Stream<Chunk> chunks(int number) {
+        StorageRecord storage = snapshot.storage(number);
+        List<Chunk> chunks = new ArrayList<>(storage.extentCount());
+        long start = 0;
+        for (int i = 0; i < storage.extentCount(); i++) {
+            ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
+            if (extent.kind() != ExtentKind.ZERO) {
+                chunks.add(new Chunk(extent, start));
+            }
+            start += extent.length();
+        }
+        return chunks.stream();
+    }
+
+    private boolean isSound(Chunk chunk, Files files) {
+        try {
+            Optional<ByteSource> source = files.of(chunk.extent.base());
+            return source.isEmpty()
+                    || crc32c(source.get(), chunk.extent.fileOffset(), chunk.length()) == chunk.checksum();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static int crc32c(ByteSource source, long offset, long length) throws IOException {
+        CRC32C crc = new CRC32C();
+        byte[] buffer = new byte[(int) Math.min(BUFFER, length)];
+        for (long at = 0; at < length; at += buffer.length) {
+            int piece = (int) Math.min(buffer.length, length - at);
+            source.read(offset + at, MemorySegment.ofArray(buffer).asSlice(0, piece));
+            crc.update(buffer, 0, piece);
+        }
+        return (int) crc.getValue();
+    }
+}

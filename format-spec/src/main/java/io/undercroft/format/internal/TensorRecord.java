@@ -1,0 +1,127 @@
+package io.undercroft.format.internal;
+
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.Set;
+
+/// One tensor: a strided window on a storage. Immutable.
+public final class TensorRecord {
+    private final int dtype;
+    private final int storage;
+    private final long byteOffset;
+    private final int bitOffset;
+    private final Set<TensorFlag> flags;
+    private final long[] shape;
+    private final long[] stride;
+
+    /// A tensor that starts at a whole byte.
+    ///
+    /// @param dtype the number of its element type
+    /// @param storage the number of its storage
+    /// @param byteOffset where element 0 starts in the storage, in bytes
+    /// @param flags what else is true of it
+    /// @param shape the size of each dimension, outermost first, in elements
+    /// @param stride the step of each dimension, in elements; negative only with [TensorFlag#REVERSED]
+    /// @throws IllegalArgumentException if shape and stride differ in length, if anything else is negative, or if the
+    ///     flag is there without a negative stride
+    public TensorRecord(int dtype, int storage, long byteOffset, Set<TensorFlag> flags, long[] shape, long[] stride) {
+        this(dtype, storage, byteOffset, 0, flags, shape, stride);
+    }
+
+    /// A tensor that may start inside a byte.
+    ///
+    /// @param dtype the number of its element type
+    /// @param storage the number of its storage
+    /// @param byteOffset where element 0 starts in the storage, in bytes
+    /// @param bitOffset how many bits further it starts, from 0 to 7; the least significant bit of a byte is the first
+    /// @param flags what else is true of it
+    /// @param shape the size of each dimension, outermost first, in elements
+    /// @param stride the step of each dimension, in elements; negative only with [TensorFlag#REVERSED]
+    /// @throws IllegalArgumentException if shape and stride differ in length, if anything else is negative, or if the
+    ///     flag is there without a negative stride
+    public TensorRecord(int dtype, int storage, long byteOffset, int bitOffset, Set<TensorFlag> flags, long[] shape,
+            long[] stride) {
+        this.dtype = dtype;
+        this.storage = storage;
+        this.byteOffset = byteOffset;
+        this.bitOffset = bitOffset;
+        this.flags = Set.copyOf(flags);
+        this.shape = shape.clone();
+        this.stride = stride.clone();
+        check();
+    }
+
+    private void check() {
+        if (shape.length != stride.length) {
+            throw new IllegalArgumentException(shape.length + " sizes but " + stride.length + " strides");
+        }
+        if (bitOffset < 0 || bitOffset > 7) {
+            throw new IllegalArgumentException("bit offset " + bitOffset + " is not in 0..7");
+        }
+        if (Arrays.stream(stride).anyMatch(step -> step < 0) != flags.contains(TensorFlag.REVERSED)) {
+            throw new IllegalArgumentException("strides and the flag REVERSED contradict each other in " + this);
+        }
+        if (Arrays.stream(shape).anyMatch(size -> size < 0) || dtype < 0 || storage < 0 || byteOffset < 0) {
+            throw new IllegalArgumentException("negative number in " + this);
+        }
+    }
+
+    /// {@return the number of its element type}
+    public int dtype() {
+        return dtype;
+    }
+
+    /// {@return the number of its storage}
+    public int storage() {
+        return storage;
+    }
+
+    /// {@return where element 0 starts in the storage, in bytes}
+    public long byteOffset() {
+        return byteOffset;
+    }
+
+    /// {@return how many bits further it starts, from 0 to 7}
+    public int bitOffset() {
+        return bitOffset;
+    }
+
+    /// {@return what else is true of it}
+    public Set<TensorFlag> flags() {
+        return flags;
+    }
+
+    /// {@return how many dimensions it has}
+    public int rank() {
+        return shape.length;
+    }
+
+    /// {@return the size of each dimension, in elements, in a fresh array}
+    public long[] shape() {
+        return shape.clone();
+    }
+
+    /// {@return the step of each dimension, in elements, in a fresh array}
+    public long[] stride() {
+        return stride.clone();
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof TensorRecord that && dtype == that.dtype && storage == that.storage
+                && byteOffset == that.byteOffset && bitOffset == that.bitOffset && flags.equals(that.flags)
+                && Arrays.equals(shape, that.shape) && Arrays.equals(stride, that.stride);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(dtype, storage, byteOffset, bitOffset, flags, Arrays.hashCode(shape),
+                Arrays.hashCode(stride));
+    }
+
+    @Override
+    public String toString() {
+        return "tensor of dtype " + dtype + " on storage " + storage + " from byte " + byteOffset + " bit " + bitOffset
+                + ", shape " + Arrays.toString(shape) + ", stride " + Arrays.toString(stride) + ", " + flags;
+    }
+}

@@ -1,0 +1,79 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.internal.index.RunTable;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+
+/// Compares the bytes of extents with their checksums and digests. Each run of bytes is read once, however many extents
+/// of however many snapshots it belongs to.
+final class VerifiedRuns {
+    /// What stands in the table for the file itself; bases have numbers from 1 on, the same in all snapshots.
+    static final int OWN_FILE = 0;
+
+    private final ByteSource own;
+    private final Scan scan;
+    private final CheckedBases bases;
+    private final RunTable read = new RunTable();
+    private final RunTable unread = new RunTable();
+    private final Map<File, Integer> files = new HashMap<>();
+    private long unreadBytes;
+
+    /// What may be said of one file by several bases: they name other snapshots of it.
+    private record File(UUID uuid, String path) {}
+
+    VerifiedRuns(ByteSource own, Scan scan, CheckedBases bases) {
+        this.own = own;
+        this.scan = scan;
+        this.bases = bases;
+    }
+
+    /// {@return the runs that were read}
+    RunTable table() {
+        return read;
+    }
+
+    /// {@return how many runs could not be read, as they stand in bases that are not there}
+    long unreadCount() {
+        return unread.count();
+    }
+
+    /// {@return how many bytes they have}
+    long unreadBytes() {
+        return unreadBytes;
+    }
+
+    /// {@return the sums that were found over the bytes of an extent, or nothing if they cannot be read}
+    ///
+    /// @param snapshot whose extent it is
+    /// @param extent RAW or FOREIGN
+    Optional<ExtentSums> sums(Snapshot snapshot, ExtentRecord extent) throws IOException {
+        int file = OWN_FILE;
+        Optional<ByteSource> source = Optional.of(own);
+        if (extent.base() != ExtentRecord.THIS_FILE) {
+            BaseRecord base = snapshot.base(extent.base() - 1);
+            file = files.computeIfAbsent(new File(base.uuid(), base.path()), _ -> files.size() + 1);
+            source = bases.open(base);
+        }
+        if (source.isEmpty()) {
+            leave(file, extent);
+            return Optional.empty();
+        }
+        int run = read.find(file, extent.fileOffset(), extent.storedLength());
+        if (run >= 0) {
+            return Optional.of(read.sums(run));
+        }
+        ExtentSums sums = scan.sums(source.get(), extent.fileOffset(), extent.storedLength());
+        read.add(file, extent.fileOffset(), extent.storedLength(), sums);
+        return Optional.of(sums);
+    }
+
+    private void leave(int file, ExtentRecord extent) {
+        if (unread.find(file, extent.fileOffset(), extent.storedLength()) < 0) {
+            unread.add(file, extent.fileOffset(), extent.storedLength(), ExtentSums.NONE);
+            unreadBytes = Math.addExact(unreadBytes, extent.storedLength());
+        }
+    }
+}

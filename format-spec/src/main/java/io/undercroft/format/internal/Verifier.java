@@ -1,0 +1,324 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.Coverage;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/// Reads every byte of a file that its snapshots account for, and compares.
+///
+/// Together with [Snapshot#open] it finds every flipped bit: in the header and commit records, the indexes of all
+/// snapshots, their extents, and the zeros between them; but not in ranges that are declared free. Extents in other
+/// files are read too if [BaseFiles] finds these, else counted.
+///
+/// Each run of bytes is read once, however many storages and snapshots have it in common, through a buffer of 1 MiB.
+/// Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.
+public final class Verifier {
+    private final ByteSource source;
+    private final Snapshot newest;
+    private final Scan scan;
+    private final CheckedBases bases;
+    private final VerifiedRuns runs;
+    private final List<CommitRecord> chain = new ArrayList<>();
+    private final List<Damage> damages = new ArrayList<>();
+    /// Whether what the snapshots cover is known: all of them could be opened, and their records break no rule.
+    private boolean isCoverageKnown = true;
+
+    private Verifier(ByteSource source, Snapshot newest, BaseFiles files) {
+        this.source = source;
+        this.newest = newest;
+        this.scan = new Scan(newest.commit().committedLength());
+        this.bases = new CheckedBases(files, newest.limits(), scan);
+        this.runs = new VerifiedRuns(source, scan, bases);
+    }
+
+    /// Verifies a snapshot and all those before it.
+    ///
+    /// @param source the file
+    /// @param snapshot what [Snapshot#open] made of it, to verify the whole file; or an earlier one
+    /// @param bases where its bases are
+    /// @return all that is wrong, and how much was not looked at
+    /// @throws FormatException by rule V11 if the file becomes shorter meanwhile
+    /// @throws IOException if reading fails
+    public static Verification verify(ByteSource source, Snapshot snapshot, BaseFiles bases) throws IOException {
+        try {
+            return new Verifier(source, snapshot, bases).verify();
+        } catch (EOFException e) {
+            throw Snapshot.truncated(FormatException.NO_OFFSET, e);
+        }
+    }
+
+    private Verification verify() throws IOException {
+        verifyPages();
+        verifyChain();
+        if (isCoverageKnown) {
+            verifyCoverage();
+        }
+        return new Verification(damages, runs.unreadCount(), runs.unreadBytes());
+    }
+
+    private void verifyPages() throws IOException {
+        FormatException passedOver = newest.passedOver();
+        if (passedOver != null) {
+            report(Damage.WHOLE_FILE, passedOver, Layout.PAGE);
+        }
+        long own = newest.place();
+        verifyRecord(0, Layout.HEADER_BYTES, header -> Header.decode(header).equals(newest.header()));
+        verifyRecord(own, Layout.COMMIT_BYTES, record -> isOwnOrLater(CommitRecord.decode(record, own)));
+        if (newest.header().isSealed()) {
+            verifyZero(Layout.FIRST_COMMIT, newest.header().dataStart());
+            verifyZero(newest.commit().committedLength(), own);
+        } else {
+            verifyZero(Layout.PREFIX_BYTES, newest.header().dataStart());
+            verifySlots();
+        }
+    }
+
+    private interface RecordCheck {
+        boolean isIntact(MemorySegment record);
+    }
+
+    private void verifyRecord(long offset, int length, RecordCheck check) throws IOException {
+        MemorySegment record = scan.bytes(source, offset, length);
+        try {
+            if (!check.isIntact(record)) {
+                report(Damage.WHOLE_FILE, Rule.V14_CHECKSUM, offset, length,
+                        "the record is not what it was when the file was opened");
+            }
+        } catch (FormatException e) {
+            report(Damage.WHOLE_FILE, e, length);
+        }
+    }
+
+    /// A writer may have committed more since the file was opened.
+    private boolean isOwnOrLater(CommitRecord commit) {
+        return commit.equals(newest.commit()) || isLater(commit);
+    }
+
+    private boolean isLater(CommitRecord commit) {
+        return commit.uuid().equals(newest.header().uuid()) && commit.sequence() > newest.commit().sequence();
+    }
+
+    /// The slot that the next commit will take has the commit before, unless one was torn while it was written there:
+    /// that was passed over then. While there are fewer than three commits, it is empty, and so are both if there is
+    /// one. The slots say nothing about an earlier snapshot.
+    private void verifySlots() throws IOException {
+        Header header = newest.header();
+        CommitRecord commit = newest.commit();
+        boolean isNewest = newest.passedOver() == null && newest.place() == header.recordOffset(commit.sequence());
+        if (!isNewest || source.size() < header.slotsEnd()) {
+            return;
+        }
+        if (commit.sequence() == 1) {
+            verifySlot(header.recordOffset(2), new byte[Layout.PAGE]);
+            verifySlot(header.recordOffset(3), new byte[Layout.PAGE]);
+            return;
+        }
+        verifyZero(newest.place() + Layout.COMMIT_BYTES, newest.place() + Layout.PAGE);
+        byte[] before = new byte[Layout.PAGE];
+        if (commit.sequence() > 2) {
+            MemorySegment record = scan.bytes(source, commit.previousRecord(), Layout.COMMIT_BYTES);
+            MemorySegment.copy(record, ValueLayout.JAVA_BYTE, 0, before, 0, Layout.COMMIT_BYTES);
+        }
+        verifySlot(header.recordOffset(commit.sequence() == 2 ? 3 : commit.sequence() - 1), before);
+    }
+
+    private void verifySlot(long offset, byte[] expected) throws IOException {
+        MemorySegment slot = scan.bytes(source, offset, Layout.PAGE);
+        if (slot.mismatch(MemorySegment.ofArray(expected)) >= 0 && !isLater(slot, offset)) {
+            report(Damage.WHOLE_FILE, Rule.V19_CHAIN, offset, Layout.PAGE,
+                    "the slot that is not the newest commit's does not have the commit before it");
+        }
+    }
+
+    /// The record behind the header is never written again.
+    private void verifyFirst(CommitRecord first) throws IOException {
+        if (!newest.header().isSealed() && newest.place() != Layout.FIRST_COMMIT) {
+            verifyRecord(Layout.FIRST_COMMIT, Layout.COMMIT_BYTES,
+                    record -> CommitRecord.decode(record, Layout.FIRST_COMMIT).equals(first));
+        }
+    }
+
+    private boolean isLater(MemorySegment slot, long offset) {
+        try {
+            return isLater(CommitRecord.decode(slot.asSlice(0, Layout.COMMIT_BYTES), offset));
+        } catch (FormatException e) {
+            return false;
+        }
+    }
+
+    private void verifyChain() throws IOException {
+        CommitRecord commit = newest.commit();
+        Snapshot newer = verifySnapshot(newest);
+        chain.add(commit);
+        for (CommitRecord before = parent(commit); before != null; before = parent(commit)) {
+            newer = verifyEarlier(commit, before, newer);
+            chain.add(before);
+            commit = before;
+        }
+        if (commit.sequence() == 1) {
+            verifyFirst(commit);
+        }
+    }
+
+    /// {@return the commit before another one, or null if there is none or it cannot be told}
+    private @Nullable CommitRecord parent(CommitRecord commit) throws IOException {
+        if (commit.sequence() == 1) {
+            return null;
+        }
+        try {
+            newest.checkWalk(newest.commit().sequence());
+            return newest.parent(commit);
+        } catch (FormatException e) {
+            isCoverageKnown = false;
+            report(commit.sequence() - 1, e, Layout.COMMIT_BYTES);
+            return null;
+        }
+    }
+
+    /// {@return the earlier snapshot if all its records can be used}
+    private @Nullable Snapshot verifyEarlier(CommitRecord next, CommitRecord commit, @Nullable Snapshot newer)
+            throws IOException {
+        Snapshot earlier;
+        try {
+            earlier = newest.openParent(next, commit);
+        } catch (FormatException e) {
+            isCoverageKnown = false;
+            report(commit.sequence(), e, 0);
+            return null;
+        }
+        Snapshot sound = verifySnapshot(earlier);
+        if (newer != null && sound != null) {
+            verifyFreeRanges(earlier, newer);
+        }
+        return sound;
+    }
+
+    /// {@return the snapshot if all its records can be used}
+    private @Nullable Snapshot verifySnapshot(Snapshot snapshot) throws IOException {
+        boolean isSound = verifyIndex(snapshot);
+        verifyBases(snapshot);
+        verifyStorages(snapshot);
+        isCoverageKnown &= isSound;
+        return isSound ? snapshot : null;
+    }
+
+    /// Checks the index as it is in the file, and as it was when the snapshot was opened, which is the same if it is
+    /// mapped. Returns whether all its records can be used.
+    private boolean verifyIndex(Snapshot snapshot) throws IOException {
+        CommitRecord commit = snapshot.commit();
+        ExtentSums sums = scan.sums(source, commit.indexOffset(), commit.indexLength());
+        if (!sums.digest().equals(commit.rootDigest())) {
+            report(commit.sequence(), Rule.V14_CHECKSUM, commit.indexOffset(), commit.indexLength(),
+                    "the digest of the index does not match");
+        }
+        List<FormatException> faults = snapshot.faults();
+        faults.forEach(fault -> report(commit.sequence(), fault, 0));
+        return faults.isEmpty();
+    }
+
+    /// Says what is wrong with a base once, at the newest snapshot that names it.
+    private void verifyBases(Snapshot snapshot) throws IOException {
+        for (int number = 0; number < snapshot.baseCount(); number++) {
+            try {
+                bases.open(snapshot.base(number));
+            } catch (FormatException e) {
+                if (e.code().equals(Rule.V18_BASE.code())) { // what else may be wrong was reported with the index
+                    report(snapshot.commit().sequence(), e, 0);
+                }
+            }
+        }
+    }
+
+    private void verifyStorages(Snapshot snapshot) throws IOException {
+        for (int number = 0; number < snapshot.storageCount(); number++) {
+            try {
+                verifyStorage(snapshot, number);
+            } catch (FormatException _) {
+                // Its records are at fault, which was reported with those of the index.
+            }
+        }
+    }
+
+    private void verifyStorage(Snapshot snapshot, int number) throws IOException {
+        StorageRecord storage = snapshot.storage(number);
+        for (int i = 0; i < storage.extentCount(); i++) {
+            ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
+            Optional<ExtentSums> sums = extent.kind() == ExtentKind.ZERO
+                    ? Optional.empty()
+                    : sums(snapshot, number, extent);
+            if (sums.isPresent()) {
+                compare(snapshot, number, extent, sums.get());
+            }
+        }
+    }
+
+    /// What is read of the file itself ends only if that was cut, and then nothing can be said of it.
+    private Optional<ExtentSums> sums(Snapshot snapshot, int storage, ExtentRecord extent) throws IOException {
+        try {
+            return runs.sums(snapshot, extent);
+        } catch (EOFException e) {
+            if (extent.base() == ExtentRecord.THIS_FILE) {
+                throw e;
+            }
+            FormatException cut = snapshot.base(extent.base() - 1).broken("became shorter while it was read");
+            damages.add(new Damage(Rule.V18_BASE, snapshot.commit().sequence(), storage, extent.base(),
+                    extent.fileOffset(), extent.storedLength(), cut.what()));
+            return Optional.empty();
+        }
+    }
+
+    private void compare(Snapshot snapshot, int storage, ExtentRecord extent, ExtentSums sums) {
+        long sequence = snapshot.commit().sequence();
+        if (!sums.equals(extent.sums())) {
+            String what = sums.checksum() == extent.sums().checksum() ? "digest of an extent" : "checksum of a chunk";
+            damages.add(new Damage(Rule.V14_CHECKSUM, sequence, storage, extent.base(), extent.fileOffset(),
+                    extent.length(), "the " + what + " does not match"));
+        }
+    }
+
+    /// What a snapshot declares free, all later ones do too.
+    private void verifyFreeRanges(Snapshot earlier, Snapshot newer) {
+        int at = 0;
+        for (int number = 0; number < earlier.freeRangeCount(); number++) {
+            FreeRange range = earlier.freeRange(number);
+            while (at < newer.freeRangeCount() && newer.freeRange(at).offset() < range.offset()) {
+                at++;
+            }
+            if (at == newer.freeRangeCount() || !newer.freeRange(at).equals(range)) {
+                report(newer.commit().sequence(), Rule.V19_CHAIN, range.offset(), range.length(),
+                        "a range that the snapshot before declares free is not declared free");
+            }
+        }
+    }
+
+    private void verifyCoverage() throws IOException {
+        try {
+            new Coverage(runs.table(), VerifiedRuns.OWN_FILE, newest.index(), chain, newest.header())
+                    .walk(newest.header().dataStart(), this::verifyZero);
+        } catch (FormatException e) {
+            report(Damage.WHOLE_FILE, e, 0);
+        }
+    }
+
+    private void verifyZero(long from, long to) throws IOException {
+        long nonZero = scan.firstNonZero(source, from, to);
+        if (nonZero < to) {
+            report(Damage.WHOLE_FILE, Rule.V3_GAP, nonZero, 1, "a byte that nothing covers is not zero");
+        }
+    }
+
+    private void report(long sequence, FormatException fault, long length) {
+        report(sequence, Rule.of(fault), fault.offset(), length, fault.what());
+    }
+
+    private void report(long sequence, Rule rule, long offset, long length, String what) {
+        damages.add(new Damage(rule, sequence, Damage.NO_STORAGE, ExtentRecord.THIS_FILE, offset, length, what));
+    }
+}

@@ -1,0 +1,120 @@
+package io.undercroft.format.internal.index;
+
+import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Limits;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+
+/// Puts the sections of an index in their places, and sums them up: the directory before them, and behind those of a
+/// large index the checksums of its blocks.
+///
+/// All sizes are known before the first byte is written, so the memory is taken once, and each section writes itself
+/// where it belongs.
+public final class IndexAssembler {
+    private static final long ON_HEAP = 1 << 20;
+
+    private final List<Section> sections;
+    private final boolean hasBlockSums;
+    private final MemorySegment directory;
+    private final long end;
+    private final MemorySegment index;
+
+    /// @param sections all but ISUM, in their order
+    private IndexAssembler(List<Section> sections) {
+        this.sections = sections;
+        this.hasBlockSums = end(sections, directoryLength(sections.size())) > BlockSums.SMALL_INDEX;
+        long directoryLength = directoryLength(sectionCount());
+        this.end = end(sections, directoryLength);
+        this.index = allocate(hasBlockSums ? align(end + Integer.BYTES * BlockSums.count(end)) : end);
+        this.directory = index.asSlice(0, directoryLength);
+    }
+
+    /// Writes an index.
+    ///
+    /// @param sections those that this version knows but for ISUM, in the order of their types; one that need not be
+    ///     there is left out if it has no records
+    /// @param unknown those that it does not know, in any order
+    /// @param sequence the number of the commit that will point to the index
+    /// @return the index, off the heap if it is large
+    /// @throws IllegalArgumentException if it exceeds [Limits#DEFAULT]
+    public static MemorySegment assemble(List<Section> sections, List<Section> unknown, long sequence) {
+        List<Section> all = new ArrayList<>(
+                sections.stream().filter(section -> section.isRequired() || section.count() > 0).toList());
+        unknown.stream().sorted(Comparator.comparing(Section::name)).forEach(all::add);
+        if (all.size() >= Limits.DEFAULT.maxSections()) {
+            throw new IllegalArgumentException(all.size() + " sections cannot be saved: readers accept "
+                    + Limits.DEFAULT.maxSections() + " with the checksums of blocks");
+        }
+        IndexAssembler assembler = new IndexAssembler(Collections.unmodifiableList(all));
+        assembler.write(sequence);
+        return assembler.index;
+    }
+
+    private void write(long sequence) {
+        SegmentWriter entries = new SegmentWriter(directory.asSlice(Index.HEAD_BYTES));
+        long start = directory.byteSize();
+        for (Section section : sections) {
+            start = align(start);
+            write(entries, section, start);
+            start += section.length();
+        }
+        if (hasBlockSums) {
+            write(entries, Section.of(SectionType.ISUM, BlockSums.count(end), this::writeBlockSums), end);
+        }
+        // The checksum counts as zero in itself, which it is until it is written.
+        writeHead(sequence, 0);
+        writeHead(sequence, Index.directoryChecksum(directory));
+    }
+
+    private void writeHead(long sequence, int crc) {
+        RecordWriter.head(new SegmentWriter(directory), sectionCount(), index.byteSize(), sequence, crc);
+    }
+
+    private int sectionCount() {
+        return sections.size() + (hasBlockSums ? 1 : 0);
+    }
+
+    private void write(FieldWriter entries, Section section, long start) {
+        MemorySegment bytes = index.asSlice(start, section.length());
+        section.content().accept(bytes);
+        RecordWriter.entry(entries, section, start, Digests.crc32c(bytes));
+    }
+
+    private void writeBlockSums(MemorySegment sums) {
+        for (long block = 0; block < BlockSums.count(end); block++) {
+            Fields.putInt(sums, Integer.BYTES * block, BlockSums.of(index, directory.byteSize(), end, block));
+        }
+    }
+
+    private static long directoryLength(int sections) {
+        return Index.HEAD_BYTES + (long) Index.ENTRY_BYTES * sections;
+    }
+
+    /// Where the sections end that follow a directory, up to the next multiple of 8.
+    private static long end(List<Section> sections, long directory) {
+        long end = directory;
+        for (Section section : sections) {
+            end = Math.addExact(align(end), section.length());
+        }
+        return align(end);
+    }
+
+    private static long align(long position) {
+        return Math.addExact(position, Layout.SECTION_ALIGNMENT - 1) & -Layout.SECTION_ALIGNMENT;
+    }
+
+    private static MemorySegment allocate(long length) {
+        if (length > Limits.DEFAULT.maxSummedIndexBytes()) {
+            throw new IllegalArgumentException("an index of " + length + " bytes cannot be saved: readers accept "
+                    + Limits.DEFAULT.maxSummedIndexBytes());
+        }
+        return length <= ON_HEAP
+                ? MemorySegment.ofArray(new byte[(int) length])
+                : Arena.ofAuto().allocate(length, Layout.SECTION_ALIGNMENT);
+    }
+}

@@ -1,0 +1,46 @@
+package io.undercroft.format.internal.index;
+
+/// Sorts numbers of records by what the records say, without an object for each.
+final class IndexSort {
+    private IndexSort() {}
+
+    /// How two records compare.
+    interface Order {
+        /// {@return less than, equal to or greater than 0, as the first is}
+        int compare(int left, int right);
+    }
+
+    /// {@return the numbers from 0 to before `count` in order, equal ones in theirs} Merges from the bottom up, so that
+    /// hostile input costs no more than any other, and what is sorted already is only compared.
+    static int[] sorted(int count, Order order) {
+        int[] from = new int[count];
+        for (int i = 0; i < count; i++) {
+            from[i] = i;
+        }
+        int[] into = new int[count];
+        for (long width = 1; width < count; width *= 2) {
+            for (long low = 0; low < count; low += 2 * width) {
+                int middle = (int) Math.min(low + width, count);
+                int high = (int) Math.min(low + 2 * width, count);
+                merge(from, (int) low, middle, high, into, order);
+            }
+            int[] merged = into;
+            into = from;
+            from = merged;
+        }
+        return from;
+    }
+
+    private static void merge(int[] from, int low, int middle, int high, int[] into, Order order) {
+        if (middle == high || order.compare(from[middle - 1], from[middle]) <= 0) {
+            System.arraycopy(from, low, into, low, high - low);
+            return;
+        }
+        int left = low;
+        int right = middle;
+        for (int at = low; at < high; at++) {
+            boolean takeLeft = right == high || (left < middle && order.compare(from[left], from[right]) <= 0);
+            into[at] = takeLeft ? from[left++] : from[right++];
+        }
+    }
+}

@@ -1,0 +1,365 @@
+package io.undercroft.format.internal.index;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.BaseKind;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.ExtentKind;
+import io.undercroft.format.internal.Header;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.StateTreeReader;
+import io.undercroft.format.internal.TensorFlag;
+import java.lang.foreign.MemorySegment;
+import java.util.HashSet;
+import java.util.Set;
+
+/// Checks what one record of an index says, before it is used, so that the accessors of [Index] need no checks.
+///
+/// What a check costs does not hang on the number of records, but for the extents of a storage, and for the tree and
+/// the metadata, which are checked as a whole. Safe for any thread.
+public final class RecordRules {
+    private final Index index;
+    private final MemorySegment bytes;
+    private final CommitRecord commit;
+    private final Header header;
+    private final Limits limits;
+    private volatile boolean basesAreSound;
+
+    /// The rules for an index.
+    ///
+    /// @param index whose directory was checked
+    /// @param commit the record that points to it
+    /// @param header the file's header
+    /// @param limits how much to believe
+    public RecordRules(Index index, CommitRecord commit, Header header, Limits limits) {
+        this.index = index;
+        this.bytes = index.bytes();
+        this.commit = commit;
+        this.header = header;
+        this.limits = limits;
+    }
+
+    /// {@return a reader of the state tree, which is well-formed and names only what is there}
+    public StateTreeReader state() {
+        TreeRules.checkState(tree(SectionType.TREE), count(SectionType.TENS), count(SectionType.STOR),
+                count(SectionType.DTYP));
+        return tree(SectionType.TREE);
+    }
+
+    /// {@return a reader of the metadata, which are a sorted map of strings}
+    public StateTreeReader metadata() {
+        TreeRules.checkMetadata(tree(SectionType.META));
+        return tree(SectionType.META);
+    }
+
+    private StateTreeReader tree(SectionType type) {
+        return new StateTreeReader(index.section(type), limits, index.fileOffset(type, 0));
+    }
+
+    /// Checks a numbered string.
+    void checkString(long number) {
+        checkText(SectionType.STRS, number);
+        reserved(SectionType.STRS, number, 12, 16);
+    }
+
+    /// Checks an element type.
+    public void checkDType(long number) {
+        checkText(SectionType.DTYP, number);
+        checkElement(number);
+        reserved(SectionType.DTYP, number, 20, 32);
+    }
+
+    /// Checks how large the elements of a type are, which is all that its tensors have to know.
+    private void checkElement(long number) {
+        long at = index.at(SectionType.DTYP, number);
+        if (Fields.i32(bytes, at + 12) <= 0) {
+            throw broken(Rule.V15_STRUCTURE, SectionType.DTYP, number, "has no possible size in bits");
+        }
+        if (Fields.u32(bytes, at + 16) != 1) {
+            throw broken(Rule.V13_UNSUPPORTED, SectionType.DTYP, number, "has blocks of several elements");
+        }
+    }
+
+    /// A record that begins with the place and length of a text.
+    private void checkText(SectionType type, long number) {
+        long at = index.at(type, number);
+        long from = u64(at);
+        long length = Fields.u32(bytes, at + 8);
+        if (length > limits.maxNameBytes()) {
+            throw broken(Rule.V8_LIMIT, type, number,
+                    "has a text of " + length + " bytes, the limit is " + limits.maxNameBytes());
+        }
+        if (!index.hasText(from, length)) {
+            throw broken(Rule.V10_INDEX, type, number, "has a text outside the string bytes and the state tree");
+        }
+        if (!Utf8.isValid(bytes, index.text(from, length), length)) {
+            throw broken(Rule.V6_NAME, type, number, "has a text that is not UTF-8");
+        }
+    }
+
+    /// Checks all bases, when the first of them is used. Their number is limited.
+    public void checkBases() {
+        if (basesAreSound) {
+            return;
+        }
+        Set<Object> identities = new HashSet<>();
+        for (int i = 0; i < count(SectionType.BASE); i++) {
+            checkText(SectionType.BASE, i);
+            checkBase(i);
+            if (!identities.add(index.base(i).identity())) {
+                throw broken(Rule.V15_STRUCTURE, SectionType.BASE, i, "is the same file as another base");
+            }
+        }
+        basesAreSound = true;
+    }
+
+    private void checkBase(int number) {
+        long at = index.at(SectionType.BASE, number);
+        if (Fields.u32(bytes, at + 8) == 0) {
+            throw broken(Rule.V8_LIMIT, SectionType.BASE, number, "has an empty path");
+        }
+        if (Fields.u16(bytes, at + 12) > BaseKind.FOREIGN.code()) {
+            throw broken(Rule.V13_UNSUPPORTED, SectionType.BASE, number, "has kind " + Fields.u16(bytes, at + 12));
+        }
+        u64(at + 48);
+        u64(at + 56);
+        reserved(SectionType.BASE, number, 64, 96);
+        BaseRecord base = index.base(number);
+        if (!PathHint.isValid(base.path())) {
+            throw broken(Rule.V6_NAME, SectionType.BASE, number,
+                    "has the path " + FormatException.quote(base.path()) + ", which does not lead down");
+        }
+        if (base.depth() > limits.maxBaseDepth()) {
+            throw broken(Rule.V8_LIMIT, SectionType.BASE, number,
+                    "has depth " + base.depth() + ", the limit is " + limits.maxBaseDepth());
+        }
+        if (!base.isWellFormed()) {
+            throw broken(Rule.V15_STRUCTURE, SectionType.BASE, number, "has fields that contradict its kind");
+        }
+    }
+
+    /// Checks a free range, and that it lies behind the one before it.
+    public void checkFreeRange(long number) {
+        long end = number == 0 ? -1 : endOfFreeRange(number - 1);
+        endOfFreeRange(number);
+        if (u64(index.at(SectionType.FREE, number)) <= end) {
+            throw broken(Rule.V2_RANGE, SectionType.FREE, number, "touches the one before it, or is out of order");
+        }
+    }
+
+    private long endOfFreeRange(long number) {
+        long at = index.at(SectionType.FREE, number);
+        long offset = u64(at);
+        long length = u64(at + 8);
+        boolean inside = offset >= header.dataStart() && offset <= commit.committedLength()
+                && length <= commit.committedLength() - offset;
+        if (!inside || length == 0 || header.isInSlots(offset, offset + length)) {
+            throw broken(Rule.V2_RANGE, SectionType.FREE, number,
+                    "has " + length + " bytes from " + offset + " on, outside the data");
+        }
+        return offset + length;
+    }
+
+    /// Checks an extent, and the bases if it stands in one.
+    public void checkExtent(long number) {
+        long at = index.at(SectionType.EXTN, number);
+        int kind = Fields.u8(bytes, at);
+        if (kind > ExtentKind.FOREIGN.code()) {
+            throw broken(Rule.V13_UNSUPPORTED, SectionType.EXTN, number, "has kind " + kind);
+        }
+        if (Fields.u8(bytes, at + 1) > Index.SHARED) {
+            throw broken(Rule.V9_RESERVED, SectionType.EXTN, number, "has unknown flags");
+        }
+        if (u64(at + 16) == 0) {
+            throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number, "is empty");
+        }
+        if (kind == ExtentKind.ZERO.code()) {
+            reserved(SectionType.EXTN, number, 1, 16);
+            reserved(SectionType.EXTN, number, 24, 40);
+        } else {
+            checkStored(number, at, ExtentKind.of(kind));
+        }
+    }
+
+    private void checkStored(long number, long at, ExtentKind kind) {
+        int base = Fields.u16(bytes, at + 2);
+        checkBaseOfExtent(number, base, kind);
+        long low = header.dataStart();
+        long high = commit.committedLength();
+        if (base > 0) {
+            low = kind == ExtentKind.RAW ? Layout.DATA_START : 0;
+            high = index.lengthOfBase(base - 1);
+        }
+        long from = u64(at + 8);
+        long length = u64(at + 16);
+        boolean isInSlots = base == 0 && header.isInSlots(from, from + length);
+        if (from < low || from > high || length > high - from || isInSlots) {
+            throw broken(Rule.V2_RANGE, SectionType.EXTN, number,
+                    "has " + length + " bytes from " + from + " on, outside the data");
+        }
+        if (length > 1L << header.chunkLog2()) {
+            throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number,
+                    "has " + length + " bytes, more than a chunk");
+        }
+    }
+
+    private void checkBaseOfExtent(long number, long base, ExtentKind kind) {
+        if (base > count(SectionType.BASE)) {
+            throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has a base that is not there");
+        }
+        if (base > 0) {
+            checkBases();
+        }
+        boolean foreign = base > 0 && index.isForeign(base - 1);
+        if (foreign != (kind == ExtentKind.FOREIGN)) {
+            throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has kind " + kind + " and a base of another kind");
+        }
+    }
+
+    /// Checks a storage, all its extents, and that they follow those of the storage before it.
+    public void checkStorage(long number) {
+        long at = index.at(SectionType.STOR, number);
+        long first = index.firstExtent(number);
+        long end = index.firstExtent(number + 1);
+        if (first > end || end > count(SectionType.EXTN) || (number == 0 && first > 0)) {
+            throw broken(Rule.V10_INDEX, SectionType.STOR, number,
+                    "has the extents from " + first + " to before " + end + ", which are not the next ones");
+        }
+        checkStorage(number, at, first, end);
+    }
+
+    /// {@return the size of a storage in bytes, which are few enough to count their bits}
+    long nbytes(long number) {
+        long nbytes = u64(index.at(SectionType.STOR, number));
+        if (nbytes > Spans.MAX_NBYTES) {
+            throw broken(Rule.V1_ARITHMETIC, SectionType.STOR, number,
+                    "has " + nbytes + " bytes, too many to count bits");
+        }
+        return nbytes;
+    }
+
+    private void checkStorage(long number, long at, long firstExtent, long end) {
+        long nbytes = nbytes(number);
+        StorageShape shape = new StorageShape(nbytes, header.chunkLog2());
+        long length = 0;
+        for (long i = firstExtent; i < end; i++) {
+            checkExtent(i);
+            long extent = index.at(SectionType.EXTN, i);
+            if (!shape.accepts(ExtentKind.of(Fields.u8(bytes, extent)), length, Fields.i64(bytes, extent + 8),
+                    Fields.i64(bytes, extent + 16))) {
+                throw broken(Rule.V2_RANGE, SectionType.EXTN, i,
+                        "is not aligned to " + Layout.alignment(nbytes, header.chunkLog2())
+                                + " bytes");
+            }
+            length = sum(length, Fields.i64(bytes, extent + 16), SectionType.EXTN, i);
+        }
+        if (length != nbytes) {
+            throw broken(Rule.V4_EXTENT_SUM, SectionType.STOR, number,
+                    "has " + nbytes + " bytes, but its extents " + length);
+        }
+        if (Fields.u32(bytes, at + 12) >= count(SectionType.STRS)) {
+            throw broken(Rule.V10_INDEX, SectionType.STOR, number, "has a device string that is not there");
+        }
+        checkString(Fields.u32(bytes, at + 12));
+    }
+
+    /// Checks a tensor, and that it lies in its storage; the storage's extents are not looked at.
+    public void checkTensor(long number) {
+        long at = index.at(SectionType.TENS, number);
+        if (Fields.u16(bytes, at) >= count(SectionType.DTYP) || Fields.u32(bytes, at + 4) >= count(SectionType.STOR)) {
+            throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has a dtype or storage that is not there");
+        }
+        if (Fields.u8(bytes, at + 3) > Index.ALL_TENSOR_FLAGS) {
+            throw broken(Rule.V9_RESERVED, SectionType.TENS, number, "has unknown flags");
+        }
+        checkNameOfTensor(number, Fields.u32(bytes, at + 20));
+        int rank = checkRank(number, at);
+        long first = Fields.u32(bytes, at + 16);
+        checkSpan(number, at, index.dims(first, rank), index.dims(first + rank, rank));
+    }
+
+    private int checkRank(long number, long at) {
+        int rank = Fields.u8(bytes, at + 2);
+        if (rank > limits.maxRank()) {
+            throw broken(Rule.V8_LIMIT, SectionType.TENS, number,
+                    "has " + rank + " dimensions, the limit is " + limits.maxRank());
+        }
+        long first = Fields.u32(bytes, at + 16);
+        if (first > count(SectionType.DIMS) || 2L * rank > count(SectionType.DIMS) - first) {
+            throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has sizes and strides that are not there");
+        }
+        return rank;
+    }
+
+    private void checkSpan(long number, long at, long[] shape, long[] stride) {
+        int rank = shape.length;
+        boolean reversed = false;
+        for (int dim = 0; dim < rank; dim++) {
+            if (shape[dim] < 0) {
+                throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
+                        "has size " + shape[dim] + " in dimension " + dim);
+            }
+            reversed |= stride[dim] < 0;
+        }
+        if (reversed != ((Fields.u8(bytes, at + 3) & TensorFlag.REVERSED.bit()) != 0)) {
+            throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
+                    "has strides that contradict its flag for negative ones");
+        }
+        if (!Spans.isCountable(shape, rank)) {
+            throw broken(Rule.V1_ARITHMETIC, SectionType.TENS, number, "has more than 2^63-1 elements");
+        }
+        long nbytes = nbytes(Fields.u32(bytes, at + 4));
+        checkElement(Fields.u16(bytes, at));
+        int bits = Fields.i32(bytes, index.at(SectionType.DTYP, Fields.u16(bytes, at)) + 12);
+        if (!Spans.fits(shape, stride, rank, bits, u64(at + 8), Fields.u8(bytes, at + 3) >> Index.BIT_OFFSET,
+                nbytes)) {
+            throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
+                    "reaches outside its storage of " + nbytes + " bytes");
+        }
+    }
+
+    private void checkNameOfTensor(long number, long name) {
+        if (name == Index.NONE) {
+            return;
+        }
+        if (name >= count(SectionType.NAMS)
+                || Fields.u32(bytes, index.at(SectionType.NAMS, name) + 12) != number) {
+            throw broken(Rule.V10_INDEX, SectionType.TENS, number, "claims a name that is not its own");
+        }
+    }
+
+    /// Checks a name; whether it is in its place, only [WholeRules] does.
+    public void checkName(long number) {
+        checkText(SectionType.NAMS, number);
+        if (Fields.u32(bytes, index.at(SectionType.NAMS, number) + 12) >= count(SectionType.TENS)) {
+            throw broken(Rule.V10_INDEX, SectionType.NAMS, number, "belongs to a tensor that is not there");
+        }
+    }
+
+    private long count(SectionType type) {
+        return index.count(type);
+    }
+
+    private long u64(long at) {
+        return Fields.u64(bytes, at, index.fileOffset());
+    }
+
+    private void reserved(SectionType type, long number, int from, int to) {
+        long at = index.at(type, number);
+        Fields.reserved(bytes, at + from, at + to, index.fileOffset(), "record " + number + " of " + type);
+    }
+
+    long sum(long left, long right, SectionType type, long number) {
+        try {
+            return Math.addExact(left, right);
+        } catch (ArithmeticException e) {
+            throw broken(Rule.V1_ARITHMETIC, type, number, "takes a sum of sizes past 2^63-1");
+        }
+    }
+
+    FormatException broken(Rule rule, SectionType type, long number, String what) {
+        return rule.broken("record " + number + " of " + type + " " + what, index.fileOffset(type, number));
+    }
+}

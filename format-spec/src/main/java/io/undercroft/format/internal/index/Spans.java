@@ -1,0 +1,65 @@
+package io.undercroft.format.internal.index;
+
+/// Arithmetic on shapes and strides. All of it is exact.
+public final class Spans {
+    /// The largest storage, in bytes: its size in bits still fits.
+    public static final long MAX_NBYTES = (1L << 60) - 1;
+
+    private Spans() {}
+
+    /// {@return whether the number of elements fits in a `long`; a size of 0 anywhere makes it 0}
+    public static boolean isCountable(long[] shape, int rank) {
+        if (isEmpty(shape, rank)) {
+            return true;
+        }
+        try {
+            long count = 1;
+            for (int dim = 0; dim < rank; dim++) {
+                count = Math.multiplyExact(count, shape[dim]);
+            }
+            return true;
+        } catch (ArithmeticException e) {
+            return false;
+        }
+    }
+
+    /// {@return whether every element of a tensor lies inside its storage} A tensor without elements lies anywhere.
+    ///
+    /// @param shape sizes, not negative
+    /// @param stride strides in elements; with negative ones, elements lie before element 0
+    /// @param rank how many entries of both arrays count
+    /// @param bits the size of an element in bits
+    /// @param byteOffset where element 0 starts in the storage
+    /// @param bitOffset how many bits further
+    /// @param nbytes the size of the storage, at most [#MAX_NBYTES]
+    public static boolean fits(long[] shape, long[] stride, int rank, int bits, long byteOffset, int bitOffset,
+            long nbytes) {
+        if (isEmpty(shape, rank)) {
+            return true;
+        }
+        try {
+            long low = 0;
+            long high = 0;
+            for (int dim = 0; dim < rank; dim++) {
+                long reach = Math.multiplyExact(shape[dim] - 1, stride[dim]);
+                low = Math.addExact(low, Math.min(reach, 0));
+                high = Math.addExact(high, Math.max(reach, 0));
+            }
+            long start = Math.addExact(Math.multiplyExact(byteOffset, 8), bitOffset);
+            long first = Math.addExact(start, Math.multiplyExact(low, bits));
+            long end = Math.addExact(start, Math.multiplyExact(Math.addExact(high, 1), bits));
+            return first >= 0 && end <= nbytes * 8;
+        } catch (ArithmeticException e) {
+            return false;
+        }
+    }
+
+    private static boolean isEmpty(long[] shape, int rank) {
+        for (int dim = 0; dim < rank; dim++) {
+            if (shape[dim] == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

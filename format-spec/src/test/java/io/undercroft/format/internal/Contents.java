@@ -1,0 +1,98 @@
+package io.undercroft.format.internal;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.stream.Collectors;
+
+/// What files hold, in lines that any other reader can be held against: for each snapshot its storages with the SHA-256
+/// of their bytes, wherever these stand, and its tensors by name. Fields are separated by tabs.
+final class Contents {
+    private final SortedMap<String, byte[]> files;
+    private final List<String> lines = new ArrayList<>();
+
+    private Contents(SortedMap<String, byte[]> files) {
+        this.files = files;
+    }
+
+    /// {@return the contents of all `.croft` and `.croftset` files among some; their bases are among them too}
+    static String of(SortedMap<String, byte[]> files) throws IOException {
+        Contents contents = new Contents(files);
+        for (String name : files.keySet()) {
+            if (name.endsWith(".croft")) {
+                contents.addFile(name);
+            } else if (name.endsWith(".croftset")) {
+                contents.addSet(name);
+            }
+        }
+        return String.join("\n", contents.lines) + '\n';
+    }
+
+    private void addSet(String name) throws IOException {
+        SetManifest set = SetManifest.read(source(name), Limits.DEFAULT);
+        List<Snapshot> snapshots = set.open(this::source, Limits.DEFAULT);
+        for (int i = 0; i < snapshots.size(); i++) {
+            add(name, "shard", i, set.shards().get(i).path(), snapshots.get(i).commit().sequence());
+        }
+    }
+
+    private void addFile(String name) throws IOException {
+        Snapshot newest = Snapshot.open(source(name), Limits.DEFAULT);
+        for (long sequence = 1; sequence <= newest.commit().sequence(); sequence++) {
+            addSnapshot(name, newest.openAt(sequence));
+        }
+    }
+
+    private void addSnapshot(String file, Snapshot snapshot) {
+        long sequence = snapshot.commit().sequence();
+        add(file, sequence, "snapshot", snapshot.commit().message());
+        for (int number = 0; number < snapshot.storageCount(); number++) {
+            StorageRecord storage = snapshot.storage(number);
+            add(file, sequence, "storage", number, storage.device(), storage.nbytes(),
+                    sha256(file, snapshot, storage));
+        }
+        for (int name = 0; name < snapshot.nameCount(); name++) {
+            TensorRecord tensor = snapshot.tensor(snapshot.tensorOfName(name));
+            DTypeRecord dtype = snapshot.dtype(tensor.dtype());
+            add(file, sequence, "tensor", snapshot.name(name), dtype.name(), dtype.bits(),
+                    Arrays.toString(tensor.shape()), Arrays.toString(tensor.stride()), tensor.storage(),
+                    tensor.byteOffset(), tensor.bitOffset());
+        }
+    }
+
+    private void add(Object... fields) {
+        lines.add(Arrays.stream(fields).map(Object::toString).collect(Collectors.joining("\t")));
+    }
+
+    private String sha256(String file, Snapshot snapshot, StorageRecord storage) {
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            for (int i = 0; i < storage.extentCount(); i++) {
+                digest.update(bytes(file, snapshot, snapshot.extent(storage.firstExtent() + i)));
+            }
+            return HexFormat.of().formatHex(digest.digest());
+        } catch (NoSuchAlgorithmException e) {
+            throw new AssertionError("every platform has SHA-256", e);
+        }
+    }
+
+    private byte[] bytes(String file, Snapshot snapshot, ExtentRecord extent) {
+        if (extent.kind() == ExtentKind.ZERO) {
+            return new byte[(int) extent.length()];
+        }
+        String holder = extent.base() == ExtentRecord.THIS_FILE ? file : snapshot.base(extent.base() - 1).path();
+        return MemorySegment.ofArray(files.get(holder)).asSlice(extent.fileOffset(), extent.storedLength())
+                .toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    private ByteSource source(String name) {
+        return ByteSource.of(MemorySegment.ofArray(files.get(name)));
+    }
+}

@@ -1,0 +1,62 @@
+package io.undercroft.format.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.OpeningTest.Reading;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/// Files of somebody who makes every checksum right again.
+class ForgeryTest {
+    private static final byte[] GOLDEN = Golden.resource(Golden.FILE);
+    private static final int[] VALUES = {0x00, 0x01, 0x02, 0x10, 0x20, 0x40, 0x7F, 0x80, 0xFE, 0xFF};
+
+    private final int index = (int) new Forgery(GOLDEN).indexOffset();
+
+    @Test
+    void everyThirdByteOfTheIndexMayLieAndTheFileIsReadOrRefused() {
+        List<Boolean> refused = new ArrayList<>();
+        for (int at = index; at < GOLDEN.length; at += 3) {
+            if (at >= index + 4 && at < index + 8) {
+                continue; // With another count of sections the forger would not find the end of the directory.
+            }
+            for (int value : VALUES) {
+                refused.add(isRefused(new Forgery(GOLDEN).putByte(at, value).sealed()));
+            }
+        }
+        assertThat(refused).contains(true, false);
+    }
+
+    @Test
+    void manyBytesOfTheIndexMayLieAndTheFileIsReadOrRefused() {
+        Random random = new Random(20260726);
+        List<Boolean> refused = new ArrayList<>();
+        for (int round = 0; round < 7_000; round++) {
+            Forgery forgery = new Forgery(GOLDEN);
+            for (int i = random.nextInt(4); i >= 0; i--) {
+                // Past the directory, so that the tables lie and not only their places.
+                int at = index + 0x240 + random.nextInt(GOLDEN.length - index - 0x240);
+                forgery.putByte(at, random.nextInt(256));
+            }
+            refused.add(isRefused(forgery.sealed()));
+        }
+        assertThat(refused).contains(true, false);
+    }
+
+    /// Anything but an answer or a refusal is an exception that fails the test.
+    private static boolean isRefused(byte[] file) {
+        try {
+            Reading.readAll(file);
+            return false;
+        } catch (FormatException e) {
+            return true;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

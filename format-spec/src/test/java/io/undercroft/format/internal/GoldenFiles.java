@@ -1,0 +1,296 @@
+package io.undercroft.format.internal;
+
+import io.undercroft.format.internal.index.SectionType;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/// The golden files: what each shows is said in section 19 of `SPEC.md`. Places, tables and ids are those of section
+/// 12, but where a file shows what no writer of this version makes.
+final class GoldenFiles {
+    private static final DTypeRecord FLOAT32 = new DTypeRecord("float32", 32);
+    private static final DTypeRecord UINT8 = new DTypeRecord("uint8", 8);
+    private static final int CHUNK = 1 << FileImage.CHUNK_LOG2;
+    private static final int FUTURE_MINOR = 9;
+    private static final long FUTURE_FEATURE = 32;
+    /// What appended snapshots have in their metadata: the number of the commit.
+    private static final String COMMIT = "undercroft.commit";
+
+    private GoldenFiles() {}
+
+    /// {@return all files by their names, made anew}
+    static SortedMap<String, byte[]> all() throws IOException {
+        SortedMap<String, byte[]> files = new TreeMap<>();
+        files.put("everything.croft", Everything.file());
+        byte[] snapshots = snapshots();
+        byte[] sealed = weights(ascending(48), ascending(20)).toSealedByteArray();
+        files.put("snapshots.croft", snapshots);
+        files.put("torn.croft", torn());
+        files.put("dedup.croft", dedup());
+        files.put("based.croft", based(snapshots));
+        byte[] safetensors = safetensors();
+        files.put("foreign.safetensors", safetensors);
+        files.put("foreign.croft", foreign(safetensors));
+        files.put("sealed.croft", sealed);
+        files.put("large-index.croft", largeIndex());
+        files.put("future.croft", future());
+        files.put("numbers.croft", numbers());
+        files.put("set.croftset", SetManifest.canonical(List.of(Shard.of("sealed.croft", Refusals.newest(sealed)),
+                Shard.of("snapshots.croft", second(snapshots)))).encode());
+        return files;
+    }
+
+    private static CommitRecord second(byte[] snapshots) throws IOException {
+        return Refusals.open(snapshots).openAt(2).commit();
+    }
+
+    /// Two storages: one of a weight under two names, one of a bias.
+    private static FileImage weights(byte[] weight, byte[] bias) {
+        FileImage image = new FileImage();
+        image.addStorage(weight);
+        image.addStorage(bias);
+        return named(image);
+    }
+
+    private static FileImage named(FileImage image) {
+        IndexBuilder index = image.index();
+        int float32 = index.addDType(FLOAT32);
+        SequencedMap<String, Integer> tensors = new LinkedHashMap<>();
+        tensors.put("embed", index.addTensor(tensor(float32, 0, 0, 0, Set.of(), 3, 4)));
+        tensors.put("bias", index.addTensor(tensor(float32, 1, 0, 0, Set.of(), 5)));
+        tensors.put("head", 0);
+        name(index, tensors);
+        return image;
+    }
+
+    /// A bias changes from the first snapshot to the second, which has a message; the third is like the second.
+    private static byte[] snapshots() {
+        byte[] weight = ascending(48);
+        byte[] first = weights(weight, ascending(20)).toByteArray();
+        FileImage changed = FileImage.after(first);
+        changed.addRawExtentAt(Layout.DATA_START, weight);
+        changed.index().addStorage("cpu");
+        byte[] bias = descending(20);
+        long place = changed.put(bias.length, bias);
+        changed.addRawExtentAt(place, bias);
+        changed.index().addStorage("cpu");
+        changed.index().putMetadata(COMMIT, "2");
+        FileImage unchanged = FileImage.after(named(changed).toByteArray("step 2000: the bias was trained"));
+        unchanged.addRawExtentAt(Layout.DATA_START, weight);
+        unchanged.index().addStorage("cpu");
+        unchanged.addRawExtentAt(place, bias);
+        unchanged.index().addStorage("cpu");
+        unchanged.index().putMetadata(COMMIT, "3");
+        return named(unchanged).toByteArray();
+    }
+
+    private static byte[] torn() {
+        byte[] weight = ascending(48);
+        byte[] first = weights(weight, ascending(20)).toByteArray();
+        byte[] tail = FileImage.torn(first, 300);
+        FileImage next = FileImage.after(tail);
+        FileImage.tail(tail).forEach(next.index()::addFreeRange);
+        next.addRawExtentAt(Layout.DATA_START, weight);
+        next.index().addStorage("cpu");
+        next.addStorage(descending(20));
+        next.index().putMetadata(COMMIT, "2");
+        return named(next).toByteArray();
+    }
+
+    /// Two small storages are equal, two large ones too, and a third has its first chunk in common with these; its
+    /// second stands elsewhere.
+    private static byte[] dedup() {
+        FileImage image = new FileImage();
+        IndexBuilder index = image.index();
+        byte[] small = ascending(24);
+        byte[] chunk = ascending(CHUNK);
+        byte[][] ends = {ascending(80), descending(80), ascending(80)};
+        long placeOfSmall = image.put(small.length, small);
+        long placeOfChunk = image.put(CHUNK + 80L, chunk);
+        long first = image.put(CHUNK + 80L, ends[0]);
+        long second = image.put(CHUNK + 80L, ends[1]);
+        long[] places = {first, second, first};
+        int uint8 = index.addDType(UINT8);
+        SequencedMap<String, Integer> tensors = new LinkedHashMap<>();
+        for (int i = 0; i < ends.length; i++) {
+            image.addRawExtentAt(placeOfChunk, chunk);
+            image.addRawExtentAt(places[i], ends[i]);
+            int storage = index.addStorage("cpu");
+            tensors.put("large " + i, index.addTensor(tensor(uint8, storage, 0, 0, Set.of(), CHUNK + 80)));
+        }
+        for (int i = 0; i < 2; i++) {
+            image.addRawExtentAt(placeOfSmall, small);
+            int storage = index.addStorage("cpu");
+            tensors.put("small " + i, index.addTensor(tensor(uint8, storage, 0, 0, Set.of(), 24)));
+        }
+        name(index, tensors);
+        return image.toByteArray();
+    }
+
+    private static byte[] based(byte[] snapshots) throws IOException {
+        FileImage image = new FileImage();
+        IndexBuilder index = image.index();
+        Snapshot second = Refusals.open(snapshots).openAt(2);
+        int base = index.addBase(BaseRecord.croft("snapshots.croft", 0, second.commit()));
+        byte[][] bytes = {ascending(48), descending(20)};
+        for (int i = 0; i < bytes.length; i++) {
+            index.addBaseExtent(base, second.extent(i).fileOffset(), bytes[i].length, Features.sums(bytes[i]));
+            index.addStorage("cpu");
+        }
+        int own = image.addStorage(ascending(8));
+        int float32 = index.addDType(FLOAT32);
+        int uint8 = index.addDType(UINT8);
+        SequencedMap<String, Integer> tensors = new LinkedHashMap<>();
+        tensors.put("embed", index.addTensor(tensor(float32, 0, 0, 0, Set.of(), 3, 4)));
+        tensors.put("bias", index.addTensor(tensor(float32, 1, 0, 0, Set.of(), 5)));
+        tensors.put("own", index.addTensor(tensor(uint8, own, 0, 0, Set.of(), 8)));
+        name(index, tensors);
+        return image.toByteArray();
+    }
+
+    private static byte[] safetensors() {
+        byte[] header = """
+                {"weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},\
+                "bias":{"dtype":"U8","shape":[5],"data_offsets":[24,29]}}\s""".getBytes(StandardCharsets.US_ASCII);
+        byte[] file = new byte[8 + header.length + 29];
+        file[0] = (byte) header.length;
+        System.arraycopy(header, 0, file, 8, header.length);
+        System.arraycopy(ascending(29), 0, file, 8 + header.length, 29);
+        return file;
+    }
+
+    private static byte[] foreign(byte[] safetensors) {
+        FileImage image = new FileImage();
+        IndexBuilder index = image.index();
+        int base = index.addBase(BaseRecord.foreign("foreign.safetensors",
+                Digests.xxh3(MemorySegment.ofArray(safetensors)), safetensors.length));
+        int data = safetensors.length - 29;
+        adopt(index, base, safetensors, data, 24);
+        adopt(index, base, safetensors, data + 24, 5);
+        int float32 = index.addDType(FLOAT32);
+        int uint8 = index.addDType(UINT8);
+        SequencedMap<String, Integer> tensors = new LinkedHashMap<>();
+        tensors.put("weight", index.addTensor(tensor(float32, 0, 0, 0, Set.of(), 2, 3)));
+        tensors.put("bias", index.addTensor(tensor(uint8, 1, 0, 0, Set.of(), 5)));
+        name(index, tensors);
+        return image.toByteArray();
+    }
+
+    private static void adopt(IndexBuilder index, int base, byte[] file, int offset, int length) {
+        index.addBaseExtent(base, offset, length, Features.sums(Arrays.copyOfRange(file, offset, offset + length)));
+        index.addStorage("cpu");
+    }
+
+    private static byte[] largeIndex() {
+        FileImage image = new FileImage();
+        IndexBuilder index = image.index();
+        int storage = image.addStorage(ascending(64));
+        int uint8 = index.addDType(UINT8);
+        SequencedMap<String, Integer> tensors = new LinkedHashMap<>();
+        for (int i = 0; i < 1400; i++) {
+            tensors.put("layer " + i, index.addTensor(tensor(uint8, storage, i % 60, 0, Set.of(), 4)));
+        }
+        name(index, tensors);
+        return image.toByteArray();
+    }
+
+    private static byte[] future() throws IOException {
+        FileImage image = new FileImage();
+        IndexBuilder index = image.index();
+        int storage = image.addStorage(ascending(36));
+        int blocks = index.addDType(new DTypeRecord("gguf.q4_0", 144));
+        SequencedMap<String, Integer> tensors = new LinkedHashMap<>();
+        tensors.put("blocks", index.addTensor(tensor(blocks, storage, 0, 0, Set.of(), 2)));
+        name(index, tensors);
+        byte[] file = Future.of(image.toByteArray(), EnumSet.of(SectionType.EXTN, SectionType.STOR, SectionType.TENS,
+                SectionType.NAMS, SectionType.STRS, SectionType.DTYP), Future.UNSAFE, Future.SAFE);
+        Header header = Refusals.header(file);
+        FileImage.put(file, 0, new Header(FUTURE_MINOR, header.uuid(), 0, 0, FUTURE_FEATURE, header.chunkLog2(),
+                header.dataStart(), header.slots()).encode());
+        return file;
+    }
+
+    /// Keys and values of every width, the keys in the names of tensors.
+    private static byte[] numbers() {
+        FileImage image = new FileImage();
+        image.addStorage(ascending(8));
+        image.addStorage(descending(8));
+        IndexBuilder index = image.index();
+        int tensor = index.addTensor(tensor(index.addDType(UINT8), 0, 0, 0, Set.of(), 8));
+        List.of("-1", "300", "-70000", "float").forEach(name -> index.addName(name, tensor));
+        int other = index.addTensor(tensor(index.addDType(UINT8), 1, 0, 0, Set.of(), 8));
+        index.addName("floats/1", other);
+        StateTreeWriter tree = new StateTreeWriter();
+        tree.openMap(6);
+        tree.writeInt8((byte) -1);
+        tree.writeTensor(tensor);
+        tree.writeInt16((short) 300);
+        tree.writeTensor(tensor);
+        tree.writeInt32(-70_000);
+        tree.writeTensor(tensor);
+        tree.writeFloat32(0.1f);
+        tree.writeTensor(tensor);
+        tree.writeFloat(0.1);
+        tree.writeInt16(Short.MIN_VALUE);
+        tree.writeString("floats");
+        tree.openList(2);
+        tree.writeFloat32(Float.intBitsToFloat(0x7FC0_1234));
+        tree.writeTensor(other);
+        index.setTree(tree.toByteArray());
+        index.putMetadata("title", "numbers of every width");
+        return image.toByteArray();
+    }
+
+    /// Names tensors, and makes the state a map of them.
+    private static void name(IndexBuilder index, SequencedMap<String, Integer> tensors) {
+        tensors.forEach(index::addName);
+        StateTreeWriter tree = new StateTreeWriter();
+        tree.openMap(tensors.size());
+        writeTensors(tree, tensors);
+        index.setTree(tree.toByteArray());
+    }
+
+    static void writeTensors(StateTreeWriter tree, Map<String, Integer> tensors) {
+        tensors.forEach((key, tensor) -> {
+            tree.writeString(key);
+            tree.writeTensor(tensor);
+        });
+    }
+
+    /// A contiguous tensor.
+    static TensorRecord tensor(int dtype, int storage, long byteOffset, int bitOffset, Set<TensorFlag> flags,
+            long... shape) {
+        long[] stride = new long[shape.length];
+        long step = 1;
+        for (int dim = shape.length - 1; dim >= 0; dim--) {
+            stride[dim] = step;
+            step *= Math.max(1, shape[dim]);
+        }
+        return new TensorRecord(dtype, storage, byteOffset, bitOffset, flags, shape, stride);
+    }
+
+    static byte[] ascending(int length) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            bytes[i] = (byte) (i + 1);
+        }
+        return bytes;
+    }
+
+    private static byte[] descending(int length) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            bytes[i] = (byte) (length - i);
+        }
+        return bytes;
+    }
+}

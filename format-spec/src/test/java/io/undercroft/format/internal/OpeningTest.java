@@ -1,0 +1,199 @@
+package io.undercroft.format.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import com.sun.management.ThreadMXBean;
+import io.undercroft.format.FormatException;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/// What opening costs, and what it leaves alone.
+class OpeningTest {
+    @Test
+    void openingTakesTwoReads() throws IOException {
+        CountingSource source = new CountingSource(Golden.resource(Golden.FILE));
+        Snapshot.open(source, Limits.DEFAULT);
+
+        assertThat(source.reads).isEqualTo(2);
+    }
+
+    @Test
+    void openingAFileOfSeveralSnapshotsTakesThree() throws IOException {
+        for (String name : new String[]{"snapshots", "torn"}) {
+            CountingSource source = new CountingSource(Golden.resource("golden/" + name + ".croft"));
+            Snapshot.open(source, Limits.DEFAULT);
+            assertThat(source.reads).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void anIndexThatTheSourceHasInMemoryIsNotRead() throws IOException {
+        byte[] file = manyTensors(2000);
+        CountingSource read = new CountingSource(file);
+        Snapshot.open(read, Limits.DEFAULT);
+        ViewedSource viewed = new ViewedSource(file);
+        Snapshot.open(viewed, Limits.DEFAULT);
+
+        assertThat(read.reads).isEqualTo(2);
+        assertThat(viewed.reads).as("the first pages").isEqualTo(1);
+    }
+
+    @Test
+    void openingAndASearchAllocateLittleForAnyNumberOfTensors() throws IOException {
+        assertThat(allocatedForOpening(2_000)).isLessThan(1 << 17);
+        assertThat(allocatedForOpening(50_000)).isLessThan(1 << 17);
+    }
+
+    private static long allocatedForOpening(int tensors) throws IOException {
+        ByteSource source = ByteSource.of(MemorySegment.ofArray(manyTensors(tensors)));
+        openAndFind(source, tensors);
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long before = threads.getCurrentThreadAllocatedBytes();
+        openAndFind(source, tensors);
+        return threads.getCurrentThreadAllocatedBytes() - before;
+    }
+
+    private static void openAndFind(ByteSource source, int tensors) throws IOException {
+        Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
+        assertThat(snapshot.tensorCount()).isEqualTo(tensors);
+        assertThat(snapshot.tensor(snapshot.findTensor("model/layer.7")).byteOffset()).isZero();
+    }
+
+    @Test
+    void aViewedIndexThatIsGoneIsTruncated() {
+        ByteSource shrunk = new CountingSource(manyTensors(2000)) {
+            @Override
+            public Optional<MemorySegment> segment(long offset, long length) throws IOException {
+                throw new EOFException();
+            }
+        };
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Snapshot.open(shrunk, Limits.DEFAULT))
+                .extracting(FormatException::code).isEqualTo("V11-TRUNCATED");
+    }
+
+    @Test
+    void aFileThatShrinksWhileItIsReadIsTruncated() {
+        ByteSource shrinking = new ByteSource() {
+            @Override
+            public long size() {
+                return 100_000;
+            }
+
+            @Override
+            public void read(long offset, MemorySegment into) throws IOException {
+                throw new EOFException();
+            }
+        };
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Snapshot.open(shrinking, Limits.DEFAULT))
+                .extracting(FormatException::code).isEqualTo("V11-TRUNCATED");
+    }
+
+    @Test
+    void readingDoesNotLoadChronicle() throws Exception {
+        try (WithoutChronicle loader = new WithoutChronicle()) {
+            Class<?> reading = loader.loadClass(Reading.class.getName());
+            Object tokens = reading.getMethod("readAll", byte[].class).invoke(null, Golden.resource(Golden.FILE));
+            assertThat(tokens).isEqualTo(51);
+        }
+    }
+
+    /// Reads all there is to read; loaded a second time by [WithoutChronicle].
+    public static final class Reading {
+        private Reading() {}
+
+        /// {@return how many tokens the state tree has}
+        public static int readAll(byte[] file) throws IOException {
+            ByteSource source = ByteSource.of(MemorySegment.ofArray(file));
+            Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
+            Verifier.verify(source, snapshot, BaseFiles.none());
+            IntStream.range(0, snapshot.storageCount()).forEach(snapshot::storage);
+            IntStream.range(0, snapshot.extentCount()).forEach(snapshot::extent);
+            IntStream.range(0, snapshot.tensorCount()).forEach(snapshot::tensor);
+            IntStream.range(0, snapshot.dtypeCount()).forEach(snapshot::dtype);
+            IntStream.range(0, snapshot.nameCount()).forEach(name -> snapshot.findTensor(snapshot.name(name)));
+            snapshot.metadata();
+            return readTree(snapshot.tree());
+        }
+
+        private static int readTree(StateTreeReader tree) {
+            int tokens = 0;
+            while (tree.next() != StateToken.DONE) {
+                tokens++;
+            }
+            return tokens;
+        }
+    }
+
+    private static final class WithoutChronicle extends URLClassLoader {
+        WithoutChronicle() {
+            super(new URL[]{place(Snapshot.class), place(OpeningTest.class)}, OpeningTest.class.getClassLoader());
+        }
+
+        private static URL place(Class<?> type) {
+            return type.getProtectionDomain().getCodeSource().getLocation();
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (name.startsWith("net.openhft.")) {
+                throw new ClassNotFoundException(name + " is not for reading");
+            }
+            if (!name.startsWith("io.undercroft.")) {
+                return super.loadClass(name, resolve);
+            }
+            Class<?> loaded = findLoadedClass(name);
+            return loaded != null ? loaded : findClass(name);
+        }
+    }
+
+    private static final class ViewedSource extends CountingSource {
+        ViewedSource(byte[] file) {
+            super(file);
+        }
+
+        @Override
+        public Optional<MemorySegment> segment(long offset, long length) throws IOException {
+            return source.segment(offset, length);
+        }
+    }
+
+    private static class CountingSource implements ByteSource {
+        final ByteSource source;
+        int reads;
+
+        CountingSource(byte[] file) {
+            this.source = ByteSource.of(MemorySegment.ofArray(file));
+        }
+
+        @Override
+        public long size() throws IOException {
+            return source.size();
+        }
+
+        @Override
+        public void read(long offset, MemorySegment into) throws IOException {
+            reads++;
+            source.read(offset, into);
+        }
+    }
+
+    static byte[] manyTensors(int count) {
+        FileImage image = new FileImage();
+        int dtype = image.index().addDType(new DTypeRecord("float32", 32));
+        int storage = image.addStorage(new byte[64]);
+        for (int i = 0; i < count; i++) {
+            TensorRecord tensor = new TensorRecord(dtype, storage, 0, Set.of(), new long[]{4, 4}, new long[]{4, 1});
+            image.index().addName("model/layer." + i, image.index().addTensor(tensor));
+        }
+        return image.toByteArray();
+    }
+}

@@ -1,0 +1,169 @@
+package io.undercroft.format.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.SortedMap;
+import org.junit.jupiter.api.Test;
+
+/// Storage 0 is small. Storage 1 has zeros between its chunks: one chunk, as much of zeros, a chunk and a bit.
+class StorageCheckTest {
+    private static final int CHUNK = 1 << FileImage.CHUNK_LOG2;
+    private static final byte[] RANDOM = random(CHUNK);
+    private static final byte[] END = random(CHUNK / 2);
+
+    private final FileImage image = new FileImage();
+    private final int int8 = image.index().addDType(new DTypeRecord("int8", 8));
+    private final int bits = image.index().addDType(new DTypeRecord("uint4x2", 4));
+
+    StorageCheckTest() {
+        image.addStorage((byte) 1, (byte) 2, (byte) 3, (byte) 4);
+        image.addRawExtent(4L * CHUNK, RANDOM);
+        image.index().addZeroExtent(CHUNK);
+        image.addRawExtent(4L * CHUNK, RANDOM);
+        image.addRawExtent(4L * CHUNK, END);
+        image.index().addStorage("cpu");
+    }
+
+    @Test
+    void aSoundStorageHasNoDamagedChunk() throws IOException {
+        byte[] file = image.toByteArray();
+        assertThat(check(file).mapped(1, MemorySegment.ofArray(mapped()))).isEmpty();
+        assertThat(check(file).stored(0, files(file))).isEmpty();
+        assertThat(check(file).stored(1, files(file))).isEmpty();
+    }
+
+    @Test
+    void whatIsMappedIsFoundByItsPlaceInTheStorageAndInTheFile() throws IOException {
+        byte[] mapped = mapped();
+        mapped[3 * CHUNK + 7] ^= 1;
+        assertThat(check(image.toByteArray()).mapped(1, MemorySegment.ofArray(mapped)))
+                .containsExactly(new DamagedChunk(1, 3L * CHUNK, CHUNK / 2, 0, 0x10000 + 2L * CHUNK));
+    }
+
+    @Test
+    void whatStandsInTheFileIsFoundTheSameWay() throws IOException {
+        byte[] file = image.toByteArray();
+        file[0x10000 + CHUNK - 1] ^= 1;
+        file[(int) Layout.DATA_START] ^= 1;
+        assertThat(check(file).stored(0, files(file))).containsExactly(new DamagedChunk(0, 0, 4, 0, Layout.DATA_START));
+        assertThat(check(file).stored(1, files(file))).containsExactly(new DamagedChunk(1, 0, CHUNK, 0, 0x10000));
+    }
+
+    @Test
+    void aLargeStorageIsCheckedInOrderToo() throws IOException {
+        FileImage large = new FileImage();
+        byte[] bytes = random(6 << 20);
+        for (int at = 0; at < bytes.length; at += CHUNK) {
+            large.addRawExtent(bytes.length, Arrays.copyOfRange(bytes, at, at + CHUNK));
+        }
+        large.index().addStorage("cpu");
+        StorageCheck check = check(large.toByteArray());
+        assertThat(check.mapped(0, MemorySegment.ofArray(bytes))).isEmpty();
+        bytes[5 << 20] ^= 1;
+        bytes[1 << 20] ^= 1;
+        assertThat(check.mapped(0, MemorySegment.ofArray(bytes))).extracting(DamagedChunk::start)
+                .containsExactly(1L << 20, 5L << 20);
+    }
+
+    @Test
+    void extentsOfManyChunksAsEarlierDraftsWroteThemAreCheckedChunkByChunk() throws IOException {
+        FileImage draft = new FileImage();
+        byte[] bytes = random(3 * CHUNK - 5);
+        draft.addStorage(bytes);
+        byte[] file = draft.toByteArray();
+        bytes[2 * CHUNK] ^= 1;
+        assertThat(check(file).mapped(0, MemorySegment.ofArray(bytes)))
+                .containsExactly(new DamagedChunk(0, 2L * CHUNK, CHUNK - 5, 0, Layout.MAPPING_ALIGNMENT + 2L * CHUNK));
+    }
+
+    @Test
+    void bytesOfFilesThatCannotBeHadAreLeftOut() throws IOException {
+        byte[] file = Features.basedOnOthers().toByteArray();
+        StorageCheck check = check(file);
+        assertThat(check.stored(1, files(file))).isEmpty();
+        byte[] base = new byte[(int) Layout.DATA_START + 64 + 8];
+        base[base.length - 1] = 1;
+        assertThat(check.stored(1, number -> Optional.of(ByteSource.of(MemorySegment.ofArray(base)))))
+                .containsExactly(new DamagedChunk(1, 0, 8, 1, Layout.DATA_START + 64));
+    }
+
+    @Test
+    void aFileThatEndsTooEarlyIsNotTakenForDamage() throws IOException {
+        byte[] file = image.toByteArray();
+        assertThatExceptionOfType(EOFException.class)
+                .isThrownBy(() -> check(file).stored(1, files(Arrays.copyOf(file, 0x10000 + 5))));
+    }
+
+    @Test
+    void anotherNumberOfBytesIsNoMappingOfTheStorage() throws IOException {
+        StorageCheck check = check(image.toByteArray());
+        assertThatIllegalArgumentException().isThrownBy(() -> check.mapped(0, MemorySegment.ofArray(new byte[5])))
+                .withMessageContaining("5 bytes of a storage of 4");
+    }
+
+    @Test
+    void tensorsAreTouchedIfTheirSpanIsWhereverTheirElementsLie() throws IOException {
+        addTensor(0, int8, 0, 4, 1);
+        int before = addTensor(1, int8, 0, CHUNK, 1);
+        int across = addTensor(1, int8, CHUNK - 1, 2, 1);
+        int around = addTensor(1, int8, 0, 2, 3L * CHUNK);
+        int empty = addTensor(1, int8, CHUNK, 0, 1);
+        int reversed = addTensor(1, int8, 2L * CHUNK, 2, -1);
+        int packed = addTensor(1, bits, 2L * CHUNK - 1, 3, 1);
+        SortedMap<Integer, Span> spans = check(image.toByteArray()).spans(1);
+        DamagedChunk second = new DamagedChunk(1, CHUNK, CHUNK, 0, 0);
+
+        assertThat(spans).containsOnlyKeys(before, across, around, reversed, packed);
+        assertThat(spans.keySet().stream().filter(tensor -> second.touches(spans.get(tensor))))
+                .containsExactly(across, around, reversed, packed);
+        assertThat(spans).containsEntry(before, new Span(0, CHUNK))
+                .containsEntry(around, new Span(0, 3L * CHUNK + 1))
+                .containsEntry(reversed, new Span(2L * CHUNK - 1, 2L * CHUNK + 1))
+                .containsEntry(packed, new Span(2L * CHUNK - 1, 2L * CHUNK + 1));
+        assertThat(Span.of(snapshot(image.toByteArray()), empty)).isEmpty();
+    }
+
+    private int addTensor(int storage, int dtype, long offset, long size, long stride) {
+        Set<TensorFlag> flags = stride < 0 ? EnumSet.of(TensorFlag.REVERSED) : Set.of();
+        return image.index().addTensor(
+                new TensorRecord(dtype, storage, offset, flags, new long[]{size}, new long[]{stride}));
+    }
+
+    private static StorageCheck check(byte[] file) throws IOException {
+        return new StorageCheck(snapshot(file));
+    }
+
+    private static Snapshot snapshot(byte[] file) throws IOException {
+        return Snapshot.open(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT);
+    }
+
+    private static StorageCheck.Files files(byte[] file) {
+        return base -> base == ExtentRecord.THIS_FILE
+                ? Optional.of(ByteSource.of(MemorySegment.ofArray(file)))
+                : Optional.empty();
+    }
+
+    private static byte[] mapped() {
+        byte[] all = new byte[3 * CHUNK + CHUNK / 2];
+        System.arraycopy(RANDOM, 0, all, 0, CHUNK);
+        System.arraycopy(RANDOM, 0, all, 2 * CHUNK, CHUNK);
+        System.arraycopy(END, 0, all, 3 * CHUNK, END.length);
+        return all;
+    }
+
+    private static byte[] random(int length) {
+        byte[] bytes = new byte[length];
+        new Random(length).nextBytes(bytes);
+        return bytes;
+    }
+}

@@ -1,0 +1,237 @@
+package io.undercroft.format.internal;
+
+import static io.undercroft.format.internal.Refusals.open;
+import static io.undercroft.format.internal.Refusals.verify;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.undercroft.format.FormatException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/// Verifying files of several snapshots.
+class VerifierTest {
+    private static final byte[] OLD = {1, 2, 3, 4};
+    private static final byte[] KEPT = {5, 6, 7, 8, 9};
+    private static final byte[] NEW = {10, 11, 12};
+    private static final long PLACE_OF_OLD = Layout.DATA_START;
+    private static final long PLACE_OF_KEPT = Layout.DATA_START + 64;
+
+    private final byte[] one = first();
+    private final byte[] two = second(one).toByteArray("two");
+    private final byte[] three = third(two).toByteArray("three");
+
+    private static byte[] first() {
+        FileImage image = new FileImage();
+        image.addStorage(OLD);
+        image.addStorage(KEPT);
+        return image.toByteArray();
+    }
+
+    /// Storage 0 is another one, storage 1 the same, storage 2 equal to it.
+    private static FileImage second(byte[] file) {
+        FileImage image = FileImage.after(file);
+        image.addStorage(NEW);
+        for (int i = 0; i < 2; i++) {
+            image.addRawExtentAt(PLACE_OF_KEPT, KEPT);
+            image.index().addStorage("cpu");
+        }
+        return image;
+    }
+
+    private static FileImage third(byte[] file) {
+        FileImage image = FileImage.after(file);
+        image.addRawExtentAt(PLACE_OF_KEPT, KEPT);
+        image.index().addStorage("cpu");
+        return image;
+    }
+
+    @Test
+    void aSoundChainHasNoDamage() throws IOException {
+        assertThat(verify(two)).isEmpty();
+        assertThat(verify(three)).isEmpty();
+    }
+
+    @Test
+    void damageToBytesOfAnEarlierSnapshotIsFoundAndNamesIt() throws IOException {
+        assertThat(verify(flipped(three, PLACE_OF_OLD))).containsExactly(
+                new Damage(Rule.V14_CHECKSUM, 1, 0, 0, PLACE_OF_OLD, OLD.length,
+                        "the checksum of a chunk does not match"));
+    }
+
+    @Test
+    void damageToSharedBytesNamesEveryStorageOfEverySnapshotThatHasThem() throws IOException {
+        assertThat(verify(flipped(three, PLACE_OF_KEPT + 1)))
+                .extracting(damage -> damage.sequence() + ":" + damage.storage())
+                .containsExactly("3:0", "2:1", "2:2", "1:1");
+    }
+
+    @Test
+    void eachRunOfBytesIsReadOnce() throws IOException {
+        long[] reads = new long[1];
+        ByteSource source = new ByteSource() {
+            private final ByteSource bytes = source(three);
+
+            @Override
+            public long size() throws IOException {
+                return bytes.size();
+            }
+
+            @Override
+            public void read(long offset, MemorySegment into) throws IOException {
+                reads[0] += offset == PLACE_OF_KEPT ? 1 : 0;
+                bytes.read(offset, into);
+            }
+        };
+        Verifier.verify(source, Snapshot.open(source, Limits.DEFAULT), BaseFiles.none());
+        assertThat(reads[0]).isEqualTo(1);
+    }
+
+    @Test
+    void extentsThatSayDifferentThingsOfTheSameBytesCannotBothBeRight() throws IOException {
+        FileImage image = FileImage.after(two);
+        image.index().addRawExtent(PLACE_OF_KEPT, KEPT.length, Features.sums(OLD));
+        image.index().addStorage("cpu");
+        assertThat(verify(image.toByteArray())).singleElement()
+                .satisfies(damage -> assertThat(damage.sequence()).isEqualTo(3));
+    }
+
+    @Test
+    void damageToAnEarlierIndexIsFoundAndTheOthersAreVerifiedAllTheSame() throws IOException {
+        byte[] damaged = flipped(three, open(two).commit().indexOffset() + 100);
+        assertThat(verify(damaged)).extracting(Damage::sequence).containsExactly(2L);
+        assertThat(verify(flipped(damaged, PLACE_OF_OLD))).extracting(Damage::sequence).containsExactly(2L, 1L);
+    }
+
+    @Test
+    void damageToAParentRecordIsFound() throws IOException {
+        long newest = open(three).commit().previousRecord();
+        long second = open(two).commit().previousRecord();
+        assertThat(verify(flipped(three, newest + 80))).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN,
+                Rule.V14_CHECKSUM);
+        assertThat(verify(flipped(three, second + 80))).extracting(Damage::rule).containsExactly(Rule.V14_CHECKSUM);
+    }
+
+    @Test
+    void v19RefusesASlotThatDoesNotHaveTheCommitBefore() throws IOException {
+        long other = Refusals.header(three).recordOffset(2);
+        byte[] changed = new Forgery(three).putLong(other + 80, 99).sealedPage(other);
+        assertThat(verify(changed)).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN);
+
+        byte[] empty = three.clone();
+        Arrays.fill(empty, (int) other, (int) other + Layout.PAGE, (byte) 0);
+        assertThat(verify(empty)).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN);
+
+        byte[] untrue = two.clone();
+        untrue[(int) other + Layout.PAGE - 1] = 1;
+        assertThat(verify(untrue)).extracting(Damage::rule).containsExactly(Rule.V3_GAP);
+    }
+
+    @Test
+    void damageToTheFirstCommitRecordIsFoundAndNoLossButForItself() throws IOException {
+        for (byte[] file : new byte[][]{two, three}) {
+            byte[] damaged = flipped(file, Layout.FIRST_COMMIT + 100);
+            assertThat(open(damaged).commit()).isEqualTo(open(file).commit());
+            assertThat(open(damaged).passedOver()).isNull();
+            assertThat(verify(damaged)).extracting(Damage::rule).containsExactly(Rule.V14_CHECKSUM);
+        }
+    }
+
+    @Test
+    void v19RefusesAFreeRangeThatIsFreeNoMore() throws IOException {
+        byte[] torn = FileImage.torn(one, 100);
+        List<FreeRange> tail = FileImage.tail(torn);
+        FileImage repaired = third(torn);
+        tail.forEach(repaired.index()::addFreeRange);
+        byte[] free = repaired.toByteArray();
+        assertThat(verify(free)).isEmpty();
+
+        FileImage faithful = third(free);
+        tail.forEach(faithful.index()::addFreeRange);
+        assertThat(verify(faithful.toByteArray())).isEmpty();
+        FileImage shorter = third(free);
+        shorter.index().addFreeRange(tail.getFirst());
+        shorter.index().addFreeRange(new FreeRange(tail.getLast().offset(), 99));
+        assertThat(verify(shorter.toByteArray())).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN,
+                Rule.V3_GAP);
+        assertThat(verify(third(torn).toByteArray())).extracting(Damage::rule).containsExactly(Rule.V3_GAP);
+    }
+
+    @Test
+    void aTornAppendIsReportedAndTheRestVerified() throws IOException {
+        byte[] torn = three.clone();
+        int slot = (int) Refusals.header(three).recordOffset(3);
+        Arrays.fill(torn, slot + 512, slot + Layout.PAGE, (byte) 0);
+        assertThat(open(torn).commit().sequence()).isEqualTo(2);
+        assertThat(verify(torn)).extracting(Damage::rule).containsExactly(Rule.V14_CHECKSUM);
+    }
+
+    @Test
+    void anEarlierSnapshotIsVerifiedWithThoseBeforeItAlone() throws IOException {
+        byte[] damaged = flipped(three, open(two).commit().indexOffset() + 100);
+        Snapshot first = open(damaged).openAt(1);
+        assertThat(Verifier.verify(source(damaged), first, BaseFiles.none()).damages()).isEmpty();
+    }
+
+    @Test
+    void whatIsAppendedMeanwhileIsNoDamage() throws IOException {
+        for (byte[] opened : new byte[][]{one, two}) {
+            assertThat(Verifier.verify(source(three), open(opened), BaseFiles.none()).damages()).isEmpty();
+        }
+    }
+
+    @Test
+    void v8RefusesAChainThatIsLongerThanTheLimit() throws IOException {
+        Snapshot snapshot = Snapshot.open(source(three), RuleTest.limit("maxSnapshots", 2));
+        assertThat(Verifier.verify(source(three), snapshot, BaseFiles.none()).damages()).extracting(Damage::rule)
+                .containsExactly(Rule.V8_LIMIT);
+    }
+
+    @Test
+    void v11RefusesAFileThatBecomesShorter() throws IOException {
+        byte[] shorter = Arrays.copyOf(three, (int) PLACE_OF_KEPT);
+        Snapshot snapshot = open(three);
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> Verifier.verify(source(shorter), snapshot, BaseFiles.none()))
+                .extracting(FormatException::code).isEqualTo(Rule.V11_TRUNCATED.code());
+    }
+
+    @Test
+    void v2RefusesAnExtentOnAnEarlierIndex() throws IOException {
+        FileImage image = FileImage.after(two);
+        long inside = open(one).commit().indexOffset() + 64;
+        byte[] bytes = Arrays.copyOfRange(two, (int) inside, (int) inside + 64);
+        image.addRawExtentAt(inside, bytes);
+        image.index().addStorage("cpu");
+        assertThat(verify(image.toByteArray())).extracting(Damage::rule).containsExactly(Rule.V2_RANGE);
+    }
+
+    @Test
+    void extentsOfDifferentSnapshotsMayOverlap() throws IOException {
+        FileImage image = FileImage.after(one);
+        image.addRawExtentAt(PLACE_OF_OLD, Arrays.copyOf(OLD, 2));
+        image.index().addStorage("cpu");
+        assertThat(verify(image.toByteArray())).isEmpty();
+    }
+
+    @Test
+    void v3ReportsAByteBetweenSnapshots() throws IOException {
+        long gap = one.length + 10L;
+        assertThat(verify(flipped(three, gap))).extracting(Damage::rule, Damage::offset)
+                .containsExactly(tuple(Rule.V3_GAP, gap));
+    }
+
+    private static byte[] flipped(byte[] file, long at) {
+        byte[] flipped = file.clone();
+        flipped[(int) at] ^= 1;
+        return flipped;
+    }
+
+    private static ByteSource source(byte[] file) {
+        return ByteSource.of(MemorySegment.ofArray(file));
+    }
+}
