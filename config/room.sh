@@ -30,6 +30,6 @@ start_room() {
     local room=$1 classes=$2 main=$3
     shift 3
     exec "$java_home/bin/java" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow \
-        -XX:MaxDirectMemorySize="${room_memory:-1024g}" -Dslf4j.internal.verbosity=ERROR \
+        -XX:MaxDirectMemorySize="${room_memory:-1024g}" \
         -cp "$repo/$room/target/$classes:$(<"$repo/$room/target/classpath")" "$main" "$@"
 }

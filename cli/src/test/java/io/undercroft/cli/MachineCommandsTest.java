@@ -163,7 +163,7 @@ class MachineCommandsTest {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
-                "-XX:MaxDirectMemorySize=8g", "-Dslf4j.internal.verbosity=ERROR", "-cp",
+                "-XX:MaxDirectMemorySize=8g", "-cp",
                 classPath(), Croft.class.getName()));
         command.addAll(Arrays.asList(arguments));
         Path err = folder.resolve("stderr");

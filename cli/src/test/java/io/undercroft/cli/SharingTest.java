@@ -149,7 +149,7 @@ class SharingTest {
     void whatNobodyHoldsIsToldByGcAndRemovedIfThatIsAskedFor() throws Exception {
         String croft = String.join(" ", Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1", "-Dslf4j.internal.verbosity=ERROR", "-cp \"$CROFT_CLASS_PATH\"",
+                "-XX:TieredStopAtLevel=1", "-cp \"$CROFT_CLASS_PATH\"",
                 Croft.class.getName());
         String script = """
                 mount -t tmpfs tmpfs /dev/shm || exit 77

@@ -72,9 +72,8 @@ class ArrowsTest {
     }
 
     @Test
-    void chronicleBytesStaysInTheFormatAndAmongTheNeighbours() {
-        noClasses().that().resideOutsideOfPackages(ROOT + "format..", ROOT + "neighbours..").should()
-                .dependOnClassesThat()
+    void chronicleBytesIsUsedByItsAdapterOnly() {
+        noClasses().that().resideOutsideOfPackage(ROOT + "neighbours..").should().dependOnClassesThat()
                 .resideInAPackage("net.openhft..").check(CLASSES);
     }
 

@@ -116,7 +116,7 @@ final class KillsProof {
     private void killOne() throws IOException {
         Process process = new ProcessBuilder(ProcessHandle.current().info().command().orElse("java"),
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
-                "-Dslf4j.internal.verbosity=ERROR", "-cp", System.getProperty("java.class.path"),
+                "-cp", System.getProperty("java.class.path"),
                 Main.class.getName(), SAVER, path.toString())
                 .redirectError(ProcessBuilder.Redirect.INHERIT).start();
         try (BufferedReader answers = process.inputReader()) {

@@ -46,7 +46,7 @@ final class Soak {
     private static final int MOMENT_LOG2 = 16;
     private static final List<String> JVM = List.of("-Xmx32m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
             "-Xshare:auto", "-XX:-CreateCoredumpOnCrash", "--enable-native-access=ALL-UNNAMED",
-            "--sun-misc-unsafe-memory-access=allow", "-Dslf4j.internal.verbosity=ERROR");
+            "--sun-misc-unsafe-memory-access=allow");
 
     private final Plan plan;
     private final Random random;

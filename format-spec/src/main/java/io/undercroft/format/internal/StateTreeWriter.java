@@ -1,12 +1,12 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.internal.index.Tag;
+import io.undercroft.format.internal.index.TreeBytes;
 import io.undercroft.format.internal.index.Utf8;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
 import java.util.Arrays;
-import net.openhft.chronicle.bytes.Bytes;
 
 /// Writes a state tree: exactly one value, whose containers announce how many values follow.
 ///
@@ -14,7 +14,7 @@ import net.openhft.chronicle.bytes.Bytes;
 /// is asked out of turn throws [IllegalStateException] and writes nothing; a container too deep for any reader throws
 /// [IllegalArgumentException].
 public final class StateTreeWriter {
-    private final Bytes<?> out = Bytes.allocateElasticOnHeap();
+    private final TreeBytes out = new TreeBytes();
     private final int maxDepth = Limits.DEFAULT.maxDepth();
 
     private long[] pending = new long[16];
@@ -42,7 +42,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInteger(long value) {
         tag(value < 0 ? Tag.NEGATIVE : Tag.INTEGER);
-        out.writeStopBit(value < 0 ? ~value : value);
+        out.number(value < 0 ? ~value : value);
     }
 
     /// Writes an integer of any size; one that fits 64 bits is written as such.
@@ -55,9 +55,9 @@ public final class StateTreeWriter {
         }
         byte[] bigEndian = value.toByteArray();
         tag(Tag.BIG_INTEGER);
-        out.writeStopBit(bigEndian.length);
+        out.number(bigEndian.length);
         for (int i = bigEndian.length - 1; i >= 0; i--) {
-            out.writeByte(bigEndian[i]);
+            out.u8(bigEndian[i]);
         }
     }
 
@@ -66,7 +66,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInt8(byte value) {
         tag(Tag.INT8);
-        out.writeByte(value);
+        out.u8(value);
     }
 
     /// Writes an integer as one of 16 bits.
@@ -74,7 +74,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInt16(short value) {
         tag(Tag.INT16);
-        out.writeShort(value);
+        out.u16(value);
     }
 
     /// Writes an integer as one of 32 bits.
@@ -82,7 +82,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInt32(int value) {
         tag(Tag.INT32);
-        out.writeInt(value);
+        out.u32(value);
     }
 
     /// Writes a floating-point number of 32 bits, bit by bit.
@@ -90,7 +90,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeFloat32(float value) {
         tag(Tag.FLOAT32);
-        out.writeInt(Float.floatToRawIntBits(value));
+        out.u32(Float.floatToRawIntBits(value));
     }
 
     /// Writes a floating-point number of 64 bits, bit by bit.
@@ -98,7 +98,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeFloat(double value) {
         tag(Tag.FLOAT);
-        out.writeLong(Double.doubleToRawLongBits(value));
+        out.u64(Double.doubleToRawLongBits(value));
     }
 
     /// Writes a complex number.
@@ -107,7 +107,8 @@ public final class StateTreeWriter {
     /// @param imaginary its imaginary part
     public void writeComplex(double real, double imaginary) {
         tag(Tag.COMPLEX);
-        out.writeLong(Double.doubleToRawLongBits(real)).writeLong(Double.doubleToRawLongBits(imaginary));
+        out.u64(Double.doubleToRawLongBits(real));
+        out.u64(Double.doubleToRawLongBits(imaginary));
     }
 
     /// Writes text.
@@ -196,7 +197,7 @@ public final class StateTreeWriter {
     /// @param storage its number in the index
     public void writeStorage(int storage) {
         numbered(Tag.STORAGE, storage);
-        out.writeStopBit(0L);
+        out.number(0);
     }
 
     /// Writes a typed storage.
@@ -206,7 +207,7 @@ public final class StateTreeWriter {
     public void writeTypedStorage(int storage, int dtype) {
         checkNumber(dtype);
         numbered(Tag.STORAGE, storage);
-        out.writeStopBit(dtype + 1L);
+        out.number(dtype + 1L);
     }
 
     /// Writes an element type.
@@ -232,7 +233,7 @@ public final class StateTreeWriter {
         }
         numbered(Tag.SHAPE, sizes.length);
         for (long size : sizes) {
-            out.writeStopBit(size);
+            out.number(size);
         }
     }
 
@@ -245,7 +246,7 @@ public final class StateTreeWriter {
 
     /// {@return how many bytes were written so far}
     public long size() {
-        return out.writePosition();
+        return out.size();
     }
 
     /// {@return the bytes of the finished tree}
@@ -262,7 +263,7 @@ public final class StateTreeWriter {
     private void numbered(int tag, int number) {
         checkNumber(number);
         tag(tag);
-        out.writeStopBit((long) number);
+        out.number(number);
     }
 
     private void text(int tag, String text) {
@@ -271,7 +272,8 @@ public final class StateTreeWriter {
 
     private void sized(int tag, byte[] payload) {
         tag(tag);
-        out.writeStopBit((long) payload.length).write(payload);
+        out.number(payload.length);
+        out.bytes(payload);
     }
 
     private int open(int tag, int count, int valuesEach) {
@@ -298,7 +300,7 @@ public final class StateTreeWriter {
             pending[depth - 1]--;
         }
         started = true;
-        out.writeUnsignedByte(tag);
+        out.u8(tag);
     }
 
     private void closeFull() {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.OpeningTest.Reading;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -29,8 +28,8 @@ class AllocationTest {
 
     @BeforeAll
     static void loadWhatIsLoadedOnce() throws IOException {
-        Reading.readAll(GOLDEN);
-        Reading.readAll(LARGE);
+        WholeRead.of(GOLDEN);
+        WholeRead.of(LARGE);
     }
 
     @ParameterizedTest
@@ -105,7 +104,7 @@ class AllocationTest {
     }
 
     private static void assertModest(String what, byte[] file) {
-        assertThat(taken(() -> Reading.readAll(file))).as(what).isLessThan(2L * file.length + (16 << 20));
+        assertThat(taken(() -> WholeRead.of(file))).as(what).isLessThan(2L * file.length + (16 << 20));
     }
 
     private static long taken(Use use) {

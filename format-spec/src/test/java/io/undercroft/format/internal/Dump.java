@@ -1,5 +1,6 @@
 package io.undercroft.format.internal;
 
+import io.undercroft.format.internal.index.FieldWriter;
 import io.undercroft.format.internal.index.Fields;
 import io.undercroft.format.internal.index.ManifestEncoder;
 import io.undercroft.format.internal.index.MetadataEncoder;
@@ -9,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
-import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.HexDumpBytes;
 
 /// Files byte by byte, but for the bytes of storages, with what each field means.
@@ -84,11 +84,11 @@ final class Dump {
         return Fields.i32(file, end - Integer.BYTES);
     }
 
-    private void add(String title, long offset, Consumer<Bytes<?>> writer) {
+    private void add(String title, long offset, Consumer<FieldWriter> writer) {
         HexDumpBytes out = new HexDumpBytes();
         out.offsetFormat((at, to) -> to.append(String.format("%05x ", offset + at)));
         out.numberWrap(16);
-        writer.accept(out);
+        writer.accept(new ChronicleWriter(out));
         if (!text.isEmpty()) {
             text.add("");
         }

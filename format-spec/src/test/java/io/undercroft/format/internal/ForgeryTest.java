@@ -3,7 +3,6 @@ package io.undercroft.format.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.OpeningTest.Reading;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -51,7 +50,7 @@ class ForgeryTest {
     /// Anything but an answer or a refusal is an exception that fails the test.
     private static boolean isRefused(byte[] file) {
         try {
-            Reading.readAll(file);
+            WholeRead.of(file);
             return false;
         } catch (FormatException e) {
             return true;

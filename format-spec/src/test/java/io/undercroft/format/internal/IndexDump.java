@@ -1,37 +1,32 @@
 package io.undercroft.format.internal;
 
-import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.index.FieldWriter;
 import io.undercroft.format.internal.index.Fields;
 import io.undercroft.format.internal.index.Index;
-import io.undercroft.format.internal.index.MetadataEncoder;
 import io.undercroft.format.internal.index.RecordWriter;
 import io.undercroft.format.internal.index.Section;
 import io.undercroft.format.internal.index.SectionType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.UUID;
-import net.openhft.chronicle.bytes.Bytes;
 
 /// Writes an index with what each of its bytes means: each record is read as readers do, and written as writers do, so
 /// the dump is the same bytes if and only if the two agree.
 final class IndexDump {
     private final Index index;
     private final MemorySegment bytes;
-    private final Bytes<?> out;
     private final FieldWriter fields;
 
-    private IndexDump(Index index, Bytes<?> out) {
+    private IndexDump(Index index, FieldWriter fields) {
         this.index = index;
         this.bytes = index.bytes();
-        this.out = out;
-        this.fields = new DumpWriter(out);
+        this.fields = fields;
     }
 
     /// Writes the index of a snapshot.
     ///
-    /// @param out where to; `HexDumpBytes` keep the meanings too
-    static void write(Bytes<?> out, Snapshot snapshot) {
+    /// @param out where to
+    /// @param snapshot any snapshot
+    static void write(FieldWriter out, Snapshot snapshot) {
         new IndexDump(snapshot.index(), out).write();
     }
 
@@ -146,44 +141,6 @@ final class IndexDump {
     }
 
     private void write(String name, MemorySegment run) {
-        MetadataEncoder.writeRun(out, name, run.toArray(ValueLayout.JAVA_BYTE));
-    }
-
-    /// Writes fields with Chronicle Bytes, which write in the byte order of the host.
-    private record DumpWriter(Bytes<?> out) implements FieldWriter {
-        @Override
-        public void u8(String name, int value) {
-            out.writeHexDumpDescription(name).writeUnsignedByte(value);
-        }
-
-        @Override
-        public void u16(String name, int value) {
-            out.writeHexDumpDescription(name).writeUnsignedShort(value);
-        }
-
-        @Override
-        public void u32(String name, int value) {
-            out.writeHexDumpDescription(name).writeInt(value);
-        }
-
-        @Override
-        public void u64(String name, long value) {
-            out.writeHexDumpDescription(name).writeLong(value);
-        }
-
-        @Override
-        public void digest(String name, Digest128 digest) {
-            MetadataEncoder.writeDigest(out, name, digest);
-        }
-
-        @Override
-        public void uuid(String name, UUID uuid) {
-            MetadataEncoder.writeUuid(out, name, uuid);
-        }
-
-        @Override
-        public void zeros(String name, int count) {
-            MetadataEncoder.writeRun(out, name, new byte[count]);
-        }
+        fields.bytes(name, run.toArray(ValueLayout.JAVA_BYTE));
     }
 }

@@ -27,7 +27,7 @@ class IndexDumpTest {
     private static void assertReadAndWrittenAgain(byte[] file) throws IOException {
         Snapshot snapshot = Refusals.open(file);
         Bytes<?> out = Bytes.allocateElasticOnHeap();
-        IndexDump.write(out, snapshot);
+        IndexDump.write(new ChronicleWriter(out), snapshot);
         assertThat(MemorySegment.ofArray(out.toByteArray()).mismatch(snapshot.index().bytes())).isEqualTo(-1);
     }
 }

@@ -9,11 +9,8 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /// What opening costs, and what it leaves alone.
@@ -95,64 +92,6 @@ class OpeningTest {
         };
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Snapshot.open(shrinking, Limits.DEFAULT))
                 .extracting(FormatException::code).isEqualTo("V11-TRUNCATED");
-    }
-
-    @Test
-    void readingDoesNotLoadChronicle() throws Exception {
-        try (WithoutChronicle loader = new WithoutChronicle()) {
-            Class<?> reading = loader.loadClass(Reading.class.getName());
-            Object tokens = reading.getMethod("readAll", byte[].class).invoke(null, Golden.resource(Golden.FILE));
-            assertThat(tokens).isEqualTo(51);
-        }
-    }
-
-    /// Reads all there is to read; loaded a second time by [WithoutChronicle].
-    public static final class Reading {
-        private Reading() {}
-
-        /// {@return how many tokens the state tree has}
-        public static int readAll(byte[] file) throws IOException {
-            ByteSource source = ByteSource.of(MemorySegment.ofArray(file));
-            Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
-            Verifier.verify(source, snapshot, BaseFiles.none());
-            IntStream.range(0, snapshot.storageCount()).forEach(snapshot::storage);
-            IntStream.range(0, snapshot.extentCount()).forEach(snapshot::extent);
-            IntStream.range(0, snapshot.tensorCount()).forEach(snapshot::tensor);
-            IntStream.range(0, snapshot.dtypeCount()).forEach(snapshot::dtype);
-            IntStream.range(0, snapshot.nameCount()).forEach(name -> snapshot.findTensor(snapshot.name(name)));
-            snapshot.metadata();
-            return readTree(snapshot.tree());
-        }
-
-        private static int readTree(StateTreeReader tree) {
-            int tokens = 0;
-            while (tree.next() != StateToken.DONE) {
-                tokens++;
-            }
-            return tokens;
-        }
-    }
-
-    private static final class WithoutChronicle extends URLClassLoader {
-        WithoutChronicle() {
-            super(new URL[]{place(Snapshot.class), place(OpeningTest.class)}, OpeningTest.class.getClassLoader());
-        }
-
-        private static URL place(Class<?> type) {
-            return type.getProtectionDomain().getCodeSource().getLocation();
-        }
-
-        @Override
-        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-            if (name.startsWith("net.openhft.")) {
-                throw new ClassNotFoundException(name + " is not for reading");
-            }
-            if (!name.startsWith("io.undercroft.")) {
-                return super.loadClass(name, resolve);
-            }
-            Class<?> loaded = findLoadedClass(name);
-            return loaded != null ? loaded : findClass(name);
-        }
     }
 
     private static final class ViewedSource extends CountingSource {

@@ -26,6 +26,9 @@ public interface FieldWriter {
     /// Writes an id, its bytes in the order of its text.
     void uuid(String name, UUID uuid);
 
+    /// Writes bytes as they are.
+    void bytes(String name, byte[] bytes);
+
     /// Writes zeros.
     void zeros(String name, int count);
 }

@@ -5,9 +5,8 @@ import io.undercroft.format.internal.Header;
 import io.undercroft.format.internal.SetManifest;
 import io.undercroft.format.internal.Shard;
 import java.lang.foreign.MemorySegment;
-import net.openhft.chronicle.bytes.Bytes;
 
-/// Writes the manifest of a set with Chronicle Bytes, as [MetadataEncoder] writes headers.
+/// Writes the manifest of a set.
 public final class ManifestEncoder {
     private static final byte[] SIGNATURE = {(byte) 0x89, 'C', 'R', 'S', '\r', '\n', 0x1A, '\n'};
 
@@ -21,15 +20,14 @@ public final class ManifestEncoder {
 
     /// {@return the bytes of a manifest with a checksum that is given}
     public static byte[] encode(SetManifest set, int crc) {
-        Bytes<?> out = Bytes.allocateElasticOnHeap(SetManifest.HEAD_BYTES);
-        write(out, set, crc);
-        return out.toByteArray();
+        byte[] bytes = new byte[Math.toIntExact(length(set, textLength(set)))];
+        write(new SegmentWriter(MemorySegment.ofArray(bytes)), set, crc);
+        return bytes;
     }
 
     /// Writes a manifest.
-    public static void write(Bytes<?> out, SetManifest set, int crc) {
-        int text = set.shards().stream().mapToInt(shard -> Utf8.encode(shard.path()).length).sum();
-        writeHead(out, set, text);
+    public static void write(FieldWriter out, SetManifest set, int crc) {
+        writeHead(out, set, textLength(set));
         int end = 0;
         for (Shard shard : set.shards()) {
             int length = Utf8.encode(shard.path()).length;
@@ -37,33 +35,39 @@ public final class ManifestEncoder {
             end += length;
         }
         for (Shard shard : set.shards()) {
-            MetadataEncoder.writeRun(out, "text", Utf8.encode(shard.path()));
+            out.bytes("text", Utf8.encode(shard.path()));
         }
-        out.writeHexDumpDescription("CRC32C of all before").writeInt(crc);
+        out.u32("CRC32C of all before", crc);
     }
 
-    private static void writeHead(Bytes<?> out, SetManifest set, int text) {
-        long length = SetManifest.HEAD_BYTES + (long) set.shards().size() * SetManifest.SHARD_BYTES + text
-                + Integer.BYTES;
-        out.writeHexDumpDescription("signature").write(SIGNATURE);
-        out.writeHexDumpDescription("major version").writeUnsignedShort(Header.MAJOR);
-        out.writeHexDumpDescription("minor version").writeUnsignedShort(Header.MINOR);
-        out.writeHexDumpDescription("shard count").writeInt(set.shards().size());
-        MetadataEncoder.writeUuid(out, "set uuid", set.uuid());
-        out.writeHexDumpDescription("record size").writeInt(SetManifest.SHARD_BYTES);
-        out.writeHexDumpDescription("text length").writeInt(text);
-        out.writeHexDumpDescription("manifest length").writeLong(length);
-        out.writeHexDumpDescription("required features").writeLong(0);
-        out.writeHexDumpDescription("reserved").writeLong(0);
+    private static int textLength(SetManifest set) {
+        return set.shards().stream().mapToInt(shard -> Utf8.encode(shard.path()).length).sum();
     }
 
-    private static void writeShard(Bytes<?> out, Shard shard, int pathOffset, int pathLength) {
-        MetadataEncoder.writeUuid(out, "shard uuid", shard.uuid());
-        MetadataEncoder.writeDigest(out, "shard digest", shard.digest());
-        out.writeHexDumpDescription("shard sequence").writeLong(shard.sequence());
-        out.writeHexDumpDescription("shard length").writeLong(shard.length());
-        out.writeHexDumpDescription("path offset").writeInt(pathOffset);
-        out.writeHexDumpDescription("path length").writeInt(pathLength);
-        MetadataEncoder.writeRun(out, "reserved", new byte[24]);
+    private static long length(SetManifest set, int text) {
+        return SetManifest.HEAD_BYTES + (long) set.shards().size() * SetManifest.SHARD_BYTES + text + Integer.BYTES;
+    }
+
+    private static void writeHead(FieldWriter out, SetManifest set, int text) {
+        out.bytes("signature", SIGNATURE);
+        out.u16("major version", Header.MAJOR);
+        out.u16("minor version", Header.MINOR);
+        out.u32("shard count", set.shards().size());
+        out.uuid("set uuid", set.uuid());
+        out.u32("record size", SetManifest.SHARD_BYTES);
+        out.u32("text length", text);
+        out.u64("manifest length", length(set, text));
+        out.u64("required features", 0);
+        out.u64("reserved", 0);
+    }
+
+    private static void writeShard(FieldWriter out, Shard shard, int pathOffset, int pathLength) {
+        out.uuid("shard uuid", shard.uuid());
+        out.digest("shard digest", shard.digest());
+        out.u64("shard sequence", shard.sequence());
+        out.u64("shard length", shard.length());
+        out.u32("path offset", pathOffset);
+        out.u32("path length", pathLength);
+        out.zeros("reserved", 24);
     }
 }

@@ -51,6 +51,12 @@ public final class SegmentWriter implements FieldWriter {
     }
 
     @Override
+    public void bytes(String name, byte[] bytes) {
+        MemorySegment.copy(MemorySegment.ofArray(bytes), 0, segment, position, bytes.length);
+        position += bytes.length;
+    }
+
+    @Override
     public void zeros(String name, int count) {
         position += count;
     }

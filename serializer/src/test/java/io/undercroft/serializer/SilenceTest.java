@@ -1,0 +1,44 @@
+package io.undercroft.serializer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Neither the library nor what it uses prints anything in the process of its user.
+class SilenceTest {
+    @TempDir
+    private Path folder;
+
+    static final class Program {
+        public static void main(String... arguments) throws IOException {
+            Path path = Path.of(arguments[0]);
+            Map<String, Object> state = Map.of("weight", Tensor.arange(DType.FLOAT32, 4), "step", List.of(1, "two"));
+            Checkpoint.save(path, state);
+            CheckpointFile.open(path).commit(state, "again");
+            try (Checkpoint checkpoint = Checkpoint.open(path)) {
+                System.out.println(checkpoint.tensor("weight").getFloat(3));
+            }
+        }
+    }
+
+    @Test
+    void aProgramThatSavesAndOpensPrintsItsOwnLinesOnly() throws Exception {
+        Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
+                Program.class.getName(), folder.resolve("state.croft").toString()).redirectErrorStream(true).start();
+        String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+        assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
+        assertThat(printed).isEqualTo("3.0" + System.lineSeparator());
+        assertThat(process.exitValue()).isZero();
+    }
+}
