@@ -294,7 +294,7 @@ public final class Checkpoint implements AutoCloseable {
     public static SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         CheckpointFormat format = Formats.forWriting(path, options.format().orElse(null));
         Settings.check(options.settings().keySet(), Use.WRITING);
-        Settings.requireApplying(path, format, options.settings().keySet());
+        Settings.requireApplying(path.toString(), format, options.settings().keySet());
         if (Formats.isCroft(format)) {
             return new CroftWriter(Disk.system()).save(path, state, options);
         }
@@ -344,7 +344,7 @@ public final class Checkpoint implements AutoCloseable {
             }
         }
         return PendingSave.start(
-                new CroftWriter(disk).take(path, state, options, options.snapshotMemory().get().staging()));
+                new CroftWriter(disk).prepareSave(path, state, options, options.snapshotMemory().get().staging()));
     }
 
     /// Writes a state as a sealed `.croft` file, from its first byte to its last, to something that cannot seek: a

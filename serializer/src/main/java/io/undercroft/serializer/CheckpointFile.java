@@ -141,7 +141,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws LockedException as [#commitAsync(Object, String)], as are all others
     public synchronized PendingSave commitAsync(@Nullable Object state, SaveOptions options) throws IOException {
         checkOpen();
-        return PendingSave.start(new CroftWriter(disk).takeForCommit(path, state, options,
+        return PendingSave.start(new CroftWriter(disk).prepareCommit(path, state, options,
                 options.snapshotMemory().orElse(memory).staging()));
     }
 

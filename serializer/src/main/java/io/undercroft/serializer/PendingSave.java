@@ -1,7 +1,7 @@
 package io.undercroft.serializer;
 
+import io.undercroft.serializer.internal.writing.PreparedSave;
 import io.undercroft.serializer.internal.writing.SaveControl;
-import io.undercroft.serializer.internal.writing.TakenSnapshot;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.CancellationException;
@@ -32,27 +32,27 @@ import java.util.concurrent.CompletionException;
 /// **Threads.** All methods may be called from several threads at once.
 public final class PendingSave implements AutoCloseable {
     private final CompletableFuture<DedupReport> result = new CompletableFuture<>();
-    private final TakenSnapshot snapshot;
+    private final PreparedSave prepared;
     private final SaveControl control;
     private final Thread hook;
     private volatile boolean toldHow;
 
-    private PendingSave(TakenSnapshot snapshot) {
-        this.snapshot = snapshot;
-        this.control = snapshot.control();
-        this.hook = Thread.ofPlatform().name("waits for the save of " + snapshot.path()).unstarted(this::awaitEnd);
+    private PendingSave(PreparedSave prepared) {
+        this.prepared = prepared;
+        this.control = prepared.control();
+        this.hook = Thread.ofPlatform().name("waits for the save of " + prepared.path()).unstarted(this::awaitEnd);
     }
 
-    /// Begins to save a snapshot, which belongs to the save from now on.
-    static PendingSave start(TakenSnapshot snapshot) throws IOException {
-        PendingSave save = new PendingSave(snapshot);
+    /// Begins a save that was prepared, which belongs to this from now on.
+    static PendingSave start(PreparedSave prepared) throws IOException {
+        PendingSave save = new PendingSave(prepared);
         save.addHook();
         try {
-            Thread.ofPlatform().daemon(false).name("save of " + snapshot.path()).start(save::run);
+            Thread.ofPlatform().daemon(false).name("save of " + prepared.path()).start(save::run);
             return save;
         } catch (Throwable e) {
             save.removeHook();
-            try (snapshot) {
+            try (prepared) {
                 throw e;
             }
         }
@@ -60,7 +60,7 @@ public final class PendingSave implements AutoCloseable {
 
     private void run() {
         try {
-            result.complete(snapshot.save());
+            result.complete(prepared.run());
         } catch (Throwable e) {
             control.end();
             // Whoever waits is told, be it an error of the machine.
@@ -97,7 +97,7 @@ public final class PendingSave implements AutoCloseable {
 
     /// {@return the file}
     public Path path() {
-        return snapshot.path();
+        return prepared.path();
     }
 
     /// {@return whether it has ended: the file is durable, or saving failed, or was cancelled}

@@ -15,6 +15,7 @@ import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Target;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileSystemException;
@@ -114,22 +115,22 @@ public final class ShardSet implements AutoCloseable {
     ///     manifest itself
     public static void save(Path manifest, List<Path> files) throws IOException {
         Objects.requireNonNull(manifest, "manifest");
-        Path target = AtomicFile.target(manifest);
-        Path directory = directory(target);
+        Target target = Target.of(manifest);
+        Path directory = directory(target.file());
         List<Shard> shards = new ArrayList<>();
         for (Path file : files) {
             shards.add(Shard.of(hint(directory, file), newest(file)));
-            if (Files.exists(target) && Files.isSameFile(file, target)) {
+            if (target.exists() && Files.isSameFile(file, target.file())) {
                 throw new IllegalArgumentException(file + " would be replaced by the manifest that names it; "
                         + "give the manifest a name of its own, for instance one that ends in .croftset");
             }
         }
         byte[] bytes = SetManifest.canonical(shards).encode();
-        try (AtomicFile written = AtomicFile.create(manifest, Disk.system(), References.rule(false))) {
+        try (AtomicFile written = AtomicFile.create(target, Disk.system(), References.rule(false))) {
             written.write(0, MemorySegment.ofArray(bytes));
             written.commit();
         }
-        References.knownSet(AtomicFile.target(manifest), files);
+        References.knownSet(target.file(), files);
     }
 
     private static SetManifest read(Path manifest) throws IOException {

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -326,7 +327,7 @@ class LargeSavesTest {
 
         private static void begin(Path path) throws IOException {
             for (int i = 0; i < 5000; i++) {
-                AtomicFile.create(path, Disk.system(), Replacing.ANY).close();
+                AtomicFile.create(Target.of(path), Disk.system(), Replacing.ANY).close();
             }
         }
     }

@@ -4,13 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.storage.Tensor;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.channels.Channels;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -82,6 +85,35 @@ class OwnNamesTest {
 
         try (Checkpoint c = Checkpoint.open(raw)) {
             assertThat(c.snapshots()).hasSize(3);
+        }
+    }
+
+    static List<Arguments> optionsOfOthers() {
+        return List.of(Arguments.of(SaveOptions.defaults().format("raw"), "a file of raw cannot be"),
+                Arguments.of(SaveOptions.defaults().format("npz"), "npz"),
+                Arguments.of(SaveOptions.defaults().setting("raw.padded", "yes"), "does not apply to files of croft"),
+                Arguments.of(SaveOptions.defaults().setting("nobody.knows", "1"), "there is no setting"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("optionsOfOthers")
+    void optionsOfAnotherFormatAreRefusedWhateverTheyAreGivenTo(SaveOptions options, String why) throws IOException {
+        Path path = folder.resolve("model.croft");
+        Checkpoint.save(path, state);
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        String name = "undercroft-own-names-" + ProcessHandle.current().pid();
+
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            Stream.<ThrowingCallable>of(() -> file.commit(state, options), () -> file.commitAsync(state, options),
+                    () -> Checkpoint.saveAsync(path, state, options),
+                    () -> Checkpoint.save(Channels.newChannel(out), state, options),
+                    () -> Published.publish(name, state, options))
+                    .forEach(save -> assertThatThrownBy(save).isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining(why));
+        }
+        assertThat(out.size()).isZero();
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(c.snapshots()).hasSize(1);
         }
     }
 

@@ -8,6 +8,7 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Setting.Use;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -198,16 +199,33 @@ public final class Formats {
         return format == CROFT;
     }
 
-    /// Refuses to save a `.croft` file where another format is chosen.
+    /// Refuses to save a `.croft` file with the options of another format, whatever its name ends in.
+    ///
+    /// @param file the file
+    /// @param options how to save
+    /// @param what what cannot be done with the other format
+    /// @throws IllegalArgumentException if the options choose another format, or have a setting of one
+    public static void requireCroftOptions(String file, SaveOptions options, String what) {
+        options.format().ifPresent(name -> requireCroft(file, named(name), what));
+        Settings.check(options.settings().keySet(), Use.WRITING);
+        Settings.requireApplying(file, CROFT, options.settings().keySet());
+    }
+
+    /// Refuses to save a `.croft` file where the name or the options choose another format.
     ///
     /// @param path the file
-    /// @param name the name of a format, or null for that which the name of the file ends in
+    /// @param options how to save
     /// @param what what cannot be done with the other format
-    /// @throws IllegalArgumentException if the name or the suffix chooses another format
-    public static void requireCroft(Path path, @Nullable String name, String what) {
-        CheckpointFormat format = forWriting(path, name);
+    /// @throws IllegalArgumentException if the suffix or the options choose another format, or the options have a
+    ///     setting of one
+    public static void requireCroft(Path path, SaveOptions options, String what) {
+        requireCroft(path.toString(), forWriting(path, options.format().orElse(null)), what);
+        requireCroftOptions(path.toString(), options, what);
+    }
+
+    private static void requireCroft(String file, CheckpointFormat format, String what) {
         if (!isCroft(format)) {
-            throw new IllegalArgumentException(path + ": a file of " + format.name() + " cannot be " + what
+            throw new IllegalArgumentException(file + ": a file of " + format.name() + " cannot be " + what
                     + ", only a .croft file can. Use Checkpoint.save, or another name, or "
                     + "SaveOptions.format(\"croft\")");
         }

@@ -35,16 +35,16 @@ public final class Settings {
 
     /// Refuses a setting that means nothing to the format of a file that is to be written.
     ///
-    /// @param path the file
+    /// @param file the file
     /// @param format its format
     /// @param names what was set, by the names of the settings, each of a known format
     /// @throws IllegalArgumentException if the format does not have one of them
-    public static void requireApplying(Path path, CheckpointFormat format, Collection<String> names) {
+    public static void requireApplying(String file, CheckpointFormat format, Collection<String> names) {
         for (String name : names) {
             if (!writes(format, name)) {
                 String others = Formats.all().stream().filter(other -> writes(other, name)).map(CheckpointFormat::name)
                         .collect(Collectors.joining(", "));
-                throw new IllegalArgumentException(path + ": the setting " + FormatException.quote(name)
+                throw new IllegalArgumentException(file + ": the setting " + FormatException.quote(name)
                         + " does not apply to files of " + format.name() + "; it is for those of " + others
                         + ". Leave it out, or write another file");
             }

@@ -8,7 +8,6 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFileAttributeView;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +19,6 @@ import org.jspecify.annotations.Nullable;
 /// without a commit deletes the temporary file; the target stays as it was. Belongs to one thread, but for what is
 /// written.
 public final class AtomicFile implements Sink, Closeable {
-    private static final int MOST_LINKS = 40;
     /// Each attempt but the last met somebody who took the file for left behind in the moment in which it was made.
     private static final int ATTEMPTS = 10;
 
@@ -41,38 +39,38 @@ public final class AtomicFile implements Sink, Closeable {
 
     /// Starts a file.
     ///
-    /// @param path the name it gets; a symbolic link keeps pointing where it points, and the file there is replaced
-    /// @param disk where
+    /// @param target where; a symbolic link keeps pointing where it points, and the file there is replaced
+    /// @param disk where that is
     /// @param rule whether the file there may be replaced
     /// @return the file, empty
-    /// @throws IOException if the directory is missing or not writable, or `path` is something other than a regular
+    /// @throws IOException if the directory is missing or not writable, or the target is something other than a regular
     ///     file, or one that must not be replaced
-    public static AtomicFile create(Path path, Disk disk, Replacing rule) throws IOException {
-        Path target = target(path);
-        Path directory = target.getParent();
-        if (directory == null || Files.isDirectory(target)) {
-            throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");
+    public static AtomicFile create(Target target, Disk disk, Replacing rule) throws IOException {
+        String name = target.path().toString();
+        if (Files.isDirectory(target.file())) {
+            throw new FileSystemException(name, null, "it is a directory; name a file in it");
         }
-        if (Files.exists(target) && !Files.isRegularFile(target)) {
-            throw new FileSystemException(path.toString(), null,
+        if (target.exists() && !Files.isRegularFile(target.file())) {
+            throw new FileSystemException(name, null,
                     "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
         }
-        checkDirectory(path, target);
-        rule.check(target);
+        target.requireDirectory();
+        rule.check(target.file());
+        Path directory = target.directory();
         try {
-            AtomicFile file = create(target, directory, disk, rule);
+            AtomicFile file = create(target.file(), directory, disk, rule);
             Temporaries.sweep(file.temporary);
             return file;
         } catch (AccessDeniedException e) {
             throw withCause(
-                    new AccessDeniedException(path.toString(), null, "the directory " + directory + " is not writable"),
+                    new AccessDeniedException(name, null, "the directory " + directory + " is not writable"),
                     e);
         } catch (FileSystemException e) {
-            if (target.toString().equals(e.getFile())) {
+            if (target.file().toString().equals(e.getFile())) {
                 throw e;
             }
             // Of a temporary file, whose name nobody knows.
-            throw withCause(new FileSystemException(path.toString(), null, "nothing can be written in its directory "
+            throw withCause(new FileSystemException(name, null, "nothing can be written in its directory "
                     + directory + ": " + reason(e) + "; no file was made or changed"), e);
         }
     }
@@ -101,36 +99,6 @@ public final class AtomicFile implements Sink, Closeable {
         } catch (Throwable e) {
             Temporaries.forget(temporary);
             throw e;
-        }
-    }
-
-    /// Follows symbolic links.
-    ///
-    /// @param path a name
-    /// @return where a chain of links leads to, whether or not there is a file yet
-    /// @throws IOException if the links go round in circles, or the path is not one of the host
-    public static Path target(Path path) throws IOException {
-        RegularFiles.requireHost(path);
-        Path target = path.toAbsolutePath();
-        for (int links = 0; Files.isSymbolicLink(target); links++) {
-            if (links == MOST_LINKS) {
-                throw new FileSystemException(path.toString(), null, "its symbolic links go round in circles");
-            }
-            target = target.resolveSibling(Files.readSymbolicLink(target));
-        }
-        return target;
-    }
-
-    /// Checks that there is a directory for a file.
-    ///
-    /// @param path the file, as the caller named it
-    /// @param target where its links lead
-    /// @throws NoSuchFileException if there is none
-    public static void checkDirectory(Path path, Path target) throws NoSuchFileException {
-        Path directory = target.getParent();
-        if (directory != null && !Files.isDirectory(directory)) {
-            throw new NoSuchFileException(path.toString(), null,
-                    "the directory " + directory + " does not exist; make it first");
         }
     }
 

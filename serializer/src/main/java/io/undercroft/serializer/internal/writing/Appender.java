@@ -69,16 +69,6 @@ final class Appender implements Closeable {
         return new Appender(path, disk, disk.open(path));
     }
 
-    /// Adds a snapshot.
-    ///
-    /// @param plan the state
-    /// @param options what else to save, and how
-    /// @return what became of the bytes
-    /// @throws IOException if that fails; the file has the snapshots it had, or else the message says that nobody knows
-    DedupReport append(StatePlan plan, SaveOptions options) throws IOException {
-        return append(plan, options, () -> {});
-    }
-
     /// Adds a snapshot, unless somebody objects.
     ///
     /// @param plan the state
@@ -86,7 +76,7 @@ final class Appender implements Closeable {
     /// @param lastWord called when all but the commit is done; what it throws ends this, and the file has the snapshots
     ///     it had
     /// @return what became of the bytes
-    /// @throws IOException as [#append(StatePlan, SaveOptions)]
+    /// @throws IOException if that fails; the file has the snapshots it had, or else the message says that nobody knows
     DedupReport append(StatePlan plan, SaveOptions options, Runnable lastWord) throws IOException {
         StateWriter.Draft draft;
         CommitRecord commit;

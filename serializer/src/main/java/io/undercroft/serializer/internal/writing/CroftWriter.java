@@ -9,23 +9,20 @@ import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.disk.Sink;
-import io.undercroft.serializer.internal.disk.WriterLock;
+import io.undercroft.serializer.internal.disk.Target;
 import java.io.IOException;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.WritableByteChannel;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/// Saves states as `.croft` files.
+/// Saves states as `.croft` files: as a new file that replaces what is there, or as the next snapshot of a file. Both
+/// are prepared first, and then run by the thread that prepared them or, from a copy of the state, by another one.
 public final class CroftWriter {
     private final Disk disk;
 
@@ -45,136 +42,111 @@ public final class CroftWriter {
     /// @throws IOException if writing fails; nothing is left behind
     public SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         StatePlan plan = StatePlan.of(state, options);
-        return guarded(path, () -> replacing(path, () -> {
-            DedupReport bytes = saveUnlocked(path, plan, options);
-            return new SaveReport("croft", List.of(path), Files.size(path), plan.tensorCount(),
-                    plan.storages().size(), List.of(), List.of(), List.of(), Optional.of(bytes));
-        }));
+        DedupReport bytes = prepare(Target.of(path), plan, options, null).run();
+        return new SaveReport("croft", List.of(path), Files.size(path), plan.tensorCount(), plan.storages().size(),
+                List.of(), List.of(), List.of(), Optional.of(bytes));
     }
 
-    /// Takes a snapshot of a state, which then is saved as a new file; see
-    /// [io.undercroft.serializer.Checkpoint#saveAsync].
+    /// Takes a snapshot of a state, to be saved as a new file; see [io.undercroft.serializer.Checkpoint#saveAsync].
     ///
     /// @param path the file to make or replace
     /// @param state the root of the tree
     /// @param options what else to save, and how
     /// @param staging where bytes are copied to
-    /// @return the snapshot, which holds the lock of the file until it is saved
+    /// @return the save, which holds the lock of the file until it has run
     /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
-    public TakenSnapshot take(Path path, @Nullable Object state, SaveOptions options, Staging staging)
+    public PreparedSave prepareSave(Path path, @Nullable Object state, SaveOptions options, Staging staging)
             throws IOException {
-        Formats.requireCroft(path, options.format().orElse(null), "saved in the background");
-        var snapshotting = new Snapshotting(StatePlan.of(state, options), options, staging);
-        return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
-            // Before its directory is asked for a lock: it says best what is wrong with that.
-            AtomicFile file = held.add(AtomicFile.create(path, disk, rule(options)));
-            held.add(WriterLock.of(AtomicFile.target(path)));
-            requireSpace(path, snapshotting.plan, options);
-            return snapshotting.saving(file, path, held, control);
-        }));
+        Formats.requireCroft(path, options, "saved in the background");
+        return prepare(Target.of(path), StatePlan.of(state, options), options, staging);
     }
 
-    /// Takes a snapshot of a state, which then is added to a file, or saved as the first of a new one; see
+    /// Saves a state as the next snapshot of a file, or the first of a new one; see
+    /// [io.undercroft.serializer.CheckpointFile#commit].
+    ///
+    /// @param path the file
+    /// @param state the root of the tree
+    /// @param options what else to save, and how
+    /// @return what became of the bytes
+    /// @throws IOException if reading or writing fails; the file still has the snapshots it had
+    public DedupReport commit(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        return prepareCommit(path, state, options, null).run();
+    }
+
+    /// Takes a snapshot of a state, to be added to a file, or saved as the first of a new one; see
     /// [io.undercroft.serializer.CheckpointFile#commitAsync].
     ///
     /// @param path the file
     /// @param state the root of the tree
     /// @param options what else to save, and how
-    /// @param staging where bytes are copied to
-    /// @return the snapshot, which holds the lock of the file until it is saved
+    /// @param staging where bytes are copied to; null to take none, if the caller runs the save at once
+    /// @return the save, which holds the lock of the file until it has run
     /// @throws IOException if the file cannot be written to, or there is no memory; the file is as it was
-    public TakenSnapshot takeForCommit(Path path, @Nullable Object state, SaveOptions options, Staging staging)
-            throws IOException {
-        requireCroftIfNew(path, options);
+    public PreparedSave prepareCommit(Path path, @Nullable Object state, SaveOptions options,
+            @Nullable Staging staging) throws IOException {
+        Target target = Target.of(path);
+        if (target.exists()) {
+            // Whatever its name ends in, it goes on growing under it.
+            Formats.requireCroftOptions(path.toString(), options, "committed to");
+        } else {
+            Formats.requireCroft(path, options, "committed to");
+        }
         StatePlan plan = StatePlan.of(state, options);
-        return guarded(path, () -> TakenSnapshot.take(path, (held, control) -> {
-            Path target = AtomicFile.target(path);
-            AtomicFile.checkDirectory(path, target);
-            held.add(WriterLock.of(target));
-            requireSpace(target, plan, options);
-            var snapshotting = new Snapshotting(plan, options, staging);
-            return Files.exists(target)
-                    ? snapshotting.appending(Appender.open(target, disk), held, control)
-                    : snapshotting.saving(held.add(AtomicFile.create(path, disk, rule(options))), path, held, control);
-        }));
+        return PreparedSave.of(target, (held, control) -> {
+            target.requireDirectory();
+            held.add(target.lock());
+            return target.exists()
+                    ? appending(target, plan, options, staging, held, control)
+                    : replacing(held.add(create(target, options)), target, plan, options, staging, held, control);
+        });
     }
 
-    /// What a snapshot is made of: the state, and where its bytes are copied to.
-    private record Snapshotting(StatePlan plan, SaveOptions options, Staging staging) {
-        Work<DedupReport> saving(AtomicFile file, Path path, Held held, SaveControl control) throws IOException {
-            StatePlan taken = StateSnapshot.of(plan, options.chunkSize(), staging, control, held);
-            return () -> saveTo(file, path, taken, options, control::commit);
-        }
-
-        Work<DedupReport> appending(Appender appender, Held held, SaveControl control) throws IOException {
-            held.add(appender);
-            StatePlan taken = StateSnapshot.of(plan, appender.chunkSize(), staging, control, held);
-            return () -> appender.append(taken, options, control::commit);
-        }
+    private PreparedSave prepare(Target target, StatePlan plan, SaveOptions options, @Nullable Staging staging)
+            throws IOException {
+        return PreparedSave.of(target, (held, control) -> {
+            // In this order: the directory of a file that cannot be made is asked for no lock.
+            AtomicFile file = held.add(create(target, options));
+            held.add(staging == null ? target.lockIfInUse() : target.lock());
+            return replacing(file, target, plan, options, staging, held, control);
+        });
     }
 
-    @FunctionalInterface
-    interface Work<T> {
-        T run() throws IOException;
+    private AtomicFile create(Target target, SaveOptions options) throws IOException {
+        return AtomicFile.create(target, disk, References.rule(options.isReplacingReferenced()));
     }
 
-    /// Says what an interruption and a fault in mapped memory mean; the exceptions of the system say nothing.
-    static <T> T guarded(Path path, Work<T> work) throws IOException {
-        return guarded(path.toString(), work);
-    }
-
-    private static <T> T guarded(String file, Work<T> work) throws IOException {
-        try {
-            if (Thread.currentThread().isInterrupted()) {
-                throw new ClosedByInterruptException();
+    private Target.Work<DedupReport> replacing(AtomicFile file, Target target, StatePlan plan, SaveOptions options,
+            @Nullable Staging staging, Held held, SaveControl control) throws IOException {
+        requireSpace(target, plan, options);
+        StatePlan taken = taken(plan, options.chunkSize(), staging, held, control);
+        return () -> {
+            try (NamedBases bases = NamedBases.open(options, target.file(), chunkLog2(options))) {
+                DedupReport report = write(taken, options, bases, file, file.file());
+                file.commit(control::commit);
+                bases.remember(target.file(), options);
+                return report;
             }
-            return work.run();
-        } catch (ClosedByInterruptException e) {
-            throw unchanged(file, "the thread that saves was interrupted", e);
-        } catch (InternalError e) {
-            throw unchanged(file, "a file was truncated while it was mapped", e);
-        }
+        };
     }
 
-    private static IOException unchanged(String file, String what, Throwable cause) {
-        var failure = new FileSystemException(file, null, what + "; no file was made or changed");
-        failure.initCause(cause);
-        return failure;
+    private Target.Work<DedupReport> appending(Target target, StatePlan plan, SaveOptions options,
+            @Nullable Staging staging, Held held, SaveControl control) throws IOException {
+        requireSpace(target, plan, options);
+        Appender appender = held.add(Appender.open(target.file(), disk));
+        StatePlan taken = taken(plan, appender.chunkSize(), staging, held, control);
+        return () -> appender.append(taken, options, control::commit);
     }
 
-    /// Replaces a file under its lock, since somebody may be appending to it. A name that nobody has needs none.
-    static <T> T replacing(Path path, Work<T> work) throws IOException {
-        Path target = AtomicFile.target(path);
-        if (!Files.isRegularFile(target) && !WriterLock.mayBeHeld(target)) {
-            return work.run();
-        }
-        try (WriterLock _ = WriterLock.of(target)) {
-            return work.run();
-        }
-    }
-
-    private DedupReport saveUnlocked(Path path, StatePlan plan, SaveOptions options) throws IOException {
-        try (AtomicFile file = AtomicFile.create(path, disk, rule(options))) {
-            requireSpace(path, plan, options);
-            return saveTo(file, path, plan, options, () -> {});
-        }
+    private static StatePlan taken(StatePlan plan, long chunkSize, @Nullable Staging staging, Held held,
+            SaveControl control) throws IOException {
+        return staging == null ? plan : StateSnapshot.of(plan, chunkSize, staging, control, held);
     }
 
     /// Refuses what does not fit on the disk, as far as that is known: bytes that may be shared, or may be zeros, may
     /// take none of it.
-    private void requireSpace(Path path, StatePlan plan, SaveOptions options) throws IOException {
+    private void requireSpace(Target target, StatePlan plan, SaveOptions options) throws IOException {
         if (options.savesZeros()) {
-            FreeSpace.require(plan.nbytes(), path, Objects.requireNonNull(AtomicFile.target(path).getParent()), disk);
-        }
-    }
-
-    private static DedupReport saveTo(AtomicFile file, Path path, StatePlan plan, SaveOptions options,
-            Runnable lastWord) throws IOException {
-        try (NamedBases bases = NamedBases.open(options, AtomicFile.target(path), chunkLog2(options))) {
-            DedupReport report = write(plan, options, bases, file, file.file());
-            file.commit(lastWord);
-            bases.remember(AtomicFile.target(path), options);
-            return report;
+            FreeSpace.require(plan.nbytes(), target, disk);
         }
     }
 
@@ -188,8 +160,9 @@ public final class CroftWriter {
     /// @throws IOException if writing fails
     public static DedupReport draft(SharedMemoryDraft draft, String name, @Nullable Object state, SaveOptions options)
             throws IOException {
+        Formats.requireCroftOptions(name, options, "published");
         StatePlan plan = StatePlan.of(state, options);
-        return guarded(name, () -> {
+        return Target.write(name, () -> {
             try (NamedBases bases = NamedBases.open(options, null, chunkLog2(options))) {
                 DraftFile file = new DraftFile(draft);
                 return write(plan, options, bases, file, file);
@@ -218,6 +191,7 @@ public final class CroftWriter {
     /// @throws IOException if reading or writing fails; what was written is no file then
     public static DedupReport stream(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {
+        Formats.requireCroftOptions("the channel", options, "streamed");
         StatePlan plan = StatePlan.of(state, options);
         int chunkLog2 = chunkLog2(options);
         try (NamedBases bases = NamedBases.open(options, null, chunkLog2)) {
@@ -229,51 +203,11 @@ public final class CroftWriter {
         }
     }
 
-    private static Replacing rule(SaveOptions options) {
-        return References.rule(options.isReplacingReferenced());
-    }
-
     private static int chunkLog2(SaveOptions options) {
         return Long.numberOfTrailingZeros(options.chunkSize());
     }
 
     static long timeMillis(SaveOptions options) {
         return options.time().map(Instant::toEpochMilli).orElse(0L);
-    }
-
-    /// A file that has such a name already goes on growing under it.
-    private static void requireCroftIfNew(Path path, SaveOptions options) {
-        if (!Files.exists(path)) {
-            Formats.requireCroft(path, options.format().orElse(null), "committed to");
-        }
-    }
-
-    private DedupReport appendLocked(Path target, StatePlan plan, SaveOptions options) throws IOException {
-        try (Appender appender = Appender.open(target, disk)) {
-            requireSpace(target, plan, options);
-            return appender.append(plan, options);
-        }
-    }
-
-    /// Saves a state as the next snapshot of a file, or the first of a new one; see
-    /// [io.undercroft.serializer.CheckpointFile#commit].
-    ///
-    /// @param path the file
-    /// @param state the root of the tree
-    /// @param options what else to save, and how
-    /// @return what became of the bytes
-    /// @throws IOException if reading or writing fails; the file still has the snapshots it had
-    public DedupReport commit(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        requireCroftIfNew(path, options);
-        StatePlan plan = StatePlan.of(state, options);
-        return guarded(path, () -> {
-            Path target = AtomicFile.target(path);
-            AtomicFile.checkDirectory(path, target);
-            try (WriterLock _ = WriterLock.of(target)) {
-                return Files.exists(target)
-                        ? appendLocked(target, plan, options)
-                        : saveUnlocked(path, plan, options);
-            }
-        });
     }
 }

@@ -12,6 +12,7 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ReferencedFileException;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.internal.Bases;
 import io.undercroft.serializer.internal.CommitNumbers;
@@ -21,6 +22,8 @@ import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.Target;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -28,7 +31,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -59,29 +61,36 @@ public final class FileCopier {
     /// @return how many bytes shorter the file is
     /// @throws IOException if reading or writing fails; the file is as it was
     public long compact(Path path, Predicate<SnapshotInfo> keep, Replacing rule) throws IOException {
-        return CroftWriter.guarded(path, () -> CroftWriter.replacing(path, () -> {
-            long before = Files.size(path);
-            try {
-                reading(path, (file, newest) -> {
-                    WriteAccess.check(new FileSource(file), newest);
-                    copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), path, rule);
-                });
-            } catch (ReferencedFileException e) {
-                throw e;
-            } catch (FileSystemException e) {
-                throw withRemedy(e, path, storedBytes(path, keep));
+        Target target = Target.of(path);
+        return target.write(() -> {
+            try (Closeable _ = target.lockIfInUse()) {
+                long before = Files.size(path);
+                compact(target, keep, rule);
+                return before - Files.size(path);
             }
-            return before - Files.size(path);
-        }));
+        });
+    }
+
+    private void compact(Target target, Predicate<SnapshotInfo> keep, Replacing rule) throws IOException {
+        try {
+            reading(target.path(), (file, newest) -> {
+                WriteAccess.check(new FileSource(file), newest);
+                copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), target, rule);
+            });
+        } catch (ReferencedFileException e) {
+            throw e;
+        } catch (FileSystemException e) {
+            throw withRemedy(e, target, storedBytes(target.path(), keep));
+        }
     }
 
     /// Compacting is meant to free space, and needs some first: says how much, and what to do where there is none.
-    private FileSystemException withRemedy(FileSystemException e, Path path, long staying) throws IOException {
-        OptionalLong free = disk.usableSpace(Objects.requireNonNull(AtomicFile.target(path).getParent()));
+    private FileSystemException withRemedy(FileSystemException e, Target target, long staying) throws IOException {
+        OptionalLong free = disk.usableSpace(target.directory());
         if (e.getReason() == null || free.isEmpty() || free.getAsLong() > staying + INDEX_BYTES) {
             return e;
         }
-        var full = new FileSystemException(path.toString(), null, e.getReason() + ". To compact it, the " + staying
+        var full = new FileSystemException(target.path().toString(), null, e.getReason() + ". To compact it, the " + staying
                 + " bytes that stay are written to a new file first, and its disk has " + free.getAsLong()
                 + " free: delete other files there, or write the snapshot to keep to another disk with "
                 + "CheckpointFile.copy,"
@@ -115,18 +124,21 @@ public final class FileCopier {
         }
     }
 
-    private void copy(Path path, Path target, OpenOptions options, BaseFiles bases, Replacing rule)
+    private void copy(Path path, Path copy, OpenOptions options, BaseFiles bases, Replacing rule)
             throws IOException {
-        Formats.requireCroft(target, null, "a copy of a snapshot");
-        CroftWriter.guarded(target, () -> CroftWriter.replacing(target, () -> {
-            reading(path, options, (file, newest) -> {
-                Snapshot wanted = options.snapshot().isPresent()
-                        ? CommitNumbers.find(newest, options.snapshot().getAsLong())
-                        : newest;
-                copy(file, List.of(wanted), bases, null, target, rule);
-            });
-            return target;
-        }));
+        Formats.requireCroft(copy, SaveOptions.defaults(), "a copy of a snapshot");
+        Target target = Target.of(copy);
+        target.write(() -> {
+            try (Closeable _ = target.lockIfInUse()) {
+                reading(path, options, (file, newest) -> {
+                    Snapshot wanted = options.snapshot().isPresent()
+                            ? CommitNumbers.find(newest, options.snapshot().getAsLong())
+                            : newest;
+                    copy(file, List.of(wanted), bases, null, target, rule);
+                });
+                return copy;
+            }
+        });
     }
 
     /// {@return how many bytes some snapshots of a file take in it, each byte counted once, without their indexes}
@@ -192,7 +204,7 @@ public final class FileCopier {
         return newest.sequence() == 1 ? null : Layout.canonicalUuid(newest.rootDigest());
     }
 
-    private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid, Path target,
+    private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid, Target target,
             Replacing rule) throws IOException {
         int chunkLog2 = snapshots.getFirst().header().chunkLog2();
         try (AtomicFile out = AtomicFile.create(target, disk, rule)) {

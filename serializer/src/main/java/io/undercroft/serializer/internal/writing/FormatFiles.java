@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.spi.Draft;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -30,26 +31,26 @@ final class FormatFiles implements AutoCloseable {
         void run() throws IOException;
     }
 
-    void write(Path path, Draft draft) throws IOException {
-        write(path, draft, () -> {});
+    void write(Target target, Draft draft) throws IOException {
+        write(target, draft, () -> {});
     }
 
     /// Writes the last file.
     ///
     /// @param check whether the bytes that were written are those that should have been; what it throws ends the export
-    void writeLast(Path path, Draft draft, LastStep check) throws IOException {
+    void writeLast(Target target, Draft draft, LastStep check) throws IOException {
         try {
-            write(path, draft, () -> {
+            write(target, draft, () -> {
                 check.run();
                 progress.finish();
             });
         } finally {
-            complete = named.contains(path);
+            complete = named.contains(target.path());
         }
     }
 
-    private void write(Path path, Draft draft, LastStep whenWritten) throws IOException {
-        try (AtomicFile file = AtomicFile.create(path, disk, rule);
+    private void write(Target target, Draft draft, LastStep whenWritten) throws IOException {
+        try (AtomicFile file = AtomicFile.create(target, disk, rule);
                 BlockOutput output = new BlockOutput(file, progress)) {
             draft.writeTo(output);
             output.finish();
@@ -58,7 +59,7 @@ final class FormatFiles implements AutoCloseable {
                 file.commit();
             } finally {
                 if (file.isNamed()) {
-                    named.add(path);
+                    named.add(target.path());
                 }
             }
         }

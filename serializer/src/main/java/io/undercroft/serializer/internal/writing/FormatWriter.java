@@ -10,9 +10,8 @@ import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.SourceCheck;
-import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.WriterLock;
+import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.graph.Lowering;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
@@ -20,6 +19,7 @@ import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -68,10 +68,10 @@ public final class FormatWriter {
         Draft draft = draft(path, tree, index, format, options);
         long nbytes = PlannedSize.of(draft, index, path);
         List<SaveReport.Loss> losses = Losses.of(tree, index, draft, format, options);
-        SequencedMap<String, Draft> companions = draft.companions();
-        Written written = CroftWriter.guarded(path, () -> companions.isEmpty()
-                ? CroftWriter.replacing(path, () -> write(path, draft, new LinkedHashMap<>(), nbytes, index, options))
-                : writeSet(path, draft, companions, nbytes, index, options));
+        Target target = Target.of(path);
+        Written written = target.write(() -> draft.companions().isEmpty()
+                ? writeFile(target, draft, nbytes, index, options)
+                : writeSet(target, draft, nbytes, index, options));
         return new SaveReport(format.name(), written.files, written.nbytes, Losses.tensors(index).size(),
                 index.storages().size(), losses, written.former.deleted, written.former.left, Optional.empty());
     }
@@ -91,37 +91,43 @@ public final class FormatWriter {
     /// The files of the set that was replaced.
     private record Former(List<Path> deleted, List<Path> left) {}
 
-    /// Alone, since another one might be replacing the same files.
-    private Written writeSet(Path path, Draft draft, Map<String, Draft> companions, long nbytes, StateIndex index,
-            SaveOptions options) throws IOException {
-        Path target = AtomicFile.target(path);
-        AtomicFile.checkDirectory(path, target);
-        SequencedMap<Path, Draft> beside = new LinkedHashMap<>();
-        companions.forEach((name, companion) -> beside.put(target.resolveSibling(checked(name, target)), companion));
-        try (WriterLock _ = WriterLock.of(target)) {
-            requireFree(beside.keySet());
-            // Else an index that was deleted a moment ago might be back after a power cut, among files of another set.
-            disk.forceDirectory(Objects.requireNonNull(target.getParent()));
-            return write(path, draft, beside, nbytes, index, options);
+    private Written writeFile(Target target, Draft draft, long nbytes, StateIndex index, SaveOptions options)
+            throws IOException {
+        try (Closeable _ = target.lockIfInUse()) {
+            return write(target, draft, new LinkedHashMap<>(), nbytes, index, options);
         }
     }
 
-    private Written write(Path path, Draft draft, SequencedMap<Path, Draft> companions, long nbytes,
+    /// Alone, since another one might be replacing the same files.
+    private Written writeSet(Target target, Draft draft, long nbytes, StateIndex index, SaveOptions options)
+            throws IOException {
+        target.requireDirectory();
+        SequencedMap<Path, Draft> companions = new LinkedHashMap<>();
+        draft.companions().forEach((name, companion) -> companions.put(
+                target.file().resolveSibling(checked(name, target.file())), companion));
+        try (Closeable _ = target.lock()) {
+            requireFree(companions.keySet());
+            // Else an index that was deleted a moment ago might be back after a power cut, among files of another set.
+            disk.forceDirectory(target.directory());
+            return write(target, draft, companions, nbytes, index, options);
+        }
+    }
+
+    private Written write(Target target, Draft draft, SequencedMap<Path, Draft> companions, long nbytes,
             StateIndex index, SaveOptions options) throws IOException {
-        Path target = AtomicFile.target(path);
-        AtomicFile.checkDirectory(path, target);
-        FreeSpace.require(files(draft, companions).stream().mapToLong(Draft::leastBytes).reduce(0, Math::addExact),
-                path, Objects.requireNonNull(target.getParent()), disk);
+        target.requireDirectory();
+        FreeSpace.require(Stream.concat(companions.values().stream(), Stream.of(draft))
+                .mapToLong(Draft::leastBytes).reduce(0, Math::addExact), target, disk);
         WriteProgress progress = new WriteProgress(options.progress(), nbytes);
-        List<Path> former = former(AtomicFile.target(path));
+        List<Path> former = former(target.file());
         try (FormatFiles files = new FormatFiles(disk, progress,
                 References.rule(options.isReplacingReferenced()))) {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
-                files.write(companion.getKey(), companion.getValue());
+                files.write(Target.of(companion.getKey()), companion.getValue());
             }
-            files.writeLast(path, draft, () -> checkSources(index));
-            return new Written(Stream.concat(Stream.of(path), companions.keySet().stream()).toList(), progress.done(),
-                    options.isDeletingFormerFiles() ? delete(former, path) : new Former(List.of(), former));
+            files.writeLast(target, draft, () -> checkSources(index));
+            return new Written(Stream.concat(Stream.of(target.path()), companions.keySet().stream()).toList(), progress.done(),
+                    options.isDeletingFormerFiles() ? delete(former, target.path()) : new Former(List.of(), former));
         }
     }
 
@@ -174,10 +180,6 @@ public final class FormatWriter {
             spans.put(storage, reach.spans(storage));
         }
         SourceCheck.run(spans);
-    }
-
-    private static List<Draft> files(Draft draft, Map<Path, Draft> companions) {
-        return Stream.concat(companions.values().stream(), Stream.of(draft)).toList();
     }
 
     /// A format may come from anybody.

@@ -1,0 +1,119 @@
+package io.undercroft.serializer.internal.disk;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+
+/// Where a file is to be written.
+///
+/// @param path the name that the caller gave, for messages
+/// @param file where its symbolic links lead, whether or not there is a file yet
+/// @param directory the directory of that file
+public record Target(Path path, Path file, Path directory) {
+    private static final int MOST_LINKS = 40;
+
+    /// Follows symbolic links.
+    ///
+    /// @param path a name
+    /// @return where a file of that name is written
+    /// @throws IOException if the links go round in circles, the path is not one of the host, or it is the root
+    ///     directory
+    public static Target of(Path path) throws IOException {
+        RegularFiles.requireHost(path);
+        Path file = path.toAbsolutePath();
+        for (int links = 0; Files.isSymbolicLink(file); links++) {
+            if (links == MOST_LINKS) {
+                throw new FileSystemException(path.toString(), null, "its symbolic links go round in circles");
+            }
+            file = file.resolveSibling(Files.readSymbolicLink(file));
+        }
+        Path directory = file.getParent();
+        if (directory == null) {
+            throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");
+        }
+        return new Target(path, file, directory);
+    }
+
+    /// {@return whether there is something of that name}
+    public boolean exists() {
+        return Files.exists(file);
+    }
+
+    /// Checks that there is a directory for the file.
+    ///
+    /// @throws NoSuchFileException if there is none
+    public void requireDirectory() throws NoSuchFileException {
+        if (!Files.isDirectory(directory)) {
+            throw new NoSuchFileException(path.toString(), null,
+                    "the directory " + directory + " does not exist; make it first");
+        }
+    }
+
+    /// Takes the lock of the file.
+    ///
+    /// @return the lock
+    /// @throws IOException as [WriterLock#of]
+    public Closeable lock() throws IOException {
+        return WriterLock.of(file);
+    }
+
+    /// Takes the lock of the file if it is there or somebody may hold its lock, since somebody may be appending to it.
+    /// A name that nobody has needs none.
+    ///
+    /// @return the lock, or what does nothing when it is closed
+    /// @throws IOException as [WriterLock#of]
+    public Closeable lockIfInUse() throws IOException {
+        return Files.isRegularFile(file) || WriterLock.mayBeHeld(file) ? lock() : () -> {};
+    }
+
+    /// Something that writes files.
+    @FunctionalInterface
+    public interface Work<T> {
+        /// Does it.
+        ///
+        /// @return what the caller wants to know of it
+        /// @throws IOException if it fails
+        T run() throws IOException;
+    }
+
+    /// Writes, and says what an interruption and a fault in mapped memory mean; the exceptions of the system say
+    /// nothing.
+    ///
+    /// @param <T> what is returned
+    /// @param work what writes the file
+    /// @return what the work returns
+    /// @throws IOException if it fails
+    public <T> T write(Work<T> work) throws IOException {
+        return write(path.toString(), work);
+    }
+
+    /// Writes what has a name but no path; see [#write(Work)].
+    ///
+    /// @param <T> what is returned
+    /// @param name the name
+    /// @param work what writes it
+    /// @return what the work returns
+    /// @throws IOException if it fails
+    public static <T> T write(String name, Work<T> work) throws IOException {
+        try {
+            if (Thread.currentThread().isInterrupted()) {
+                throw new ClosedByInterruptException();
+            }
+            return work.run();
+        } catch (ClosedByInterruptException e) {
+            throw unchanged(name, "the thread that saves was interrupted", e);
+        } catch (InternalError e) {
+            throw unchanged(name, "a file was truncated while it was mapped", e);
+        }
+    }
+
+    private static IOException unchanged(String name, String what, Throwable cause) {
+        var failure = new FileSystemException(name, null, what + "; no file was made or changed");
+        failure.initCause(cause);
+        return failure;
+    }
+}

@@ -1,0 +1,74 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.internal.disk.Target;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/// A save that can begin, with all that it needs: the lock, the open file, and the memory of a snapshot if one was
+/// taken. It is prepared by one thread and may be run by another one.
+public final class PreparedSave implements Closeable {
+    private final Target target;
+    private final Held held;
+    private final SaveControl control;
+    private final Target.Work<DedupReport> saving;
+
+    private PreparedSave(Target target, Held held, SaveControl control, Target.Work<DedupReport> saving) {
+        this.target = target;
+        this.held = held;
+        this.control = control;
+        this.saving = saving;
+    }
+
+    /// Takes what a save needs.
+    @FunctionalInterface
+    interface Preparation {
+        /// Takes what a save needs.
+        ///
+        /// @param held gets what is to be closed in the end, also if this fails
+        /// @param control what is said of the save
+        /// @return what is left to do
+        Target.Work<DedupReport> prepare(Held held, SaveControl control) throws IOException;
+    }
+
+    static PreparedSave of(Target target, Preparation preparation) throws IOException {
+        return target.write(() -> {
+            Held held = new Held();
+            SaveControl control = new SaveControl();
+            try {
+                return new PreparedSave(target, held, control, preparation.prepare(held, control));
+            } catch (Throwable e) {
+                held.closeAfter(e);
+                throw e;
+            }
+        });
+    }
+
+    /// {@return the file, as the caller named it}
+    public Path path() {
+        return target.path();
+    }
+
+    /// {@return what may be known of the save, and done to it}
+    public SaveControl control() {
+        return control;
+    }
+
+    /// Saves. Afterwards this is closed, however that ends.
+    ///
+    /// @return what became of the bytes
+    /// @throws IOException if writing fails; the file is as it was
+    /// @throws java.util.concurrent.CancellationException if it was cancelled in time
+    public DedupReport run() throws IOException {
+        try (held) {
+            return target.write(saving);
+        }
+    }
+
+    /// Gives everything back. The second and later calls do nothing.
+    @Override
+    public void close() throws IOException {
+        held.close();
+    }
+}
