@@ -20,8 +20,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// For how long a save in the background keeps its caller, beside a copy of the same bytes by one thread, and what the
-/// caller pays later. Each save comes to its end, and the disk to rest, before the next thing is timed.
+/// For how long a save in the background keeps its caller, compared with a copy of the same bytes by one thread, and
+/// what the caller pays later. Each save comes to its end, and the disk to rest, before the next thing is timed.
 final class AsyncBenchmark {
     private static final String COPY = "memory copy, to memory that is there";
     private static final String FRESH_COPY = "memory copy, to new memory";
@@ -182,7 +182,7 @@ final class AsyncBenchmark {
     }
 
     private static Figure beside(Timings stalls, String contender, String copy) {
-        return Figure.of(contender + " beside " + copy, stalls.of(contender).over(stalls.of(copy)), "x");
+        return Figure.of(contender + " compared with " + copy, stalls.of(contender).over(stalls.of(copy)), "x");
     }
 
     /// Those that were counted: the first ones were not.

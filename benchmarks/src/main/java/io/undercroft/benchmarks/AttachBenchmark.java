@@ -14,7 +14,7 @@ import java.util.UUID;
 import java.util.stream.Stream;
 
 /// Eight JVMs attach to one published checkpoint and read every byte of it: how much memory that takes altogether, and
-/// how long an attach takes. Beside them as many Python processes with the same checkpoint as a file, mapped.
+/// how long an attach takes. Besides them as many Python processes with the same checkpoint as a file, mapped.
 ///
 /// An attach is timed from the name to one element of one tensor, in one JVM after the other while the rest are idle.
 /// The first of a JVM loads classes; it is of a small checkpoint, so that what comes after shows the size alone. Memory
@@ -114,7 +114,7 @@ final class AttachBenchmark {
         String what = workload.what() + ", read by " + PROCESSES + " JVMs: ";
         figures.add(copies(what + "PSS of its mappings", Pss.of(pids, large)).with(Goal.atMost(COPIES)));
         Figure growth = copies(what + "growth of PSS by attaching and reading", after - before);
-        // A JVM that works grows by some MiB of its own, which is much beside a small checkpoint.
+        // A JVM that works grows by some MiB of its own, which is much compared with a small checkpoint.
         figures.add(bench.effort() == Effort.FULL ? growth.with(Goal.atMost(COPIES)) : growth);
         figures.add(copies(what + "PSS of the processes, all in all", after));
         figures.add(Figure.of(what + "PSS of a process without it", before / 0x1p20 / PROCESSES, "MiB"));

@@ -10,8 +10,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Files of one format made of files of another, durably, beside a save of the same tensors from memory. What is read
-/// is in the page cache. Before and after each run the disk is left to finish what it has to write.
+/// Files of one format made of files of another, durably, compared with a save of the same tensors from memory. What is
+/// read is in the page cache. Before and after each run the disk is left to finish what it has to write.
 final class ConvertBenchmark {
     private static final String UNCHECKED = ", checksums not compared";
     private static final OpenOptions NONE = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
@@ -67,7 +67,7 @@ final class ConvertBenchmark {
         }
         for (String contender : timings.contenders()) {
             if (!contender.equals(SAVE)) {
-                Figure ratio = Figure.of(contender + " beside " + SAVE, timings.speedup(contender, SAVE), "x");
+                Figure ratio = Figure.of(contender + " compared with " + SAVE, timings.speedup(contender, SAVE), "x");
                 figures.add(contender.equals(FROM_PT) ? ratio.with(Goal.atLeast(TARGET_BESIDE_SAVE)) : ratio);
             }
         }

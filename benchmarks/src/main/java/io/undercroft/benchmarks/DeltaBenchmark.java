@@ -22,7 +22,7 @@ import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 
 /// A second snapshot of a state of which one chunk in a hundred has changed: how much is written, and how fast the rest
-/// is recognised. Beside it, in the same run, what the parts of the work cost: copying and summing the same bytes.
+/// is recognised. Besides it, in the same run, what the parts of the work cost: copying and summing the same bytes.
 final class DeltaBenchmark {
     private static final long CHUNK = 1 << 20;
     private static final double CHANGED = 0.01;

@@ -24,9 +24,9 @@ import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/// A whole file into memory of the process, as tensors, beside reading the same file into a buffer, and beside the
-/// peers. Files are in the page cache. Memory is fresh, as it is for whoever loads a model, or was there and touched
-/// before.
+/// A whole file into memory of the process, as tensors, compared with reading the same file into a buffer, and compared
+/// with the peers. Files are in the page cache. Memory is fresh, as it is for whoever loads a model, or was there and
+/// touched before.
 ///
 /// What fresh memory costs is up to the machine: a virtual one may have handed what was free back to its host, which
 /// takes seconds to bring it again. So before each run as much memory as is going to be needed is touched and given
@@ -133,7 +133,7 @@ final class EagerBenchmark {
     }
 
     private static Figure beside(Timings timings, String one, String other) {
-        return Figure.of(one + " beside " + other, timings.speedup(one, other), "x");
+        return Figure.of(one + " compared with " + other, timings.speedup(one, other), "x");
     }
 
     private static Contender ours(String contender, Path path, OpenOptions options) {

@@ -56,6 +56,6 @@ final class ImportBenchmark {
     }
 
     private static Figure beside(Workload workload, Timings timings, String ours, String peer) {
-        return Figure.of(workload.what() + ": " + ours + " beside " + peer, timings.speedup(ours, peer), "x");
+        return Figure.of(workload.what() + ": " + ours + " compared with " + peer, timings.speedup(ours, peer), "x");
     }
 }

@@ -94,6 +94,6 @@ final class OpenBenchmark {
     }
 
     private static Figure beside(Workload workload, Timings timings, String ours, String peer) {
-        return Figure.of(workload.what() + ": " + ours + " beside " + peer, timings.speedup(ours, peer), "x");
+        return Figure.of(workload.what() + ": " + ours + " compared with " + peer, timings.speedup(ours, peer), "x");
     }
 }

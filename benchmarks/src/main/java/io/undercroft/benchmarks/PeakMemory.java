@@ -36,7 +36,7 @@ final class PeakMemory {
         return bytes("VmHWM:") - before;
     }
 
-    /// {@return how many bytes that stand in no file the process had more, at the peak, than before} The system keeps
+    /// {@return how many more bytes that are in no file the process had, at the peak, than before} The system keeps
     /// no peak of these, so they are looked at again and again.
     ///
     /// @param task what it did meanwhile

@@ -60,7 +60,7 @@ final class SaveBenchmark {
                     "GiB/s"));
         }
         for (String peer : timings.contenders()) {
-            Figure ratio = Figure.of(OURS + " beside " + peer, timings.speedup(OURS, peer), "x");
+            Figure ratio = Figure.of(OURS + " compared with " + peer, timings.speedup(OURS, peer), "x");
             if (!peer.equals(OURS)) {
                 figures.add(goals.containsKey(peer) ? ratio.with(goals.get(peer)) : ratio);
             }

@@ -57,7 +57,7 @@ final class StitchBenchmark {
             figures.add(contender.equals("map") ? figure.with(Goal.atMost(MILLISECONDS)) : figure);
         }
         figures.add(Figure.of(WHAT + "map, the first of the process", first * 1e3, "ms"));
-        figures.add(Figure.of(WHAT + "map beside copy", timings.speedup("map", "copy"), "x"));
+        figures.add(Figure.of(WHAT + "map compared with copy", timings.speedup("map", "copy"), "x"));
         return figures;
     }
 

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/// Storages and tensors in memory: copies, fills, conversions, single elements, views; measured by JMH beside
-/// the JDK's own segments and beside PyTorch.
+/// Storages and tensors in memory: copies, fills, conversions, single elements, views; measured by JMH next to
+/// the JDK's own segments and compared with PyTorch.
 final class StorageBenchmark {
     private static final String OURS = "undercroft";
     private static final String PLAIN = "MemorySegment";
@@ -74,7 +74,7 @@ final class StorageBenchmark {
         String what = "copy, " + geometry.name().toLowerCase(Locale.ROOT);
         throughputs(what, timings);
         double traffic = geometry.traffic() / Geometry.CONTIGUOUS.traffic();
-        figures.add(Figure.of(what + ": bytes moved beside " + PLAIN,
+        figures.add(Figure.of(what + ": bytes moved compared with " + PLAIN,
                 timings.speedup(OURS, PLAIN).map(speedup -> speedup * traffic), "x").with(Goal.atLeast(OF_BANDWIDTH)));
         figures.add(beside(TORCH, what, timings));
         figures.add(beside(TORCH_ONE_THREAD, what, timings));
@@ -109,7 +109,7 @@ final class StorageBenchmark {
         for (String contender : timings.contenders()) {
             figures.add(Figure.of(what + ": " + contender, nanoseconds(timings.of(contender)), "ns"));
         }
-        figures.add(Figure.of(what + ": time beside " + PLAIN, timings.speedup(PLAIN, OURS), "x")
+        figures.add(Figure.of(what + ": time compared with " + PLAIN, timings.speedup(PLAIN, OURS), "x")
                 .with(Goal.atMost(OF_ELEMENT_ACCESS)));
     }
 
@@ -141,6 +141,6 @@ final class StorageBenchmark {
     }
 
     private static Figure beside(String peer, String what, Timings timings) {
-        return Figure.of(what + ": beside " + peer, timings.speedup(OURS, peer), "x");
+        return Figure.of(what + ": compared with " + peer, timings.speedup(OURS, peer), "x");
     }
 }

@@ -59,7 +59,7 @@ final class TalkingProcess implements AutoCloseable {
         return line;
     }
 
-    /// Lets it end, as it has nothing more to be told: in order, so that it lets go of what it shares.
+    /// Lets it end, as it has nothing more to be told: in order, so that it releases what it shares.
     @Override
     public void close() {
         try {

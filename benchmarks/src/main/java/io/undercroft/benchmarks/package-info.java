@@ -1,4 +1,4 @@
-/// How fast Undercroft is, beside PyTorch and safetensors.
+/// How fast Undercroft is, compared with PyTorch and safetensors.
 ///
 /// A benchmark times *contenders* in turn, round after round, so that whatever the machine is doing meanwhile meets all
 /// of them. Those of Python run in one worker process that stays up ([Peers]), each is timed by the clock of its own

@@ -43,7 +43,7 @@ class FormatsPageTest {
                 + " |" + marks;
     }
 
-    /// What stands behind the name of a format in the first table: the section that has the name in its head.
+    /// What is behind the name of a format in the first table: the section that has the name in its head.
     private static String anchor(String name) {
         try {
             String head = lines("## ").map(line -> line.substring(3))

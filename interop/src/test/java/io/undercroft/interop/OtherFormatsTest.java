@@ -52,7 +52,7 @@ class OtherFormatsTest {
         Map<String, Object> bomb = state;
 
         assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), bomb))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("stand in several places");
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("are in several places");
 
         assertThat(folder).isEmptyDirectory();
     }

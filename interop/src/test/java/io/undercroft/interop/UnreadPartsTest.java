@@ -113,17 +113,17 @@ class UnreadPartsTest {
         Path aligned = together("aligned.gguf", plain, new byte[(int) (padded - Files.size(plain))]);
         assertThat(unread(aligned)).isEmpty();
         assertThat(unread(together("r.gguf", aligned, REST))).containsExactly(
-                new UnreadPart(Kind.BYTES, "what stands behind the last tensor", padded, REST.length));
+                new UnreadPart(Kind.BYTES, "what is behind the last tensor", padded, REST.length));
     }
 
     @Test
     void whatStandsBeforeAnArchiveIsReportedOrRefused() throws IOException {
         Path first = saved("a.npz", 3);
         assertThat(unread(together("two.npz", first, saved("b.npz", 2)))).containsExactly(
-                new UnreadPart(Kind.BYTES, "what stands before the archive", 0, Files.size(first)));
+                new UnreadPart(Kind.BYTES, "what is before the archive", 0, Files.size(first)));
         Path prefixed = together("before.pt", REST, saved("a.pt", 3));
         assertThat(unread(prefixed, OpenOptions.defaults().format("torch-zip"))).containsExactly(
-                new UnreadPart(Kind.BYTES, "what stands before the archive", 0, REST.length));
+                new UnreadPart(Kind.BYTES, "what is before the archive", 0, REST.length));
         assertThat(refusal(together("two.pt", saved("a.pt", 3), saved("b.pt", 300))))
                 .hasMessageContainingAll("two archives", "PyTorch may read the other one");
     }
@@ -190,7 +190,7 @@ class UnreadPartsTest {
         assertThat(unread(tar)).isEmpty();
         long size = Files.size(tar);
         assertThat(unread(together("rest.tar", tar, REST))).containsExactly(
-                new UnreadPart(Kind.BYTES, "what stands behind the archive", size + 2, REST.length - 2));
+                new UnreadPart(Kind.BYTES, "what is behind the archive", size + 2, REST.length - 2));
     }
 
     @Test

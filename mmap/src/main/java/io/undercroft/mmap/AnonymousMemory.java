@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// Memory of this process that no file stands behind, in runs too large for the JDK's own allocator.
+/// Memory of this process that no file backs, in runs too large for the JDK's own allocator.
 ///
 /// Most of the time of filling fresh memory goes into its page faults. Both allocators here ask for huge pages, which
 /// have few: filling takes a quarter to a third of the time. They differ in when the faults are taken. To allocate and
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /// less than half.
 public final class AnonymousMemory {
     /// From this size on, in bytes, memory is mapped. Giving a mapping back stops all threads for some 58 µs, which
-    /// is little beside zeroing a megabyte, and too much for less.
+    /// is little compared with zeroing a megabyte, and too much for less.
     static final long MIN_MAPPED = 1 << 20;
 
     private AnonymousMemory() {}
@@ -80,7 +80,7 @@ public final class AnonymousMemory {
 
     /// What is to be said if there is no memory.
     static OutOfMemoryError none(long nbytes, @Nullable String why, @Nullable Throwable cause) {
-        OutOfMemoryError error = new OutOfMemoryError("there are no " + nbytes + " bytes of memory to be had (" + why
+        OutOfMemoryError error = new OutOfMemoryError("there are no " + nbytes + " bytes of memory available (" + why
                 + "); free others, or raise the limits (ulimit -v, sysctl vm.overcommit_memory, vm.max_map_count)");
         error.initCause(cause);
         return error;

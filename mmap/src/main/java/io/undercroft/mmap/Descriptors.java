@@ -32,7 +32,7 @@ final class Descriptors {
 
     private Descriptors() {}
 
-    /// Creates memory of zeros whose descriptor stays open until the last holder lets go.
+    /// Creates memory of zeros whose descriptor stays open until the last holder releases it.
     static SharedMemory create(Libc libc, long nbytes) throws SharedMemoryException {
         String what = "shared memory without a name";
         OptionalLong free = FreeMemory.bytes();

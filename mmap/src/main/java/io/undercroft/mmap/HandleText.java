@@ -39,7 +39,7 @@ final class HandleText {
         for (String pair : text.substring(question + 1).split("&", -1)) {
             int equals = pair.indexOf('=');
             if (equals <= 0 || values.put(pair.substring(0, equals), pair.substring(equals + 1)) != null) {
-                throw wrong("'" + pair + "' is no key=value, or its key stands there twice");
+                throw wrong("'" + pair + "' is no key=value, or its key is there twice");
             }
         }
     }
@@ -62,12 +62,12 @@ final class HandleText {
         }
     }
 
-    /// {@return what stands before the slash}
+    /// {@return what is before the slash}
     String home() {
         return place.substring(0, Math.max(0, place.indexOf('/')));
     }
 
-    /// {@return what stands behind the home, from the slash on}
+    /// {@return what is behind the home, from the slash on}
     String path() {
         return place.substring(home().length());
     }

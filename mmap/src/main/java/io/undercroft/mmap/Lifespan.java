@@ -4,8 +4,8 @@ package io.undercroft.mmap;
 public enum Lifespan {
     /// Until somebody calls [SharedMemory#unlink], whoever comes and goes. Forgotten, it stays until the host restarts.
     UNTIL_UNLINKED,
-    /// Until the one who created it lets go, or is found dead.
+    /// Until the process that created it releases it, or is found dead.
     WITH_CREATOR,
-    /// Until the last one who holds it, in whatever process, lets go or is found dead.
+    /// Until the last one who holds it, in whatever process, releases it or is found dead.
     WITH_LAST_HOLDER
 }

@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 /// An open file whose bytes are mapped on demand, all with one lifetime.
 ///
 /// **Lifetime.** The file starts with one holder, who opened it. [#retain] adds one, and so does every [#allocation]
-/// until it is freed; [#close] lets one go. With the last one all mappings go and the descriptor is closed; from then
+/// until it is freed; [#close] releases one. With the last one all mappings go and the descriptor is closed; from then
 /// on reading, mapping and every access to a mapped segment throw [IllegalStateException]. Closing while other
 /// threads read is safe. While a native call holds a mapped segment (a write to a socket, a copy to a device) the
 /// mappings stay until it ends; closing does not wait for it. A file that nobody closes is given back by the garbage
@@ -97,7 +97,7 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// Attaches a segment of shared memory as a file whose parts are mapped on demand. It is held, as by
-    /// [SharedMemory#attach], until the last holder of the file lets go.
+    /// [SharedMemory#attach], until the last holder of the file releases it.
     ///
     /// @param name its name, with or without a slash in front
     /// @param mode what its mappings allow
@@ -192,7 +192,8 @@ public final class MappedFile implements AutoCloseable {
         } catch (IOException e) {
             file.close();
             throw new FileSystemException(path.toString(), null,
-                    "it cannot grow to " + nbytes + " bytes (" + e.getMessage() + "); make room, or ask for less");
+                    "it cannot grow to " + nbytes + " bytes (" + e.getMessage()
+                            + "); free some space, or ask for less");
         }
         return opened(path, MapMode.SHARED, new MapBudget(), file);
     }
@@ -309,7 +310,7 @@ public final class MappedFile implements AutoCloseable {
     ///
     /// @param offset from which byte of the file; any, not only page boundaries
     /// @param length how many bytes, 0 or more
-    /// @return exactly these bytes, valid until the last holder lets go
+    /// @return exactly these bytes, valid until the last holder releases it
     /// @throws MappingException if the file does not have these bytes or the system refuses
     /// @throws IllegalArgumentException if a number is negative
     /// @throws IllegalStateException if the file is closed
@@ -327,8 +328,8 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// Maps pieces of this and other files, and zeros, one after the other into one contiguous range of addresses
-    /// (stitched). The mode is that of this file, and so is the lifetime: when its last holder lets go, the range goes.
-    /// The others may be closed before.
+    /// (stitched). The mode is that of this file, and so is the lifetime: when its last holder releases it, the range
+    /// goes. The others may be closed before.
     ///
     /// Whole pages are mapped where a piece's place in its file and in the range allow it; short pieces (below 16 KiB),
     /// edges and pieces that are out of step are copied. Adjacent pieces count as one. If the budget has not as many
@@ -336,8 +337,8 @@ public final class MappedFile implements AutoCloseable {
     /// copies would not be shared: its pieces have to be its own, and adjacent.
     ///
     /// @param pieces what to map, in order
-    /// @return a segment as long as all pieces together, valid until the last holder lets go. It starts on a 64-byte
-    ///     boundary if the offsets and lengths of all pieces are multiples of 64.
+    /// @return a segment as long as all pieces together, valid until the last holder releases it. It starts on a
+    ///     64-byte boundary if the offsets and lengths of all pieces are multiples of 64.
     /// @throws MappingException if a file does not have these bytes or the system refuses
     /// @throws UnsupportedOperationException if the file is shared and the pieces are not its own and adjacent
     /// @throws IllegalStateException if this file is closed, or one of the others
@@ -579,7 +580,7 @@ public final class MappedFile implements AutoCloseable {
     /// Adds a holder, who has to [#close] too.
     ///
     /// @return this file
-    /// @throws IllegalStateException if the last holder has let go
+    /// @throws IllegalStateException if the last holder has released it
     public MappedFile retain() {
         lifetime.retain();
         return this;

@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
 /// header, so that PyTorch's `from_file('/dev/shm/NAME', shared=True)` and numpy's `memmap` see the same bytes.
 ///
 /// **Names.** A segment and its name are two things. The bytes go when the last process has unmapped them. Until when
-/// the name is there for others to attach, its creator says: [Lifespan]. Who holds a segment stands in a registry
-/// beside the segments (`/dev/shm/undercroft-UID`; should another user have made a directory of that name,
+/// the name is there for others to attach, its creator says: [Lifespan]. Who holds a segment is in a registry
+/// next to the segments (`/dev/shm/undercroft-UID`; should another user have made a directory of that name,
 /// `/dev/shm/undercroft-UID-RANDOM`), where a process that was killed is noticed, so that a name goes
 /// with its last holder however that ends; [#list] shows it, and [#gc] removes what the dead left. What other programs
 /// make in `/dev/shm` can be attached as well: it is not registered, and nobody's to remove but by [#unlink].
@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
 /// or of root, is attached, unless the caller passes [TrustedOwner#ANYBODY].
 ///
 /// **Lifetime.** The creator is the first holder. [#retain] adds one, and so does every [#allocation] until it is
-/// freed; [#close] lets one go, and the last one unmaps and lets go of the name. From then on the segment throws
+/// freed; [#close] releases one, and the last one unmaps and releases the name. From then on the segment throws
 /// [IllegalStateException]. What nobody closes is given back when the garbage collector finds it or the JVM ends in
 /// order.
 ///
@@ -177,7 +177,7 @@ public final class SharedMemory implements AutoCloseable {
     /// with the number of this process and the [#descriptor], or open `/proc/PID/fd/FD` as a file. Children do not
     /// inherit the descriptor. Nothing is left of the memory when the last of them is gone, whatever happens to them.
     ///
-    /// Its descriptor stays open until the last holder in this process lets go.
+    /// Its descriptor stays open until the last holder in this process releases it.
     ///
     /// @param nbytes its size in bytes, 0 or more
     /// @return the memory, readable and writable
@@ -328,12 +328,12 @@ public final class SharedMemory implements AutoCloseable {
         return segment.byteSize();
     }
 
-    /// {@return the bytes, valid until the last holder lets go}
+    /// {@return the bytes, valid until the last holder releases it}
     public MemorySegment segment() {
         return segment;
     }
 
-    /// {@return the descriptor of [#anonymous] memory, open until the last holder lets go; else nothing}
+    /// {@return the descriptor of [#anonymous] memory, open until the last holder releases it; else nothing}
     public OptionalInt descriptor() {
         return source.descriptor();
     }
@@ -365,7 +365,7 @@ public final class SharedMemory implements AutoCloseable {
     ///
     /// @return the allocation; shared, its file name the name with a slash in front (as PyTorch's `filename`), or the
     ///     path of the descriptor it was created with or attached by
-    /// @throws IllegalStateException if the last holder has let go
+    /// @throws IllegalStateException if the last holder has released it
     public Allocation allocation() {
         lifetime.retain();
         SharedStorageHandle origin = SharedStorageHandle.ofMemory(source, segment);
@@ -375,7 +375,7 @@ public final class SharedMemory implements AutoCloseable {
     /// Adds a holder, who has to [#close] too.
     ///
     /// @return this segment
-    /// @throws IllegalStateException if the last holder has let go
+    /// @throws IllegalStateException if the last holder has released it
     public SharedMemory retain() {
         lifetime.retain();
         return this;
@@ -447,7 +447,7 @@ public final class SharedMemory implements AutoCloseable {
     interface Naming {
         /// {@return the creator's hold}
         ///
-        /// @throws IOException if the name is not to be had
+        /// @throws IOException if the name cannot be taken
         Hold hold() throws IOException;
     }
 

@@ -24,7 +24,7 @@ public final class SharedMemoryException extends IOException {
         FULL,
         /// A name or a descriptor stands for neither memory nor a regular file.
         NOT_MEMORY,
-        /// What is written down beside the segments, who holds them, cannot be used; the message names the directory.
+        /// What is written down next to the segments, who holds them, cannot be used; the message names the directory.
         REGISTRY,
         /// This system has no POSIX shared memory, or it is not to be reached from this JVM.
         UNSUPPORTED,

@@ -25,7 +25,7 @@ final class SharedMemoryFailure {
         return switch (errno(e)) {
             case ErrnoException.ENOSPC, ErrnoException.EFBIG -> full(what, nbytes, e);
             case ErrnoException.ENOMEM -> new SharedMemoryException(Reason.FULL, what + " wants " + nbytes
-                    + " bytes, but there is no memory, or no mapping, to be had: unmap others, or raise the limits "
+                    + " bytes, but there is no memory, or no mapping, available: unmap others, or raise the limits "
                     + "(sysctl"
                     + " vm.max_map_count, ulimit -v)", e);
             default -> of(what, e);

@@ -49,7 +49,7 @@ import org.jspecify.annotations.Nullable;
 /// @param name where it is: the name without a slash; `PID/FD`; the path as in a URI
 /// @param identity the number of the memory, unsigned; 0 if it is not known
 /// @param mode [MapMode#SHARED], or [MapMode#READ_ONLY] if the storage is read-only
-/// @param base which bytes of the memory the storage stands on; of a slice, its base
+/// @param base which bytes of the memory the storage uses; of a slice, its base
 /// @param slice which bytes of the base are meant; all of them unless it is a slice
 public record SharedStorageHandle(Home home, String name, long identity, MapMode mode, ByteRange base,
         ByteRange slice) implements Allocation.Origin, Serializable {

@@ -225,7 +225,7 @@ class BadFileTest {
         assertThat(answers(onSmallDisk, "create", folder.resolve("f"))).containsExactly(
                 "FileSystemException " + folder.resolve("f")
                         + ": it cannot grow to 1048576 bytes (posix_fallocate failed "
-                        + "with errno 28 (ENOSPC, no space left)); make room, or ask for less",
+                        + "with errno 28 (ENOSPC, no space left)); free some space, or ask for less",
                 "0", "rest");
     }
 

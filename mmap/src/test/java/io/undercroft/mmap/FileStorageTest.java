@@ -375,7 +375,7 @@ class FileStorageTest {
         Path created = folder.resolve("ov.bin");
         assertThatExceptionOfType(FileSystemException.class)
                 .isThrownBy(() -> FileStorage.open(created, MapMode.SHARED, ByteRange.bytes(1L << 61), libc))
-                .withMessageContaining(String.valueOf(1L << 61)).withMessageContaining("make room");
+                .withMessageContaining(String.valueOf(1L << 61)).withMessageContaining("free some space");
         assertThat(created).doesNotExist();
 
         Path there = write("there", "abc");

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/// The other process: opens handles to tensors, one a line, and tells for each which of the storages it stands on and
+/// The other process: opens handles to tensors, one a line, and tells for each which of the storages it uses and
 /// what it reads; at the end it adds one to the first element of all.
 final class HandlePeer {
     private HandlePeer() {}

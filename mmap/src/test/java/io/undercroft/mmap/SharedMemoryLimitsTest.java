@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SharedMemoryLimitsTest {
     private static final List<String> NATIVE = List.of("--enable-native-access=ALL-UNNAMED");
 
-    /// They would stand between the answers.
+    /// They would be between the answers.
     private static final String WITHOUT_WARNINGS = " && exec 2> /dev/null";
 
     @BeforeEach
@@ -92,7 +92,7 @@ class SharedMemoryLimitsTest {
                 if (answer.equals("done")) {
                     assertThat(inodes).isGreaterThan(7);
                     assertThat(peer.ask("attach name")).startsWith("FULL").contains("df -i");
-                    assertThat(peer.ask("close")).as("letting go takes none").isEqualTo("done");
+                    assertThat(peer.ask("close")).as("releasing takes none").isEqualTo("done");
                     assertThat(contents(peer)).isEmpty();
                     return;
                 }

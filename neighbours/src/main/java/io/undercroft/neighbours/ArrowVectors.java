@@ -20,9 +20,9 @@ import org.apache.arrow.vector.types.pojo.FieldType;
 
 /// Tensors as vectors of Apache Arrow, on the same memory.
 ///
-/// A vector has one dimension: it holds the elements of a tensor in row-major order, and no shape. Beside the elements,
-/// which stay where they are, it has a bit for each that says that it is not null; these come from the allocator.
-/// Arrow's bools are bits, too, and PyTorch's bytes: convert them to uint8.
+/// A vector has one dimension: it holds the elements of a tensor in row-major order, and no shape. Besides the
+/// elements, which stay where they are, it has a bit for each that says that it is not null; these come from the
+/// allocator. Arrow's bools are bits, too, and PyTorch's bytes: convert them to uint8.
 ///
 /// Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`.
 public final class ArrowVectors {

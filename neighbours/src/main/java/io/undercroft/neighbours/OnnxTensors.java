@@ -110,7 +110,7 @@ public final class OnnxTensors {
             return tensor;
         }
 
-        /// Closes the tensor there and lets go of the storage. No session may be at work on it any more. The second and
+        /// Closes the tensor there and releases the storage. No session may be at work on it any more. The second and
         /// later calls do nothing.
         @Override
         public void close() {

@@ -1,6 +1,6 @@
 /// The same memory as an array of another JVM library, without a copy: what is written on one side shows on the other.
 ///
-/// | class | neighbour | a tensor there | theirs as a tensor | who lets go of the storage |
+/// | class | neighbour | a tensor there | theirs as a tensor | who releases the storage |
 /// |---|---|---|---|---|
 /// | [io.undercroft.neighbours.OnnxTensors] | ONNX Runtime | `OnnxTensor`, input and output | made from a buffer | closing the `Lent` |
 /// | [io.undercroft.neighbours.DjlArrays] | DJL | `NDArray` of engines that take a buffer as it is | - | closing the `NDManager` |
@@ -18,11 +18,11 @@
 /// neighbour does not have is refused, never converted on the way.
 ///
 /// **Lifetime.** What is made of a tensor holds a reference to its storage ([io.undercroft.storage.Storage#retain])
-/// until the neighbour lets go, so a checkpoint may be closed before. Resizing or moving a storage leaves the neighbour
-/// on memory that is not the storage's any more: do not, as long as something is lent. Nor can a storage keep memory
-/// that it does not own: who closes the arena of a segment that was [wrapped][io.undercroft.storage.Storage#wrap] takes
-/// it from the neighbour, too. A tensor made of a neighbour's memory keeps it until its storage is released or
-/// collected.
+/// until the neighbour releases it, so a checkpoint may be closed before. Resizing or moving a storage leaves the
+/// neighbour on memory that is not the storage's any more: do not, as long as something is lent. Nor can a storage keep
+/// memory that it does not own: who closes the arena of a segment that was
+/// [wrapped][io.undercroft.storage.Storage#wrap] takes it from the neighbour, too. A tensor made of a neighbour's
+/// memory keeps it until its storage is released or collected.
 ///
 /// **Dependencies** are optional: a program brings the neighbours that it uses, and classes for others are never
 /// loaded. Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`; DJL and ND4J are used here without JNA, which they

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/// The rooms know each other in one direction only, and keep what is internal to themselves.
+/// The modules know each other in one direction only, and keep what is internal to themselves.
 class ArrowsTest {
     private static final String ROOT = "io.undercroft.";
     private static final List<String> ROOMS = List.of("format", "storage", "mmap", "serializer", "interop",

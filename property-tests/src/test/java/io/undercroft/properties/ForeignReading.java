@@ -184,7 +184,7 @@ final class ForeignReading {
         assertThat(nbytes).as("bytes of all storages").isLessThanOrEqualTo(INFLATED * fileSize);
     }
 
-    /// Copies a tensor, if there is room for it.
+    /// Copies a tensor, if there is space for it.
     ///
     /// @return how many elements were copied
     private static long read(Tensor tensor, long room) {

@@ -155,7 +155,7 @@ enum Law {
         }
     }
 
-    /// Compares stored bytes through the tensor's own geometry, so that each view is seen to stand where it should.
+    /// Compares stored bytes through the tensor's own geometry, so that each view is seen to be where it should.
     private static void assertInverted(String name, Tensor original, Tensor written) {
         if (original.device().isMeta() || !original.dtype().isByteSized()) {
             return;

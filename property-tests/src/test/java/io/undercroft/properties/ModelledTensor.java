@@ -15,10 +15,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 
-/// A tensor beside what it should be.
+/// A tensor and what it should be.
 ///
 /// @param tensor the tensor
-/// @param memory what it should stand on
+/// @param memory what it should use
 /// @param dtype what its elements should be
 /// @param flags what should have to be done to what is stored
 /// @param model where its elements should lie

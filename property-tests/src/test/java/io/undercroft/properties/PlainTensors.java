@@ -12,7 +12,7 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /// Makes tensors as most formats can hold them: whole ones, and views of whole ones with elements of the same type. Few
-/// stand on a storage in any other way. [TensorMaker] makes all kinds.
+/// use a storage in any other way. [TensorMaker] makes all kinds.
 final class PlainTensors {
     private static final int LARGE = 70_000;
 

@@ -16,7 +16,7 @@ interface RandomProof {
     List<Figure> run(long seed, Scratch scratch) throws IOException;
 
     /// {@return the report of such a proof} A seed of its own for each run finds more than the same one again; it is
-    /// printed, so that a run can be had again by `--seed`.
+    /// printed, so that a run can be repeated by `--seed`.
     static Report report(String name, RandomProof proof) throws IOException {
         long seed = Long.getLong("seed", System.nanoTime());
         try (Scratch scratch = Scratch.make()) {

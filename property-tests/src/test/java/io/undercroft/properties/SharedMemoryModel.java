@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/// Segments of shared memory, each beside what it should be: some bytes that are all the same, and a name for as long
+/// Segments of shared memory, each with what it should be: some bytes that are all the same, and a name for as long
 /// as its [Lifespan] says. One process plays all holders.
 final class SharedMemoryModel implements AutoCloseable {
     private static final Path HOME = Path.of("/dev/shm");

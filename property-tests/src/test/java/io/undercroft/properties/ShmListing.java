@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/// All that stands in `/dev/shm` at one moment, at any depth.
+/// All that is in `/dev/shm` at one moment, at any depth.
 ///
 /// @param entries the size of each file, by its path; of a directory, that it is one
 record ShmListing(Map<Path, String> entries) {

@@ -74,7 +74,7 @@ final class Soak {
     /// @param collected what the dead had left in `/dev/shm`, and was to be collected
     /// @param leftovers what was left of the soak in `/dev/shm` after that
     /// @param foreign what came there meanwhile and is of somebody else
-    /// @param gone what was put there beside it and is not there any more, or changed; other programs may remove their
+    /// @param gone what was put there next to it and is not there any more, or changed; other programs may remove their
     ///     own
     record Outcome(Map<String, Long> counts, List<String> troubles, List<Path> collected, List<Path> leftovers,
             List<Path> foreign, List<Path> gone) {
@@ -130,7 +130,7 @@ final class Soak {
 
     Outcome run() throws IOException {
         SharedMemory.gc();
-        // Beside what the library knows stands what it does not, and must not touch.
+        // Next to what the library knows is what it does not, and must not touch.
         Path foreign = Files.write(ShmListing.HOME.resolve(prefix + "of-somebody-else"), new byte[1000]);
         try {
             ShmListing before = ShmListing.now();
@@ -336,7 +336,7 @@ final class Soak {
     }
 
     /// Whether an entry is of this soak: by its own name or one of its processes. The registry and the directories in
-    /// it are, unless something of others stands in them.
+    /// it are, unless something of others is in them.
     private boolean isOurs(Path path, ShmListing all) {
         if (path.toString().contains(prefix) || Pattern.compile("\\d+").matcher(path.getFileName().toString()).results()
                 .anyMatch(number -> isOurPid(number.group()))) {

@@ -335,7 +335,7 @@ final class SoakProcess {
 
     // ---- names that are removed when nobody holds them
 
-    /// Publishes the next version, and then lets go of the one before or, now and then, of both.
+    /// Publishes the next version, and then releases the one before or, now and then, of both.
     private void publishOwn() throws IOException {
         Published before = own;
         long number = random.nextLong();

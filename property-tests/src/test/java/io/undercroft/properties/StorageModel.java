@@ -15,7 +15,7 @@ import java.util.Optional;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 
-/// Storages, slices and tensors, each beside what it should be: arrays of bytes and counts of references.
+/// Storages, slices and tensors, each with what it should be: arrays of bytes and counts of references.
 ///
 /// Whatever is done is done to both. Where the model says that it cannot be done, the storage must throw, and stay as
 /// it was.

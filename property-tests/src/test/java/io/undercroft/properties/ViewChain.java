@@ -21,7 +21,7 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// A tensor, and views of views of it, each beside what it should be.
+/// A tensor, and views of views of it, each with what it should be.
 ///
 /// Some links copy; the chain goes on with the copy then, and remembers the memory that it left.
 final class ViewChain {
@@ -142,7 +142,7 @@ final class ViewChain {
         }
     }
 
-    /// Looks at every element, and at every byte that the chain ever stood on.
+    /// Looks at every element, and at every byte that the chain ever used.
     void check() {
         last.check(this);
         memories.forEach(memory -> memory.check(this));

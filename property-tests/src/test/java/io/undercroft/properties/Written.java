@@ -52,7 +52,7 @@ record Written(Dialect dialect, Object state, Scratch scratch) {
         return Checkpoint.open(path(), more.apply(dialect.opening()));
     }
 
-    /// Writes another state beside the file, in the same way, and compares the files.
+    /// Writes another state next to the file, in the same way, and compares the files.
     void checkSameBytes(Object other) throws IOException {
         Path again = scratch.file("b");
         try {

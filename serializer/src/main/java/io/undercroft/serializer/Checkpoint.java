@@ -48,7 +48,7 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// A saved state, opened: tensors by name and the tree they stand in, of a file of any known format.
+/// A saved state, opened: tensors by name and the tree they are in, of a file of any known format.
 ///
 /// ```java
 /// try (Checkpoint c = Checkpoint.open(Path.of("model.pt"))) {
@@ -428,7 +428,7 @@ public final class Checkpoint implements AutoCloseable {
         return !closed.get() && file.isCurrent();
     }
 
-    /// {@return the state; the same objects at every call} It is [#tree], but that objects of the program stand in it
+    /// {@return the state; the same objects at every call} It is [#tree], but that objects of the program are in it
     /// in place of the nodes that they were saved as.
     ///
     /// @throws FormatException if an object is of a class that [OpenOptions#classes(StateClasses)] does not know, or
@@ -461,7 +461,7 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// {@return the state tree as it stands in the file, as [io.undercroft.serializer.state] describes it; the same
+    /// {@return the state tree as it is in the file, as [io.undercroft.serializer.state] describes it; the same
     /// objects at every call} An object of a Java program is a node whose type begins with `java:`, a record for
     /// instance a [TypedMap][io.undercroft.serializer.state.TypedMap] of its components; a tree with such nodes can be
     /// saved as it is.

@@ -8,8 +8,8 @@ package io.undercroft.serializer;
 ///
 /// @param storages the sizes of all storages, each counted once
 /// @param identity what would be there more if every tensor had bytes of its own
-/// @param unreached chunks that no tensor reaches; they take no room
-/// @param zeros chunks of zeros of large storages; they take no room
+/// @param unreached chunks that no tensor reaches; they take no space
+/// @param zeros chunks of zeros of large storages; they take no space
 /// @param sharedStorages chunks of storages that are, as a whole, the same bytes as another storage of the file or of a
 ///     base
 /// @param sharedChunks all other chunks whose bytes the file or a base had already

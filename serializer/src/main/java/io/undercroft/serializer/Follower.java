@@ -126,7 +126,7 @@ public final class Follower implements AutoCloseable {
         return name;
     }
 
-    /// Lets go of the newest version. Leases stay good. The second and later calls do nothing.
+    /// Releases the newest version. Leases stay good. The second and later calls do nothing.
     @Override
     public synchronized void close() {
         if (!closed) {

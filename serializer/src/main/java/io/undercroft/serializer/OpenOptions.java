@@ -85,7 +85,7 @@ public final class OpenOptions {
     ///
     /// Writing through a shared mapping changes the file under its own checksums: [Checkpoint#verify] then reports what
     /// was written as damage. It is meant for copies in shared memory that nobody archives. A `.croft` storage that is
-    /// partly zeros, stands partly in another file, or has bytes in common with another storage, has not all its bytes
+    /// partly zeros, is partly in another file, or has bytes in common with another storage, has not all its bytes
     /// for its own in the file, and cannot be mapped shared; [SaveOptions#writableInPlace] makes files without such
     /// storages.
     ///
@@ -168,7 +168,7 @@ public final class OpenOptions {
         return new OpenOptions(mapping, devices, OptionalLong.empty(), others, verification, selection);
     }
 
-    /// Says below which directory other files may be in which bytes of this one stand: adopted files and `.croft` files
+    /// Says below which directory other files may be in which bytes of this one are: adopted files and `.croft` files
     /// that were named as bases. A file that leads out of it, by symbolic links, is refused. Without a root no adopted
     /// file is opened, as a file from elsewhere must not choose what a program opens; `.croft` bases are then looked
     /// for below the directory of the file, since their ids must match anyway.
@@ -270,7 +270,7 @@ public final class OpenOptions {
 
     /// Loads some tensors only, those whose names match a pattern. To [Checkpoint#names] and the like the others are
     /// not there. In [Checkpoint#state] they are meta tensors, but those that share a storage with a chosen one: the
-    /// tree keeps its shape, and of a storage that no chosen tensor stands on nothing is read or mapped. Chosen tensors
+    /// tree keeps its shape, and of a storage that no chosen tensor uses nothing is read or mapped. Chosen tensors
     /// share storages as all do.
     ///
     /// In a pattern `*` stands for any characters but `/`, `?` for one such, `**` between slashes for any number of
@@ -311,7 +311,7 @@ public final class OpenOptions {
                 selection.reading));
     }
 
-    /// Says of which classes of the program objects may stand in the state, as they did when it was saved. By default
+    /// Says of which classes of the program objects may be in the state, as they did when it was saved. By default
     /// of none.
     ///
     /// @param known records, enums and other classes
@@ -376,7 +376,7 @@ public final class OpenOptions {
         return selection.reading.settings;
     }
 
-    /// {@return of which classes of the program objects may stand in the state}
+    /// {@return of which classes of the program objects may be in the state}
     public StateClasses classes() {
         return selection.classes;
     }

@@ -111,12 +111,12 @@ public final class Published implements AutoCloseable {
         }
     }
 
-    /// Says how much was wanted in all: writing knows only the piece that had no room.
+    /// Says how much was wanted in all: writing knows only the piece that did not fit.
     private static SharedMemoryException full(String name, @Nullable Object tree, SharedMemoryException cause) {
         long nbytes = StateIndex.of(tree).storages().stream().filter(storage -> !storage.isMeta())
                 .mapToLong(Storage::nbytes).sum();
         return new SharedMemoryException(Reason.FULL,
-                name + ": there is no room for this state, whose storages have " + nbytes + " bytes: "
+                name + ": there is no space for this state, whose storages have " + nbytes + " bytes: "
                         + cause.getMessage(),
                 cause);
     }
@@ -283,7 +283,7 @@ public final class Published implements AutoCloseable {
         return report;
     }
 
-    /// Lets go. The second and later calls do nothing.
+    /// Releases the memory. The second and later calls do nothing.
     @Override
     public void close() {
         memory.close();

@@ -152,7 +152,8 @@ public final class SaveOptions {
         }
         if (text.getBytes(StandardCharsets.UTF_8).length > CommitRecord.MAX_MESSAGE_BYTES) {
             throw new IllegalArgumentException(
-                    "the message is longer than " + CommitRecord.MAX_MESSAGE_BYTES + " bytes; metadata has room");
+                    "the message is longer than " + CommitRecord.MAX_MESSAGE_BYTES
+                            + " bytes; put it into the metadata");
         }
         return new SaveOptions(target, metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2,
                 classes, progress, snapshotMemory);
@@ -184,7 +185,7 @@ public final class SaveOptions {
 
     /// Chooses which storages may share bytes.
     ///
-    /// @param which whether equal bytes stand in the file once
+    /// @param which whether equal bytes are in the file once
     /// @return the changed options
     public SaveOptions sharing(Sharing which) {
         Objects.requireNonNull(which, "which");
@@ -193,7 +194,7 @@ public final class SaveOptions {
     }
 
     /// Names a file whose bytes are not written again, but referred to: a `.croft` file, or one of another format whose
-    /// tensors stand in it as they are. Who opens the new file needs that one too. It is
+    /// tensors are in it as they are. Who opens the new file needs that one too. It is
     /// found by its path below the root, and must not change from then on; a `.croft` file may be appended to.
     ///
     /// @param file the base, or the index of a set, whose files are bases then; those named earlier are preferred
@@ -203,7 +204,7 @@ public final class SaveOptions {
     }
 
     /// Names a file whose bytes are not written again, as [#base(Path)], and which does not say itself how it is to be
-    /// read. The new file says at which offsets of the base its bytes stand, so that who opens it needs to know nothing
+    /// read. The new file says at which offsets of the base its bytes are, so that who opens it needs to know nothing
     /// of the base's format.
     ///
     /// @param file the base; those named earlier are preferred
@@ -249,7 +250,7 @@ public final class SaveOptions {
     }
 
     /// Saves all bytes of all storages. By default a chunk of a storage that no tensor of the state reaches is saved as
-    /// zeros, which take no room.
+    /// zeros, which take no space.
     ///
     /// @return the changed options
     public SaveOptions wholeStorages() {
@@ -282,7 +283,7 @@ public final class SaveOptions {
                 progress, snapshotMemory);
     }
 
-    /// Says of which classes of the program objects may stand in the state. By default of none.
+    /// Says of which classes of the program objects may be in the state. By default of none.
     ///
     /// @param known records, enums and other classes
     /// @return the changed options
@@ -394,7 +395,7 @@ public final class SaveOptions {
         return 1L << chunkLog2;
     }
 
-    /// {@return of which classes of the program objects may stand in the state}
+    /// {@return of which classes of the program objects may be in the state}
     public StateClasses classes() {
         return classes;
     }

@@ -3,7 +3,7 @@ package io.undercroft.serializer;
 /// Is told how far writing a state has come: [SaveOptions#progress(SaveProgress)].
 @FunctionalInterface
 public interface SaveProgress {
-    /// Bytes have been dealt with: written, found to stand somewhere already, or found to be zeros. The first call says
+    /// Bytes have been dealt with: written, found to be somewhere already, or found to be zeros. The first call says
     /// that there are none yet, the last one that it was all of them; what is done never becomes less. Making it
     /// durable and giving it its name come after the last call, and may take as long as a disk takes.
     ///

@@ -17,7 +17,7 @@ import java.util.SequencedMap;
 import java.util.SequencedSet;
 import org.jspecify.annotations.Nullable;
 
-/// The classes of a program whose objects may stand in its states: records, enums and other classes of its own.
+/// The classes of a program whose objects may be in its states: records, enums and other classes of its own.
 ///
 /// ```java
 /// StateClasses classes = StateClasses.of(TrainerState.class, Optimizer.class, RandomState.class);
@@ -35,10 +35,10 @@ import org.jspecify.annotations.Nullable;
 /// **How an object is saved.** A record is saved by its components and made by its canonical constructor; an enum
 /// constant by its name. Of any other class all fields are saved that are not `static` or `transient`, and it is made
 /// by its constructor without parameters, or by none if it lacks one; or else what its own [Serializer] writes is
-/// saved. Registering a sealed class or interface registers all that it permits. Whatever stands in an object, tensors
+/// saved. Registering a sealed class or interface registers all that it permits. Whatever is in an object, tensors
 /// above all, has a name as in a map: `optimizer/state/exp_avg`.
 ///
-/// **What comes back.** An object, list, map, set, array or storage that stood in two places comes back as one, in
+/// **What comes back.** An object, list, map, set, array or storage that was in two places comes back as one, in
 /// cycles too; strings, `byte[]` and numbers are values, told apart by nothing but what they are. Maps and sets come
 /// back in their order. `TreeMap`, `EnumMap`, `ArrayDeque` and the like come back as what they were; of other lists,
 /// maps and sets only the contents count: they come back as `ArrayList`, `LinkedHashMap` and `LinkedHashSet`, immutable

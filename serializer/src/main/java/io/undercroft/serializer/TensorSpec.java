@@ -40,7 +40,7 @@ public record TensorSpec(DType dtype, Shape shape) {
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes; meta tensors
     ///     will do
-    /// @param classes the classes whose objects may stand in it
+    /// @param classes the classes whose objects may be in it
     /// @throws IllegalArgumentException if it holds other objects, is deeper, or its names are longer, than
     ///     [StateIndex] allows
     public static SequencedMap<String, TensorSpec> ofState(@Nullable Object state, StateClasses classes) {

@@ -2,7 +2,7 @@
 ///
 /// [Checkpoint][io.undercroft.serializer.Checkpoint] opens and saves files of any known format. What a file holds is a
 /// *state*: a tree of plain values and tensors ([io.undercroft.serializer.state]); tensors are found by name, which is
-/// their path in the tree. Records, enums and other objects of a program stand in it if their classes are registered:
+/// their path in the tree. Records, enums and other objects of a program are in it if their classes are registered:
 /// [StateClasses][io.undercroft.serializer.StateClasses]. Other file formats are added through
 /// [io.undercroft.serializer.spi].
 ///

@@ -75,7 +75,7 @@ final class CroftImage {
         return Snapshot.open(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT);
     }
 
-    /// Adds extents, one for each chunk, with bytes of their own, and tells where they stand.
+    /// Adds extents, one for each chunk, with bytes of their own, and tells where they are.
     long write(byte[] bytes) {
         long offset = (file.length + Layout.MAPPING_ALIGNMENT - 1) & -Layout.MAPPING_ALIGNMENT;
         file = Arrays.copyOf(file, (int) offset + bytes.length);
@@ -87,7 +87,7 @@ final class CroftImage {
         return offset;
     }
 
-    /// Adds an extent whose bytes stand in the file already.
+    /// Adds an extent whose bytes are in the file already.
     CroftImage reuse(long offset, byte[] bytes) {
         index.addRawExtent(offset, bytes.length, sums(bytes));
         return this;
@@ -102,7 +102,7 @@ final class CroftImage {
         return index.addBase(base);
     }
 
-    /// Adds an extent whose bytes stand in another file.
+    /// Adds an extent whose bytes are in another file.
     CroftImage borrow(int base, long offset, byte[] bytes) {
         index.addBaseExtent(base, offset, bytes.length, sums(bytes));
         return this;

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
 
-/// A process that tries to save and to append more than there is room for, and looks at what that leaves behind. It
+/// A process that tries to save and to append more than there is space for, and looks at what that leaves behind. It
 /// prints what the failures said, or what is wrong.
 final class FullDiskPeer {
     private static final int SMALL = 1 << 20;

@@ -3,7 +3,7 @@ package io.undercroft.serializer;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 
-/// The disk of this computer, which takes its time: nothing is brought to it until it is let go.
+/// The disk of this computer, which takes its time: nothing is brought to it until it is released.
 final class HeldDisk extends ForwardingDisk {
     private final CountDownLatch reached = new CountDownLatch(1);
     private final CountDownLatch released = new CountDownLatch(1);

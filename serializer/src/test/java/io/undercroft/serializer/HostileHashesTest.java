@@ -173,7 +173,7 @@ class HostileHashesTest {
         }
     }
 
-    /// A thousand parts stand in the file once, and would be hashed for each of the keys.
+    /// A thousand parts are in the file once, and would be hashed for each of the keys.
     @Test
     void largePartsThatManyKeysShareAreRefused() throws IOException {
         StateTreeWriter tree = new StateTreeWriter();

@@ -113,7 +113,7 @@ class LargeSavesTest {
         }
     }
 
-    /// A chunk of 16 MiB has no room in the memory that it goes through.
+    /// A chunk of 16 MiB does not fit in the memory that it goes through.
     @Test
     void largeChunksAreWrittenInPieces() throws IOException {
         Map<String, Object> state = Map.of("a", Tensor.of(noise(40_000_000, 1)), "b", Tensor.of(noise(40_000_000, 1)));

@@ -374,7 +374,7 @@ class PublishedTest {
         assumeTrue(PeerJvm.canStartAlone(), "may not mount a /dev/shm for one process");
         try (PeerJvm peer = PeerJvm.startAlone("4m", Ambitious.class, name)) {
             assertThat(peer.answer()).startsWith("FULL ").contains("--shm-size",
-                    name + ": there is no room for this state, whose storages have 16777216 bytes");
+                    name + ": there is no space for this state, whose storages have 16777216 bytes");
             assertThat(peer.answer()).isEqualTo("left true");
             assertThat(peer.answer()).isEqualTo("old 1.0");
             assertThat(peer.answer()).isEqualTo("new 2.0");

@@ -33,7 +33,7 @@ class SalvageTest {
     private Path file;
     private byte[] bytes;
     private long middle;
-    /// Where the indexes of the snapshots stand.
+    /// Where the indexes of the snapshots are.
     private final long[] indexes = new long[3];
 
     @BeforeEach

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// Files that are written with others beside them.
+/// Files that are written with others next to them.
 class SetExportTest {
     @TempDir
     Path folder;

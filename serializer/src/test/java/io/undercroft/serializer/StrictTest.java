@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/// What a file holds beside what it should.
+/// What a file holds and what it should hold.
 class StrictTest {
     @TempDir
     private Path folder;

@@ -81,7 +81,7 @@ class SubsetTest {
                 assertThat(bias.storage().isMeta()).isTrue();
                 assertThat(bias.shape().toArray()).containsExactly(2);
             });
-            // It stands on the storage of a chosen one.
+            // It uses the storage of a chosen one.
             assertThat(((Tensor) state.get("ema")).storage()).isSameAs(c.tensor("model/wte.weight").storage());
             assertThat(((Storage) state.get("bytes")).isMeta()).isTrue();
             assertThat(state.get("step")).isEqualTo(7L);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/// One state, from every place where it may stand, loaded in every way that there is.
+/// One state, from every place where it may be, loaded in every way that there is.
 @EnabledOnOs({OS.LINUX, OS.MAC})
 class WaysOfLoadingTest {
     private static final int ROWS = 1 << 12;
@@ -38,7 +38,7 @@ class WaysOfLoadingTest {
     private Path folder;
     private Map<String, Object> state;
 
-    /// Where the state stands.
+    /// Where the state is.
     enum Place {
         FILE, EARLIER_SNAPSHOT, SHARD, BASED, BASED_ON_TWO, COMPACTED, PUBLISHED, FOLLOWED
     }

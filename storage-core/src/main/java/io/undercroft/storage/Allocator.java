@@ -2,7 +2,7 @@ package io.undercroft.storage;
 
 /// Where the bytes of new storages come from. The counterpart of PyTorch's `c10::Allocator` and Torch7's `THAllocator`.
 ///
-/// [#offHeap] is the usual one and [#heap] the one for code that must work without native memory. The `mmap` room has
+/// [#offHeap] is the usual one and [#heap] the one for code that must work without native memory. The module `mmap` has
 /// two more: anonymous memory in huge pages that goes back to the system at once, and shared memory; `cuda` brings
 /// pinned memory and that of devices. A lambda makes one of your own.
 ///

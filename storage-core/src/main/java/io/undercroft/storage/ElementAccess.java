@@ -19,7 +19,7 @@ import java.util.Arrays;
 /// How the elements of a [Tensor] are read and written, one by one and in bulk. The second of the three layers of a
 /// tensor; its public methods are the tensor's.
 ///
-/// Methods for one and two indices stand beside those for any number, so that loops make no arrays.
+/// There are methods for one and two indices besides those for any number, so that loops make no arrays.
 ///
 /// The most common dtypes are read here and not through [Elements][io.undercroft.storage.internal.Elements], of which a
 /// program may use a dozen kinds: the compiler cannot inline such a call, and would read all of a tensor's fields again

@@ -38,7 +38,7 @@ enum JdkAllocator implements Allocator {
     private static final int MAX_ARRAY = Integer.MAX_VALUE - 8;
 
     private static OutOfMemoryError none(long nbytes, String where, @Nullable Throwable cause) {
-        OutOfMemoryError error = new OutOfMemoryError("there are no " + nbytes + " bytes to be had " + where);
+        OutOfMemoryError error = new OutOfMemoryError("there are no " + nbytes + " bytes available " + where);
         error.initCause(cause);
         return error;
     }

@@ -22,7 +22,7 @@ final class Promotion {
         return b.dim() == 0 && a.dim() > 0 ? withNumber(a.dtype(), b.dtype()) : common(a.dtype(), b.dtype());
     }
 
-    /// The dtype of many elements and of a single number beside them: the number's kind counts, not its width.
+    /// The dtype of many elements and of a single number next to them: the number's kind counts, not its width.
     private static DType withNumber(DType elements, DType number) {
         if (rank(number) <= rank(elements)) {
             return elements;

@@ -59,7 +59,7 @@ record QuantizedArithmetic(double scale, double zeroPoint, long min, long max, K
         return (float) (steps * scale);
     }
 
-    /// The integer that stands nearest to a number; ties go to even.
+    /// The integer that is nearest to a number; ties go to even.
     long quantize(float value) {
         float inverse = 1 / (float) scale;
         float point = (float) zeroPoint;

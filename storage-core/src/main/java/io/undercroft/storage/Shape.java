@@ -104,7 +104,7 @@ public final class Shape {
     }
 
     private long product() {
-        // A zero anywhere makes the tensor empty, whatever overflows beside it; PyTorch's order of checks is the same.
+        // A zero anywhere makes the tensor empty, whatever overflows next to it; PyTorch's order of checks is the same.
         for (long size : sizes) {
             if (size == 0) {
                 return 0;

@@ -4,7 +4,7 @@ import java.util.IdentityHashMap;
 import java.util.function.UnaryOperator;
 
 /// Copies tensors and storages such that those which shared a storage share its copy. Each storage is copied once,
-/// whole, however many tensors and slices stand on it. (PyTorch's `deepcopy` of tensors that are copied together; its
+/// whole, however many tensors and slices use it. (PyTorch's `deepcopy` of tensors that are copied together; its
 /// `to(device)` copies tensor by tensor and loses the sharing.)
 ///
 /// Give everything that belongs together to one instance. It remembers what it copied, and so keeps it from the garbage

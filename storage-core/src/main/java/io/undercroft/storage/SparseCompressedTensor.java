@@ -9,7 +9,7 @@ import java.util.Objects;
 /// the places and values of what it keeps. PyTorch's `torch.sparse_compressed_tensor`, with its invariants.
 ///
 /// Row `r` of a CSR tensor keeps the entries from `compressedIndices[r]` to before `compressedIndices[r + 1]`; entry
-/// `k` stands in column `plainIndices[k]` and has the value `values[k]`. CSC is the same with rows and columns
+/// `k` is in column `plainIndices[k]` and has the value `values[k]`. CSC is the same with rows and columns
 /// exchanged. In BSR and BSC, a value is a block of two dimensions, and indices count blocks. Each batch has its own
 /// indices and values, and all have as many.
 ///
@@ -140,7 +140,7 @@ public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Te
         return CompressedGeometry.of(layout, compressedIndices, plainIndices, values, shape);
     }
 
-    /// What is done with entry `k` of a batch, which stands in a row and a column of blocks.
+    /// What is done with entry `k` of a batch, which is in a row and a column of blocks.
     @FunctionalInterface
     private interface Visitor {
         void visit(long batch, long row, long column, long k);
@@ -192,7 +192,7 @@ public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Te
         }
         if (plain <= before) {
             throw new IllegalArgumentException("plain index " + plain + " of entry " + k + " in batch " + batch
-                    + " stands after " + before + "; they must ascend");
+                    + " is after " + before + "; they must ascend");
         }
     }
 

@@ -16,7 +16,7 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
         Coalescence coalescence) implements SparseTensor {
     /// What is known of the order of the indices.
     public enum Coalescence {
-        /// They are in ascending row-major order, and each stands there once.
+        /// They are in ascending row-major order, and each is there once.
         COALESCED,
         /// They may be in any order, and values of the same index are to be summed.
         UNCOALESCED
@@ -94,7 +94,7 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
     }
 
     /// {@return the same tensor with sorted and distinct indices; values of the same index are summed, in the order in
-    /// which they stand} A tensor that is coalesced already is returned itself.
+    /// which they are} A tensor that is coalesced already is returned itself.
     ///
     /// @throws IllegalArgumentException if an index is outside the shape
     /// @throws UnsupportedOperationException if values without numbers would have to be summed, or they are quantized

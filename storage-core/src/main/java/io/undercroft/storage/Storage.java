@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
-/// Untyped bytes with an identity: what several tensors may stand on. The counterpart of `torch.UntypedStorage`,
+/// Untyped bytes with an identity: what several tensors may use. The counterpart of `torch.UntypedStorage`,
 /// Torch7's `THStorage` and C++'s `StorageImpl`.
 ///
 /// Two storages are the same only if they are the same object; [#contentEquals] compares bytes. A storage's bytes may
@@ -92,7 +92,7 @@ public final class Storage implements Iterable<Integer> {
     /// @param nbytes its size in bytes, 0 or more
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative
-    /// @throws OutOfMemoryError if the bytes are not to be had
+    /// @throws OutOfMemoryError if the bytes cannot be allocated
     public static Storage allocate(long nbytes) {
         return allocate(nbytes, Allocator.offHeap());
     }
@@ -617,7 +617,7 @@ public final class Storage implements Iterable<Integer> {
     /// @return this storage
     /// @throws IllegalArgumentException if the size is negative
     /// @throws UnsupportedOperationException if [#isResizable] is false
-    /// @throws OutOfMemoryError if the bytes are not to be had
+    /// @throws OutOfMemoryError if the bytes cannot be allocated
     /// @throws IllegalStateException if the storage was freed
     public Storage resize(long newSize) {
         checkSize(newSize);
@@ -800,7 +800,7 @@ public final class Storage implements Iterable<Integer> {
     /// @return this storage
     /// @throws IllegalArgumentException if the allocator is for another device
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or is a slice
-    /// @throws OutOfMemoryError if the bytes are not to be had; nothing has changed then
+    /// @throws OutOfMemoryError if the bytes cannot be allocated; nothing has changed then
     public Storage moveTo(Allocator target) {
         if (!target.device().equals(device)) {
             throw new IllegalArgumentException(

@@ -36,7 +36,7 @@ abstract sealed class StridedWindow permits ElementAccess {
         this.end = numel == 0 ? 0 : end();
     }
 
-    /// {@return what the tensor stands on; the same object for all its views}
+    /// {@return what the tensor uses; the same object for all its views}
     public Storage storage() {
         return storage;
     }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /// A strided window on a storage: dtype, shape, strides and storage offset. The counterpart of PyTorch's `TensorImpl`.
 ///
-/// A tensor is immutable metadata; only the elements that it stands on can be written, and every tensor on the same
+/// A tensor is immutable metadata; only the elements that it uses can be written, and every tensor on the same
 /// storage sees it. Views ([#select], [#narrow], [#transpose], …) are new tensors on the same storage and copy
 /// nothing. (PyTorch's `set_` changes a tensor in place; ours, [#set], makes a new one, so that a tensor can be used by
 /// many threads.) Methods do what PyTorch's of the same name do, but for what is said here; those that PyTorch writes
@@ -57,7 +57,7 @@ public abstract sealed class Tensor extends ElementAccess {
 
     /// A tensor on a storage.
     ///
-    /// @param storage what it stands on
+    /// @param storage what it uses
     /// @param dtype type of the elements
     /// @param offset storage offset of the first element, in elements
     /// @param shape size in each dimension
@@ -95,7 +95,7 @@ public abstract sealed class Tensor extends ElementAccess {
     /// @param sizes size in each dimension
     /// @return the tensor
     /// @throws IllegalArgumentException if a size is negative, or the bytes are more than 2^63-1
-    /// @throws OutOfMemoryError if the bytes are not to be had
+    /// @throws OutOfMemoryError if the bytes cannot be allocated
     public static Tensor zeros(Allocator allocator, DType dtype, long... sizes) {
         Shape shape = Shape.of(sizes);
         return rowMajor(Storage.allocate(Tensors.nbytes(dtype, shape), allocator), ElementType.of(dtype), shape);
@@ -523,7 +523,7 @@ public abstract sealed class Tensor extends ElementAccess {
 
     /// {@return a tensor of the same dtype on another storage (`set_` in PyTorch, which changes the tensor instead)}
     ///
-    /// @param source what it stands on
+    /// @param source what it uses
     /// @param storageOffset where the first element lies, in elements
     /// @param sizes size in each dimension
     /// @param steps stride in each dimension, in elements
@@ -535,7 +535,7 @@ public abstract sealed class Tensor extends ElementAccess {
     /// {@return a one-dimensional tensor of the same dtype on all of another storage} Bytes at the end that make no
     /// whole element are left out.
     ///
-    /// @param source what it stands on
+    /// @param source what it uses
     public Tensor set(Storage source) {
         return on(source, type, 0, new long[]{Tensors.elementsIn(source.nbytes(), dtype()), 1});
     }
@@ -594,7 +594,7 @@ public abstract sealed class Tensor extends ElementAccess {
 
     // ---- copies ----
 
-    /// {@return this tensor if [#bytes] can be had of it, else a [#copy()]}
+    /// {@return this tensor if [#bytes] accepts it, else a [#copy()]}
     ///
     /// @throws IllegalStateException if a copy is needed and the storage was freed or has become too small
     public Tensor contiguous() {
@@ -634,7 +634,7 @@ public abstract sealed class Tensor extends ElementAccess {
     ///
     /// @param allocator where the bytes come from
     /// @throws IllegalStateException if the storage was freed or has become too small
-    /// @throws OutOfMemoryError if the bytes are not to be had
+    /// @throws OutOfMemoryError if the bytes cannot be allocated
     public Tensor copy(Allocator allocator) {
         return Tensors.empty(this, type.resolved(), MemoryFormat.CONTIGUOUS, allocator).copyFrom(this);
     }

@@ -84,7 +84,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param size how many
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
-    /// @throws OutOfMemoryError if the bytes are not to be had
+    /// @throws OutOfMemoryError if the bytes cannot be allocated
     public static TypedStorage allocate(DType dtype, long size) {
         return new TypedStorage(Storage.allocate(bytes(dtype, size)), dtype);
     }
@@ -96,7 +96,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param allocator where the bytes come from
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
-    /// @throws OutOfMemoryError if the bytes are not to be had
+    /// @throws OutOfMemoryError if the bytes cannot be allocated
     public static TypedStorage allocate(DType dtype, long size, Allocator allocator) {
         return new TypedStorage(Storage.allocate(bytes(dtype, size), allocator), dtype);
     }
@@ -106,7 +106,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param size how many elements of [DType#defaultType]
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
-    /// @throws OutOfMemoryError if the bytes are not to be had
+    /// @throws OutOfMemoryError if the bytes cannot be allocated
     public static TypedStorage allocate(long size) {
         return allocate(DType.defaultType(), size);
     }
@@ -242,7 +242,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @return this storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
     /// @throws UnsupportedOperationException if the storage cannot be resized, as [Storage#resize]
-    /// @throws OutOfMemoryError if the bytes are not to be had; nothing has changed then
+    /// @throws OutOfMemoryError if the bytes cannot be allocated; nothing has changed then
     public TypedStorage resize(long size) {
         untyped.resize(bytes(dtype, size));
         return this;

@@ -1,4 +1,4 @@
-/// Tensors, the storages they stand on, and the allocations that storages are made of.
+/// Tensors, the storages they use, and the allocations that storages are made of.
 ///
 /// ## Concepts
 ///
@@ -14,7 +14,7 @@
 /// the `DoubleStorage` and its like of Torch7; new code uses tensors.
 ///
 /// A [io.undercroft.storage.Tensor] is a window on a storage: an element type, the [io.undercroft.storage.DType], and a
-/// [io.undercroft.storage.Shape], strides and a storage offset, which count elements. Many tensors may stand on one
+/// [io.undercroft.storage.Shape], strides and a storage offset, which count elements. Many tensors may use one
 /// storage; what is written through one is read through the others. An element lies at
 /// `offset + index[0] * stride[0] + index[1] * stride[1] + …`, in elements from the start of the storage. Views are new
 /// windows and copy nothing; only methods that say so (`copy`, and `contiguous` where it must) make a new storage.

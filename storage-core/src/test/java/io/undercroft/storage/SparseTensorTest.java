@@ -211,7 +211,7 @@ class SparseTensorTest {
         assertThatIllegalArgumentException().isThrownBy(() -> csr(rows, Tensor.of(-1L, 0L, 2L), TWO_BY_THREE).toDense())
                 .withMessageContaining("plain index -1 of entry 0");
         assertThatIllegalArgumentException().isThrownBy(() -> csr(rows, Tensor.of(2L, 1L, 1L), TWO_BY_THREE).toDense())
-                .withMessage("plain index 1 of entry 2 in batch 0 stands after 1; they must ascend");
+                .withMessage("plain index 1 of entry 2 in batch 0 is after 1; they must ascend");
     }
 
     @Test

@@ -28,9 +28,10 @@ import org.jspecify.annotations.Nullable;
 /// Memory of one device that other processes can open.
 ///
 /// It is freed when its storage was released and no other process has it open: freeing it earlier is undefined for
-/// those processes. Who has it open is known from the holders of its [record][SharedRecord], which a process that is
-/// killed does not stay among. A process holds the record before it reads whether the storage was released, and the
-/// storage is marked as released before the holders are counted. So either the process sees the mark, or it is counted.
+/// those processes. The holders of its [record][SharedRecord] are the processes that have it open; a process that is
+/// killed does not stay among them. A process holds the record before it reads whether the storage was released, and
+/// the storage is marked as released before the holders are counted. So either the process sees the mark, or it is
+/// counted.
 final class ExportedMemory implements Allocator {
     /// The driver shares memory in units of this size, and would share what else is in the last one.
     private static final long UNIT = 2 << 20;

@@ -136,8 +136,8 @@ public final class ImportedMemory implements SharedDeviceMemory {
                 throw gone("process " + shared.pid() + " has released the storage");
             }
             SharedSegment registered = segment.registered().orElseThrow(() -> new SharedMemoryException(
-                    Reason.NOT_PERMITTED, handle + " cannot be opened: it is not known who has the memory open, since "
-                            + "the record of it was removed or is another user's; open it as the user who shared it",
+                    Reason.NOT_PERMITTED, handle + " cannot be opened: the record of the processes that have it "
+                            + "open was removed or is another user's; open it as the user who shared it",
                     null));
             if (registered.holders().stream().noneMatch(this::isOwner)) {
                 throw gone("process " + shared.pid() + ", which shared it, has ended");

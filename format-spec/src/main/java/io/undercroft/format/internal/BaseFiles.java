@@ -4,7 +4,7 @@ import io.undercroft.format.FormatException;
 import java.io.IOException;
 import java.util.Optional;
 
-/// Finds the other files in which bytes of a file stand. This package knows no files; who calls it says where they are.
+/// Finds the other files in which bytes of a file are. This package knows no files; who calls it says where they are.
 @FunctionalInterface
 public interface BaseFiles {
     /// {@return nowhere: no base is read}

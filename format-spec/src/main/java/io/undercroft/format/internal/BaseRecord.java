@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.UUID;
 
-/// Another file in which bytes of this one stand. Nothing of it is read before one of these bytes is asked for.
+/// Another file in which bytes of this one are. Nothing of it is read before one of these bytes is asked for.
 ///
 /// @param kind what it is
 /// @param path where it may be found below a directory that the reader chooses: relative, its parts separated by `/`,

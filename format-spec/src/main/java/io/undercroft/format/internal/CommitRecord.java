@@ -50,8 +50,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
 
     /// The record of the first commit of a file, with nothing in it that differs from one save to the next.
     ///
-    /// @param index the index as it will stand in the file, built with the sequence 1, see [IndexBuilder#build]
-    /// @param indexOffset where it will stand, see [Layout#placeIndex]
+    /// @param index the index as it will be in the file, built with the sequence 1, see [IndexBuilder#build]
+    /// @param indexOffset where it will be, see [Layout#placeIndex]
     /// @return a record with no time, no message, and the id that [Layout#canonicalUuid] makes of the root digest
     public static CommitRecord canonical(MemorySegment index, long indexOffset) {
         return canonical(index, indexOffset, 0, "");
@@ -59,8 +59,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
 
     /// The record of the first commit of a file, whose id is made of what the file holds.
     ///
-    /// @param index the index as it will stand in the file, built with the sequence 1
-    /// @param indexOffset where it will stand
+    /// @param index the index as it will be in the file, built with the sequence 1
+    /// @param indexOffset where it will be
     /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
     /// @param message what to say about it; may be empty
     /// @return a record with the id that [Layout#canonicalUuid] makes of the root digest
@@ -72,8 +72,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
 
     /// The record of the first commit of a file that has an id already.
     ///
-    /// @param index the index as it will stand in the file, built with the sequence 1
-    /// @param indexOffset where it will stand
+    /// @param index the index as it will be in the file, built with the sequence 1
+    /// @param indexOffset where it will be
     /// @param uuid the id in the file's header
     /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
     /// @param message what to say about it; may be empty
@@ -86,8 +86,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
 
     /// The record of the commit after this one. A copy of this record, the parent record, is right before the index.
     ///
-    /// @param index the index as it will stand in the file, built with a sequence greater by one than this commit's
-    /// @param indexOffset where it will stand: right behind the parent record
+    /// @param index the index as it will be in the file, built with a sequence greater by one than this commit's
+    /// @param indexOffset where it will be: right behind the parent record
     /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
     /// @param message what to say about it; may be empty
     /// @return the record
@@ -189,7 +189,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         checkInside(header, place, size);
         if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
             throw Rule.V20_SEAL.broken("the commit record of a sealed file, number " + sequence
-                    + ", does not stand right after its " + committedLength + " bytes", place);
+                    + ", is not right after its " + committedLength + " bytes", place);
         }
     }
 

@@ -14,8 +14,8 @@ import io.undercroft.format.FormatException;
 /// @param length how many bytes the range has
 /// @param what what is wrong
 public record Damage(Rule rule, long sequence, int storage, int base, long offset, long length, String what) {
-    /// Stands where no snapshot is hit more than others.
+    /// The value where no snapshot is hit more than others.
     public static final long WHOLE_FILE = 0;
-    /// Stands where no storage is at fault.
+    /// The value where no storage is at fault.
     public static final int NO_STORAGE = -1;
 }

@@ -7,7 +7,7 @@ import io.undercroft.format.Digest128;
 /// @param kind how the bytes are kept
 /// @param isShared whether another extent of the snapshot is the same bytes of the same file, so that a mapping which
 ///     both used would show writes to one storage in the other
-/// @param base in which file they stand: 0 is this file, any other number *n* the file of [Snapshot#base] *n* - 1; 0
+/// @param base in which file they are: 0 is this file, any other number *n* the file of [Snapshot#base] *n* - 1; 0
 ///     for a ZERO extent
 /// @param fileOffset the first byte in that file; 0 for a ZERO extent
 /// @param length its size in bytes, at least 1, and at most a chunk unless it is a ZERO extent
@@ -17,7 +17,7 @@ public record ExtentRecord(ExtentKind kind, boolean isShared, int base, long fil
     /// What stands for "in this file" where the number of a base is expected.
     public static final int THIS_FILE = 0;
 
-    /// {@return a run of zeros that takes no room in a file}
+    /// {@return a run of zeros that takes no space in a file}
     ///
     /// @param length how many bytes it has
     static ExtentRecord zeros(long length) {

@@ -29,7 +29,7 @@ import java.util.TreeMap;
 /// storage before it. What a reader would refuse is refused here with [IllegalArgumentException], but for places
 /// in the file, which are the caller's to get right.
 ///
-/// What is added is kept as it will stand in the file, off the heap, so a builder of many tensors takes hardly more
+/// What is added is kept as it will be in the file, off the heap, so a builder of many tensors takes hardly more
 /// memory than their index. Belongs to one thread.
 public final class IndexBuilder {
     private static final int KIND = 0;
@@ -82,9 +82,9 @@ public final class IndexBuilder {
         return number;
     }
 
-    /// Adds bytes that stand in the file to the storage that comes next.
+    /// Adds bytes that are in the file to the storage that comes next.
     ///
-    /// @param fileOffset where they stand, see [Layout#placeExtent]
+    /// @param fileOffset where they are, see [Layout#placeExtent]
     /// @param length how many there are, from 1 to the size of a chunk
     /// @param sums the sums over all of them
     /// @throws IllegalArgumentException if there are none, or more than a chunk has
@@ -92,10 +92,10 @@ public final class IndexBuilder {
         addStored(ExtentKind.RAW, ExtentRecord.THIS_FILE, fileOffset, length, sums);
     }
 
-    /// Adds bytes that stand in another file to the storage that comes next.
+    /// Adds bytes that are in another file to the storage that comes next.
     ///
     /// @param base the number of that file, from [#addBase]
-    /// @param fileOffset where they stand there; in a `.croft` file as [Layout#placeExtent] says
+    /// @param fileOffset where they are there; in a `.croft` file as [Layout#placeExtent] says
     /// @param length how many there are, from 1 to the size of a chunk
     /// @param sums the sums over all of them
     /// @throws IllegalArgumentException if there are none, or more than a chunk has
@@ -116,7 +116,7 @@ public final class IndexBuilder {
         RecordWriter.extent(extents.append(), new ExtentRecord(kind, false, base, fileOffset, length, sums));
     }
 
-    /// Adds another file, in which bytes of this one may stand. One that no extent names is left out of the index, and
+    /// Adds another file, in which bytes of this one may be. One that no extent names is left out of the index, and
     /// the ones after it get smaller numbers there.
     ///
     /// @param base which file
@@ -149,7 +149,7 @@ public final class IndexBuilder {
         freeRanges.add(range);
     }
 
-    /// Adds zeros that take no room in the file to the storage that comes next.
+    /// Adds zeros that take no space in the file to the storage that comes next.
     ///
     /// @param length how many, at least 1
     public void addZeroExtent(long length) {
@@ -236,7 +236,7 @@ public final class IndexBuilder {
 
     /// Adds a section of which only the caller, or a later version, knows what it means.
     ///
-    /// @param section the section; sections stand in the order of their codes
+    /// @param section the section; sections are in the order of their codes
     /// @throws IllegalArgumentException if there is one with its code
     public void addUnknownSection(UnknownSection section) {
         if (unknownSections.putIfAbsent(section.code(), section) != null) {

@@ -14,15 +14,15 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// The index of a snapshot for another file, in which the same bytes stand in other places: how a snapshot is exported,
+/// The index of a snapshot for another file, in which the same bytes are in other places: how a snapshot is exported,
 /// flattened or carried over when a file is compacted.
 ///
 /// All records keep all their bytes, those included that a newer minor version gave a meaning. What changes is where
-/// extents stand, whether they are flagged as shared, and the numbers of their bases; bases that no extent names any
+/// extents are, whether they are flagged as shared, and the numbers of their bases; bases that no extent names any
 /// more are left out. Sections that this version does not know are copied if they are safe to copy. Nothing is free in
 /// the new file, and the checksums of blocks are made anew.
 ///
-/// The new file needs the same chunk size. Every extent that stands in the old file has to be placed; one that stands
+/// The new file needs the same chunk size. Every extent that is in the old file has to be placed; one that is
 /// in a base may be, if its bytes are copied, or stays there. Lives as long as its snapshot, and belongs to one thread.
 public final class IndexCopy {
     private final Snapshot snapshot;
@@ -57,7 +57,7 @@ public final class IndexCopy {
         return new IndexCopy(snapshot);
     }
 
-    /// Notes which extents belong to a large storage, and which stand in their storage where no RAW extent may.
+    /// Notes which extents belong to a large storage, and which are in their storage where no RAW extent may.
     private void survey(StorageRecord storage) {
         int first = storage.firstExtent();
         int last = first + storage.extentCount() - 1;
@@ -75,7 +75,7 @@ public final class IndexCopy {
         }
     }
 
-    /// Says where the bytes of an extent stand in the new file. It becomes a RAW extent of that file.
+    /// Says where the bytes of an extent are in the new file. It becomes a RAW extent of that file.
     ///
     /// Extents that were the same bytes may be placed at the same offset or apart, as the caller copies them.
     ///
@@ -89,7 +89,7 @@ public final class IndexCopy {
         long alignment = large.get(extent) ? Layout.MAPPING_ALIGNMENT : Layout.SMALL_ALIGNMENT;
         if (record.kind() == ExtentKind.ZERO || fileOffset < Layout.DATA_START || fileOffset % alignment != 0) {
             throw new IllegalArgumentException(
-                    record + " cannot stand at " + fileOffset + "; place it at a multiple of " + alignment);
+                    record + " cannot be at " + fileOffset + "; place it at a multiple of " + alignment);
         }
         if (record.kind() == ExtentKind.FOREIGN && ragged.get(extent)) {
             throw new IllegalArgumentException(record + " starts or ends where no extent of this file may: its storage "
@@ -111,7 +111,7 @@ public final class IndexCopy {
     ///
     /// @param sequence the number of the commit that will point to it, from 1
     /// @return the index, to be written at a multiple of 64, for as long as anybody holds it
-    /// @throws IllegalStateException if an extent that stood in the old file was not placed
+    /// @throws IllegalStateException if an extent that was in the old file was not placed
     /// @throws IllegalArgumentException if it exceeds [Limits#DEFAULT], so that readers would refuse it
     public MemorySegment build(long sequence) {
         BaseNumbers bases = new BaseNumbers(namedBases());

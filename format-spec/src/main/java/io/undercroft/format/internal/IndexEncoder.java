@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /// Writes an index section by section, in canonical order. What can be copied as it was collected is; what is written
-/// now are names, which had to be sorted, and all that names a text, since the texts stand in the order of their
+/// now are names, which had to be sorted, and all that names a text, since the texts are in the order of their
 /// tables, but for names that are in the state tree already.
 final class IndexEncoder {
     private static final int NAME_OF_TENSOR = 20;
@@ -37,10 +37,10 @@ final class IndexEncoder {
 
     /// What an index says.
     ///
-    /// @param extents as they will stand in EXTN, but for the flag *shared*
-    /// @param storages as they will stand in STOR
-    /// @param tensors as they will stand in TENS, but for the name, which is numbered as it was added
-    /// @param dims as they will stand in DIMS
+    /// @param extents as they will be in EXTN, but for the flag *shared*
+    /// @param storages as they will be in STOR
+    /// @param tensors as they will be in TENS, but for the name, which is numbered as it was added
+    /// @param dims as they will be in DIMS
     /// @param namedBases the numbers, from 1 on, of the bases that an extent names; the others are left out
     record Content(List<DTypeRecord> dtypes, List<String> strings, RecordTable extents,
             RecordTable storages, RecordTable tensors, RecordTable dims, NameTable names, MemorySegment tree,

@@ -8,7 +8,7 @@ package io.undercroft.format.internal;
 /// @param maxTensors the most tensors, and the most names
 /// @param maxRank the most dimensions of a tensor, and of a shape in the state tree
 /// @param maxSections the most sections of an index
-/// @param maxBases the most other files in which bytes of a file may stand
+/// @param maxBases the most other files in which bytes of a file may be
 /// @param maxBaseDepth how many of them may need each other in turn
 /// @param maxDepth the deepest nesting of the state tree
 /// @param maxNameBytes the longest name, string, element type or path, in bytes of UTF-8

@@ -57,7 +57,7 @@ public enum Rule {
         this.remedy = remedy;
     }
 
-    /// {@return the code as it stands in messages and in `SPEC.md`}
+    /// {@return the code as it is in messages and in `SPEC.md`}
     public String code() {
         return code;
     }

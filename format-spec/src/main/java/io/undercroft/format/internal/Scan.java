@@ -12,7 +12,7 @@ final class Scan {
     private final MemorySegment buffer;
     private final ExtentDigester digester = new ExtentDigester();
 
-    /// A scan of a file, and of others beside it.
+    /// A scan of a file, and of others next to it.
     ///
     /// @param length how much of the file there is to read
     Scan(long length) {

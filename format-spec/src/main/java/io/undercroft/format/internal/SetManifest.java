@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.UUID;
 
 /// A number of `.croft` files that belong together: the parts of a model that is too big for one file, or a file for
-/// each rank. It stands beside them in a file of its own, `*.croftset`, whose renaming commits them all.
+/// each rank. It is next to them in a file of its own, `*.croftset`, whose renaming commits them all.
 ///
 /// @param uuid the id of the set
 /// @param shards the files, in the order that whoever saved them gave them
@@ -38,7 +38,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
             if (!PathHint.isValid(shard.path()) || !paths.add(shard.path())
                     || Utf8.encode(shard.path()).length > Limits.DEFAULT.maxNameBytes()) {
                 throw new IllegalArgumentException(
-                        "a shard cannot stand at " + FormatException.quote(shard.path()) + ", or another one does");
+                        "a shard cannot be at " + FormatException.quote(shard.path()) + ", or another one does");
             }
         }
         if (shards.size() > Limits.DEFAULT.maxShards()) {

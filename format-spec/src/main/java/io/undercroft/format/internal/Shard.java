@@ -11,11 +11,11 @@ import java.util.UUID;
 /// @param digest the root digest of the snapshot
 /// @param sequence the number of the snapshot, from 1
 /// @param length the committed length of the snapshot in bytes
-/// @param path where the file stands, relative to the folder of the manifest, in the form of [BaseRecord#path]
+/// @param path where the file is, relative to the folder of the manifest, in the form of [BaseRecord#path]
 public record Shard(UUID uuid, Digest128 digest, long sequence, long length, String path) {
     /// A shard.
     ///
-    /// @param path where the file stands
+    /// @param path where the file is
     /// @param snapshot the commit record of its snapshot
     /// @return the record
     public static Shard of(String path, CommitRecord snapshot) {

@@ -8,7 +8,7 @@ import java.io.IOException;
 public interface ShardFiles {
     /// Opens a file. Whether it is the one that was meant is for the caller to check.
     ///
-    /// @param path where it stands, relative to the folder of the manifest; it leads nowhere but down
+    /// @param path where it is, relative to the folder of the manifest; it leads nowhere but down
     /// @return its bytes, good for as long as the snapshot that is made of them is used
     /// @throws FormatException by rule V21 if it is not there, or not below that folder
     /// @throws IOException if it cannot be opened for any other reason

@@ -254,7 +254,7 @@ public final class Snapshot {
         }
     }
 
-    /// Small indexes go to the heap, where memory is quick to get and to give back; large ones beside it, where a
+    /// Small indexes go to the heap, where memory is quick to get and to give back; large ones outside it, where a
     /// channel can read into them without a second copy.
     static MemorySegment allocate(long length) {
         return length <= SMALL_INDEX
@@ -402,12 +402,12 @@ public final class Snapshot {
         return index.extent(number);
     }
 
-    /// {@return how many other files there are in which bytes of this one stand}
+    /// {@return how many other files there are in which bytes of this one are}
     public int baseCount() {
         return count(SectionType.BASE);
     }
 
-    /// {@return another file in which bytes of this one stand}
+    /// {@return another file in which bytes of this one are}
     ///
     /// @param number which one; [ExtentRecord#base] is one more
     public BaseRecord base(int number) {

@@ -17,11 +17,11 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/// Checks the bytes of storages against the checksums of their chunks: where they are mapped, or where they stand in
+/// Checks the bytes of storages against the checksums of their chunks: where they are mapped, or where they are in
 /// files.
 ///
 /// This is less than [Verifier] does, which also looks at digests, at the index as a whole and at what lies between the
-/// extents, and enough to trust the elements of a tensor. Zeros that stand nowhere are not looked at.
+/// extents, and enough to trust the elements of a tensor. Zeros that are nowhere are not looked at.
 ///
 /// Safe for any thread.
 public final class StorageCheck {
@@ -44,7 +44,7 @@ public final class StorageCheck {
     /// Where the bytes of files come from.
     @FunctionalInterface
     public interface Files {
-        /// {@return a file in which bytes stand, or nothing if it cannot be had}
+        /// {@return a file in which bytes are, or nothing if it cannot be had}
         ///
         /// @param base [ExtentRecord#THIS_FILE], or one more than the number of a [Snapshot#base]
         /// @throws IOException if opening it fails
@@ -129,10 +129,10 @@ public final class StorageCheck {
                 .map(chunk -> new Span(chunk.start, chunk.end())).reduce(part, Span::and);
     }
 
-    /// Checks a storage as it stands in files, reading it through a small buffer.
+    /// Checks a storage as it is in files, reading it through a small buffer.
     ///
     /// @param storage its number
-    /// @param files where its bytes stand; those in a file that cannot be had are left out
+    /// @param files where its bytes are; those in a file that is missing are left out
     /// @return what does not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     /// @throws IOException if reading fails
@@ -145,7 +145,7 @@ public final class StorageCheck {
         }
     }
 
-    /// {@return the chunks of a storage that stand in files, in the order of the storage}
+    /// {@return the chunks of a storage that are in files, in the order of the storage}
     ///
     /// @param storage its number
     /// @throws FormatException if a record of the storage is damaged or breaks a rule

@@ -10,7 +10,7 @@ import java.util.UUID;
 /// Compares the bytes of extents with their checksums and digests. Each run of bytes is read once, however many extents
 /// of however many snapshots it belongs to.
 final class VerifiedRuns {
-    /// What stands in the table for the file itself; bases have numbers from 1 on, the same in all snapshots.
+    /// What is in the table for the file itself; bases have numbers from 1 on, the same in all snapshots.
     static final int OWN_FILE = 0;
 
     private final ByteSource own;
@@ -35,7 +35,7 @@ final class VerifiedRuns {
         return read;
     }
 
-    /// {@return how many runs could not be read, as they stand in bases that are not there}
+    /// {@return how many runs could not be read, as they are in bases that are not there}
     long unreadCount() {
         return unread.count();
     }

@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/// Verifying a file whose bytes stand in others: in the second snapshot of a `.croft` file, and in a file of another
+/// Verifying a file whose bytes are in others: in the second snapshot of a `.croft` file, and in a file of another
 /// format.
 class BasesTest {
     private static final byte[] BYTES = {1, 2, 3, 4, 5};

@@ -13,7 +13,7 @@ import java.util.SortedMap;
 import java.util.stream.Collectors;
 
 /// What files hold, in lines that any other reader can be held against: for each snapshot its storages with the SHA-256
-/// of their bytes, wherever these stand, and its tensors by name. Fields are separated by tabs.
+/// of their bytes, wherever these are, and its tensors by name. Fields are separated by tabs.
 final class Contents {
     private final SortedMap<String, byte[]> files;
     private final List<String> lines = new ArrayList<>();

@@ -21,7 +21,7 @@ final class Everything {
         byte[] shared = GoldenFiles.ascending(48);
         byte[] few = {0x21, 0x43, 0x05};
         byte[] last = GoldenFiles.ascending(80);
-        // Small storages stand before large ones, whatever their numbers.
+        // Small storages are before large ones, whatever their numbers.
         long placeOfShared = image.put(shared.length, shared);
         long placeOfFew = image.put(few.length, few);
         index.addZeroExtent(65536);

@@ -8,7 +8,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/// Bases that stand in a folder, by their path hints.
+/// Bases that are in a folder, by their path hints.
 ///
 /// @param root the folder
 record Folder(Path root) implements BaseFiles {

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 
 /// Files as a newer minor version may write them: with longer records, and sections of which this one knows nothing.
 final class Future {
-    /// What stands in the bytes that this version does not know.
+    /// What is in the bytes that this version does not know.
     static final byte UNKNOWN = 0x5A;
     static final UnknownSection SAFE = new UnknownSection("rows", true, 3, MemorySegment.ofArray(new byte[]{1, 2, 3}));
     static final UnknownSection UNSAFE = new UnknownSection("NEXT", false, 1, MemorySegment.ofArray(new byte[]{4}));

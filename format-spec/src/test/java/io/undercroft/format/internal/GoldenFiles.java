@@ -107,7 +107,7 @@ final class GoldenFiles {
     }
 
     /// Two small storages are equal, two large ones too, and a third has its first chunk in common with these; its
-    /// second stands elsewhere.
+    /// second is elsewhere.
     private static byte[] dedup() {
         FileImage image = new FileImage();
         IndexBuilder index = image.index();

@@ -46,7 +46,7 @@ class IndexCopyTest {
             return this;
         }
 
-        /// Where the bytes stand.
+        /// Where the bytes are.
         long append(byte... more) {
             long place = Layout.placeExtent(bytes.length + 1L, 1 << FileImage.CHUNK_LOG2, FileImage.CHUNK_LOG2);
             bytes = Arrays.copyOf(bytes, (int) place + more.length);
@@ -107,7 +107,7 @@ class IndexCopyTest {
         assertThat(copy.index().count(SectionType.ISUM)).isPositive();
     }
 
-    /// All of each record, but for where its bytes stand.
+    /// All of each record, but for where its bytes are.
     private static void assertSameRecords(SectionType type, Index old, Index copy) {
         int recordSize = old.recordSize(type);
         assertThat(recordSize).as(type.name()).isEqualTo(type.recordSize() + 8);

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// Extents that stand in other files. Base 0 is of the kind CROFT, base 1 FOREIGN; extent 0 is in this file, 1 in base
+/// Extents that are in other files. Base 0 is of the kind CROFT, base 1 FOREIGN; extent 0 is in this file, 1 in base
 /// 0, 2 in base 1.
 class OtherFilesTest {
     private static final byte[] FILE = Features.basedOnOthers().toByteArray();

@@ -22,7 +22,7 @@ record Parsed(@Nullable Object value) {
     /// A field of the description and where it was read.
     ///
     /// @param name its name
-    /// @param offset where it starts, counted from the first field beside it
+    /// @param offset where it starts, counted from the first field next to it
     /// @param size its size in bytes
     record Place(String name, int offset, int size) {}
 

@@ -6,7 +6,7 @@ import java.util.List;
 
 /// A table of `SPEC.md`.
 ///
-/// @param heading the heading of the section that it stands in, without its number signs
+/// @param heading the heading of the section that it is in, without its number signs
 /// @param rows its cells, row by row
 record SpecTable(String heading, List<List<String>> rows) {
     /// {@return all tables with these columns, in the order of the text}

@@ -150,7 +150,7 @@ record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap
         }
     }
 
-    /// {@return what stands between the tensors and behind them, but for what aligns them}
+    /// {@return what is between the tensors and behind them, but for what aligns them}
     ///
     /// @param fileSize the size of the file
     List<UnreadPart> besides(long fileSize) {
@@ -167,7 +167,7 @@ record Header(ByteOrder order, SequencedMap<String, Object> values, SequencedMap
         gaps.part().map(part -> new UnreadPart(Kind.BYTES, part.what(), part.offset(), part.nbytes()))
                 .ifPresent(parts::add);
         if (fileSize > end) {
-            parts.add(new UnreadPart(Kind.BYTES, "what stands behind the last tensor", end, fileSize - end));
+            parts.add(new UnreadPart(Kind.BYTES, "what is behind the last tensor", end, fileSize - end));
         }
         return parts;
     }

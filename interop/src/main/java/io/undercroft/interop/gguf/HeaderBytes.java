@@ -33,7 +33,7 @@ final class HeaderBytes {
 
     /// Writes a string.
     ///
-    /// @param path where it stands in the state, for messages
+    /// @param path where it is in the state, for messages
     /// @param text the string
     HeaderBytes string(String path, String text) {
         return string(Utf8.bytes(path, text));
@@ -57,7 +57,7 @@ final class HeaderBytes {
     /// Writes a value with its type before it.
     ///
     /// @param path its key, for messages
-    /// @param value the value as it stands in a state
+    /// @param value the value as it is in a state
     void value(String path, @Nullable Object value) {
         if (value instanceof Typed typed) {
             ValueType elements = ValueType.ofElements(typed.type());

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /// Reads the values of the metadata.
 final class Values {
-    /// How deep arrays may stand in arrays. llama.cpp has none that do.
+    /// How deep arrays may be in arrays. llama.cpp has none that do.
     static final int DEEPEST = 8;
     /// How many elements all arrays may have together: some hundred times as many as the largest vocabularies need.
     /// Without a limit, memory would be many times the size of a file of small elements.

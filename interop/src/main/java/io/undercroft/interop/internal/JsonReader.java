@@ -45,7 +45,7 @@ public final class JsonReader {
         this.base = base;
     }
 
-    /// {@return where the next byte to be read stands in the file}
+    /// {@return where the next byte to be read is in the file}
     public long position() {
         return base + at;
     }
@@ -273,7 +273,7 @@ public final class JsonReader {
                 || next == '-' || next == '+' || next == '.';
     }
 
-    /// Reads on where the first backslash of a string stands.
+    /// Reads on where the first backslash of a string is.
     private String escaped(int start) {
         StringBuilder string = new StringBuilder(utf8(start, at));
         int plain = at;
@@ -294,7 +294,7 @@ public final class JsonReader {
         throw malformed("the text ends within a string");
     }
 
-    /// Reads what stands behind a backslash, and stays at its last byte.
+    /// Reads what is behind a backslash, and stays at its last byte.
     private char escape() {
         if (at >= text.length) {
             throw malformed("the text ends within a string");

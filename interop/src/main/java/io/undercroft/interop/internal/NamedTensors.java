@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 /// in it, an `OrderedDict` a map; what is set on them as attributes is left out.
 public final class NamedTensors {
     private static final String PARAMETER = "torch.nn.parameter.";
-    /// How often maps may stand in a second place. Few do, but a small state can double one map again and again.
+    /// How often maps may be in a second place. Few do, but a small state can double one map again and again.
     private static final int MOST_AGAIN = 1 << 12;
     private static final Set<String> MAPS = Set.of("collections.OrderedDict", "collections.defaultdict", "gguf");
 
@@ -93,7 +93,7 @@ public final class NamedTensors {
     /// Checks that a tensor has bytes that can be written, and sizes that can be read again. Files of these formats
     /// have no strides: what reads one makes them of the sizes, which a tensor without elements may have of any amount.
     ///
-    /// @param path where it stands in the state, for messages
+    /// @param path where it is in the state, for messages
     /// @param tensor the tensor
     /// @throws IllegalArgumentException if it has no bytes, or more than can be counted, or a row-major stride would be
     ///     2^63 or more
@@ -115,7 +115,7 @@ public final class NamedTensors {
 
     /// {@return why a tensor without elements cannot be written: no reader could count what its other sizes make}
     ///
-    /// @param path where it stands in the state
+    /// @param path where it is in the state
     /// @param tensor the tensor
     /// @param cause what did not fit
     public static IllegalArgumentException uncountable(String path, Tensor tensor, RuntimeException cause) {
@@ -131,7 +131,7 @@ public final class NamedTensors {
         }
         if (!seen.add(map) && ++again > MOST_AGAIN) {
             throw new IllegalArgumentException(path + ": more than " + MOST_AGAIN
-                    + " maps stand in several places, which would give every tensor in them as many names");
+                    + " maps are in several places, which would give every tensor in them as many names");
         }
         map.forEach((key, value) -> {
             String text = key(key, path);

@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
 
 /// Opens models in several files by their index.
 ///
-/// The index names files beside it, and nothing else is opened. A symbolic link to a file elsewhere, as in the cache of
-/// the Hugging Face hub, is followed below [OpenOptions#root(Path)]; without a root, only to the directory that the
-/// index itself is linked from. If the index is reached by a link, its shards are beside the link or beside the file.
+/// The index names files next to it, and nothing else is opened. A symbolic link to a file elsewhere, as in the cache
+/// of the Hugging Face hub, is followed below [OpenOptions#root(Path)]; without a root, only to the directory that the
+/// index itself is linked from. If the index is reached by a link, its shards are next to the link or next to the file.
 public final class SetReader {
     private final List<String> suffixes;
     private final List<CheckpointFormat> formats;
@@ -97,11 +97,11 @@ public final class SetReader {
                         "Name a directory with OpenOptions.root below which files may be opened");
             }
             if (!Files.isRegularFile(real)) {
-                throw unusable(name, "is no file", "Put the file beside the index");
+                throw unusable(name, "is no file", "Put the file next to the index");
             }
             return real;
         } catch (NoSuchFileException _) {
-            throw unusable(name, "is missing", "Put it beside the index");
+            throw unusable(name, "is missing", "Put it next to the index");
         } catch (FileSystemException e) {
             throw unusable(name, "cannot be looked at" + (e.getReason() == null ? "" : ": " + e.getReason()),
                     "Check its name, and that it may be read");

@@ -18,7 +18,7 @@ import java.util.function.BiPredicate;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/// What an index says: the JSON that transformers writes beside a model in several files, the *shards*.
+/// What an index says: the JSON that transformers writes next to a model in several files, the *shards*.
 ///
 /// @param shards the file that each tensor is in, by the name of the tensor, in the order of the index; plain names,
 ///     without a directory

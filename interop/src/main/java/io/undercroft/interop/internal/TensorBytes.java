@@ -14,7 +14,7 @@ import java.lang.ref.Reference;
 public final class TensorBytes {
     private TensorBytes() {}
 
-    /// Writes the elements of a tensor in row-major order, conjugation and negation carried out. What does not stand so
+    /// Writes the elements of a tensor in row-major order, conjugation and negation carried out. What is not so
     /// in the host's memory passes through some megabytes of it. Only of a tensor on another device whose elements lie
     /// otherwise, the bytes from the first to the last come here at once, and a tensor of elements narrower than a byte
     /// is copied if they lie otherwise.

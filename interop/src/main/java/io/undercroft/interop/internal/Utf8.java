@@ -9,7 +9,7 @@ public final class Utf8 {
     /// {@return a text in UTF-8} Java would write half a surrogate pair as a question mark, and so give two texts the
     /// same bytes.
     ///
-    /// @param path where the text stands in the state, for messages
+    /// @param path where the text is in the state, for messages
     /// @param text any text
     /// @throws IllegalArgumentException if it has half a surrogate pair
     public static byte[] bytes(String path, String text) {

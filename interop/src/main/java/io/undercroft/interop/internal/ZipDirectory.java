@@ -101,7 +101,7 @@ public final class ZipDirectory {
         }
     }
 
-    /// Reads the directory of an archive that ends with the file. Other bytes may stand before it.
+    /// Reads the directory of an archive that ends with the file. Other bytes may be before it.
     ///
     /// @param file the file; the directory keeps using it
     /// @return its directory
@@ -265,18 +265,18 @@ public final class ZipDirectory {
         return records().stream().filter(record -> record.size() > 0 && !record.hasCrc()).toList();
     }
 
-    /// {@return how many bytes stand before the first record}
+    /// {@return how many bytes are before the first record}
     public long before() {
         return records().stream().mapToLong(ZipRecord::header).min().orElse(0);
     }
 
-    /// {@return the parts of the file that a state does not refer to: what stands before the archive, and records}
+    /// {@return the parts of the file that a state does not refer to: what is before the archive, and records}
     ///
     /// @param isKnown whether a record belongs to the state
     public List<UnreadPart> besides(Predicate<ZipRecord> isKnown) {
         Stream<UnreadPart> before = before() == 0
                 ? Stream.empty()
-                : Stream.of(new UnreadPart(Kind.BYTES, "what stands before the archive", 0, before()));
+                : Stream.of(new UnreadPart(Kind.BYTES, "what is before the archive", 0, before()));
         OtherParts others = new OtherParts("record");
         records().stream().filter(record -> !isFolder(record) && !isKnown.test(record))
                 .forEach(record -> others.add(record.name(), record.header(), record.compressedSize()));
@@ -384,7 +384,7 @@ public final class ZipDirectory {
         /// @param said where the record is, from the start of the archive
         private static End zip64(MappedFile file, End plain, long said, long locator, Arena arena)
                 throws IOException {
-            // Nothing stands between the two, and the archive may start later than the file.
+            // Nothing is between the two, and the archive may start later than the file.
             long at = locator - ZIP64_END_SIZE;
             if (said < 0 || said > at) {
                 throw damaged("ZIP-END", "the Zip64 end record lies outside the archive", locator);
@@ -415,7 +415,7 @@ public final class ZipDirectory {
                 throw new FormatException("ZIP-DIRECTORY", "the zip directory takes " + directorySize + " bytes", end,
                         "Directories up to " + LARGEST_DIRECTORY + " bytes can be read; split the archive");
             }
-            // The directory ends where its end record starts. What it says less, stands before the archive.
+            // The directory ends where its end record starts. What it says less, is before the archive.
             long start = end - directorySize;
             return new End(start, directorySize, count, start - directory);
         }

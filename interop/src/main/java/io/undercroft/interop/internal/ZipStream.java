@@ -37,7 +37,7 @@ final class ZipStream {
         readBehind(0, target);
     }
 
-    /// Reads what stands behind the first bytes of the record into memory, and compares the checksum of all of it.
+    /// Reads what is behind the first bytes of the record into memory, and compares the checksum of all of it.
     ///
     /// @param skipped how many bytes are left out
     /// @param target memory of exactly the size of the rest

@@ -29,7 +29,7 @@ record ElementType(DType dtype, ByteOrder order) {
     /// The type that a header describes.
     ///
     /// @param descr as NumPy writes it, for instance `<f4`
-    /// @param position where it stands in the file, for messages
+    /// @param position where it is in the file, for messages
     static ElementType parse(String descr, long position) {
         boolean marked = !descr.isEmpty() && "<>|=".indexOf(descr.charAt(0)) >= 0;
         DType dtype = BY_CODE.get(marked ? descr.substring(1) : descr);
@@ -50,7 +50,7 @@ record ElementType(DType dtype, ByteOrder order) {
         return dtype.kind() == DType.Kind.COMPLEX ? dtype.itemsize() / 2 : dtype.itemsize();
     }
 
-    /// {@return whether the elements stand in the file as they are in memory}
+    /// {@return whether the elements are in the file as they are in memory}
     boolean isNative() {
         return order == ByteOrder.nativeOrder() || dtype.itemsize() == 1;
     }

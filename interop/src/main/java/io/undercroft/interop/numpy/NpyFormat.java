@@ -51,7 +51,7 @@ public final class NpyFormat implements CheckpointFormat {
                 .withUnverified(1, header.nbytes()).only(options);
     }
 
-    /// {@return the storage of an array whose elements stand uncompressed in a file}
+    /// {@return the storage of an array whose elements are uncompressed in a file}
     ///
     /// @param data where the elements start
     private static Storage stored(MappedFile file, FileStorages storages, NpyHeader header, long data) {

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
 /// @param type the type of the elements
 /// @param isFortran whether they are in column-major order
 /// @param shape the sizes
-/// @param length the bytes of the header, behind which the elements stand
+/// @param length the bytes of the header, behind which the elements are
 /// @param nbytes the bytes of the elements
 record NpyHeader(ElementType type, boolean isFortran, Shape shape, int length, long nbytes) {
     static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
@@ -29,7 +29,7 @@ record NpyHeader(ElementType type, boolean isFortran, Shape shape, int length, l
     private static final int LONGEST = 0xFFFF;
     private static final int NEWEST_VERSION = 3;
     private static final int ALIGNMENT = 64;
-    /// NumPy leaves as much room for the first size as any size takes, so that arrays can grow in place.
+    /// NumPy leaves as much space for the first size as any size takes, so that arrays can grow in place.
     private static final int LONGEST_SIZE = 21;
 
     /// Where a header comes from.

@@ -14,7 +14,7 @@ import java.util.SequencedMap;
 import java.util.zip.CRC32;
 import java.util.zip.Deflater;
 
-/// A zip archive that is going to be written, in one pass: sizes and checksums stand behind each record and in the
+/// A zip archive that is going to be written, in one pass: sizes and checksums are behind each record and in the
 /// directory.
 ///
 /// Records have 64-bit sizes where they might need them, like those of NumPy. What is stored starts on a multiple of 64

@@ -12,7 +12,7 @@ import io.undercroft.storage.Tensor;
 /// @param name its name
 /// @param type the type of its elements
 /// @param shape its sizes in the file
-/// @param start where its first byte stands in the file
+/// @param start where its first byte is in the file
 /// @param end where its last byte has been
 record Entry(String name, ElementType type, Shape shape, long start, long end) {
     long nbytes() {

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /// @param entries the tensors by name, in the order of the header
 /// @param metadata free-form text, in the order of the header
 record Header(SequencedMap<String, Entry> entries, SequencedMap<String, String> metadata) {
-    /// The length of the header stands before it.
+    /// The length of the header is before it.
     static final int PREFIX = Long.BYTES;
     /// How long a header may be: the limit of the reference implementation.
     static final long LONGEST = 100_000_000;

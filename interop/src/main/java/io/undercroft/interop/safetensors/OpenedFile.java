@@ -37,7 +37,7 @@ final class OpenedFile {
     /// Made when they are asked for: most programs want some tensors of many.
     private final Map<String, Tensor> tensors = new ConcurrentHashMap<>();
     private final Map<String, Storage> bases = new ConcurrentHashMap<>();
-    /// The file, mapped again to be checked, since what the tensors stand on may have been written to. A mapping goes
+    /// The file, mapped again to be checked, since what the tensors use may have been written to. A mapping goes
     /// with its file only, so all checks share one.
     private @Nullable MemorySegment onDisk;
 
@@ -131,7 +131,7 @@ final class OpenedFile {
         return bases.values();
     }
 
-    /// {@return the tensors on whose bytes a tensor stands that was chosen, or null if all are}
+    /// {@return the tensors whose bytes a chosen tensor uses, or null if all are chosen}
     private static @Nullable Set<String> chosen(Header header, Sharing sharing, OpenOptions options) {
         return options.isPartial()
                 ? Stream.concat(header.entries().keySet().stream(), sharing.aliases().keySet().stream())
@@ -145,7 +145,7 @@ final class OpenedFile {
     }
 
     /// Compares the bytes that views have of their own in the file, for other readers, with those of the tensors that
-    /// they stand on. There is nothing else that a file could be checked by.
+    /// they use. There is nothing else that a file could be checked by.
     ///
     /// @return the views that are not what the file says
     List<Damage> check() {

@@ -118,7 +118,7 @@ final class SafetensorsDraft implements Draft {
         for (String taken : List.of(Sharing.FORMAT, Sharing.VIEWS)) {
             if (plan.aliases().containsKey(taken)) {
                 throw new IllegalArgumentException(
-                        taken + ": a tensor of this name cannot be one that stands under another name, too");
+                        taken + ": a tensor of this name cannot be one that is under another name, too");
             }
         }
         LinkedHashMap<String, String> metadata = new LinkedHashMap<>(text);

@@ -23,7 +23,7 @@ final class ShardSplit {
     /// Parts tensors.
     ///
     /// @param names their names in order
-    /// @param plan which stand on the bytes of others; such stay together
+    /// @param plan which use the bytes of others; these stay together
     /// @param most how many bytes of tensors a file may have
     /// @return the names of the tensors in each file
     static List<List<String>> of(Collection<String> names, SharingPlan plan, long most) {

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /// What the metadata of a file says about which tensors share storages.
 ///
 /// @param aliases further names of tensors, each with the name that the tensor has in the file
-/// @param views tensors that stand on the storage of another
+/// @param views tensors that use the storage of another
 /// @param metadata the rest of the metadata, which is plain text
 record Sharing(SequencedMap<String, String> aliases, SequencedMap<String, View> views,
         SequencedMap<String, String> metadata) {
@@ -55,7 +55,7 @@ record Sharing(SequencedMap<String, String> aliases, SequencedMap<String, View> 
         return tensors.containsKey(value) && !tensors.containsKey(key) && !key.equals(FORMAT);
     }
 
-    /// {@return the name of the tensor in the file whose bytes a tensor stands on}
+    /// {@return the name of the tensor in the file whose bytes a tensor uses}
     ///
     /// @param name the name of a tensor, or a further one
     String baseOf(String name) {

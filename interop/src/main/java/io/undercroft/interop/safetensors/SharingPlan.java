@@ -21,11 +21,11 @@ import java.util.SequencedMap;
 import java.util.Set;
 import java.util.TreeMap;
 
-/// Which tensors of a state are written, and how the others stand on them.
+/// Which tensors of a state are written, and how the others use them.
 ///
 /// @param written the tensors that are written, views too, by name
 /// @param aliases further names of written tensors
-/// @param views written tensors that stand on the storage of another written one; by name, whatever their order in the
+/// @param views written tensors that use the storage of another written one; by name, whatever their order in the
 ///     state is
 record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, String> aliases,
         SequencedMap<String, View> views) {
@@ -198,7 +198,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
     private static IllegalArgumentException tooMany(List<Run> group) {
         return new IllegalArgumentException(FormatException.quote(group.getFirst().name) + " and "
                 + (group.size() - 1)
-                + " other tensors stand among each other on one storage, too many to tell which share bytes; "
+                + " other tensors use one storage among each other, too many to tell which share bytes; "
                 + COPY);
     }
 

@@ -2,7 +2,7 @@ package io.undercroft.interop.safetensors;
 
 import java.util.List;
 
-/// How a tensor stands on the storage of another one.
+/// How a tensor uses the storage of another one.
 ///
 /// @param base the name of the other
 /// @param offset where its first element starts, in bytes from the first byte of the other

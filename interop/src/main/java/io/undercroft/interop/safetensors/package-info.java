@@ -1,7 +1,7 @@
 /// Files of [safetensors](https://github.com/huggingface/safetensors) 0.8: tensors by name and nothing else.
 ///
 /// A file is a length, a header in JSON, and the bytes of the tensors one after the other, which are mapped where they
-/// lie. The format itself has no place for sharing. So it stands in the header's metadata, which other readers pass
+/// lie. The format itself has no place for sharing. So it is in the header's metadata, which other readers pass
 /// over:
 ///
 /// - Of tensors that are the same window of the same storage, the first is written. For each other one the metadata has

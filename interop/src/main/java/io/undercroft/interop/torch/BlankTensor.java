@@ -30,7 +30,7 @@ final class BlankTensor {
         }
         Tensor tensor = Rebuild.tensor(new Arguments("torch.Tensor.__setstate__", values, containers));
         if (dtype != null && !dtype.equals(tensor.dtype())) {
-            throw Refused.malformed("a tensor of " + dtype.name() + " stands on a storage of " + tensor.dtype().name());
+            throw Refused.malformed("a tensor of " + dtype.name() + " uses a storage of " + tensor.dtype().name());
         }
         return tensor;
     }

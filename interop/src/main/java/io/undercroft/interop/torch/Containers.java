@@ -116,7 +116,7 @@ final class Containers {
             return;
         }
         if (!(state instanceof Map<?, ?> map)) {
-            throw Refused.malformed("attributes stand in a dict, not in " + Arguments.describe(state));
+            throw Refused.malformed("attributes are in a dict, not in " + Arguments.describe(state));
         }
         charge(map.size());
         map.forEach((name, value) -> {

@@ -13,7 +13,7 @@ import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// Storages that stand in a file as elements of one byte order. If that is the one of this machine they are mapped
+/// Storages that are in a file as elements of one byte order. If that is the one of this machine they are mapped
 /// where they lie, else they are turned round in memory.
 final class Elements {
     /// The widest element, or part of one, that is read in one piece.
@@ -32,7 +32,7 @@ final class Elements {
 
     /// {@return a storage that is read when it is first touched}
     ///
-    /// @param offset where its bytes stand in the file, if they stand there as they are
+    /// @param offset where its bytes are in the file, if they are there as they are
     /// @param nbytes its size in bytes
     /// @param type tells what its elements are, as far as is known by then; null if only its bytes are
     /// @param device where it goes
@@ -43,7 +43,7 @@ final class Elements {
 
     /// {@return a storage as the other method makes it, of which the file may have a checksum}
     ///
-    /// @param offset where its bytes stand in the file, if they stand there as they are
+    /// @param offset where its bytes are in the file, if they are there as they are
     /// @param nbytes its size in bytes
     /// @param type tells what its elements are
     /// @param device where it goes
@@ -67,7 +67,7 @@ final class Elements {
         });
     }
 
-    /// {@return where the bytes of a storage start in the file, if they stand there as they are in memory}
+    /// {@return where the bytes of a storage start in the file, if they are there as they are in memory}
     ///
     /// @param storage any storage
     OptionalLong placeOf(Storage storage) {

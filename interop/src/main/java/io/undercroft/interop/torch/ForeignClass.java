@@ -6,7 +6,7 @@ package io.undercroft.interop.torch;
 /// @param name module, dot and class; for a class in a class `module:Outer.Inner`, as the dots would not say where the
 ///   module ends
 record ForeignClass(String name) {
-    /// Stands before the name of a class in a class.
+    /// What precedes the name of a class in a class.
     static final char NESTED = ':';
 
     private static final int LONGEST = 256;

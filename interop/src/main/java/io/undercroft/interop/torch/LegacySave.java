@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /// One call of `torch.save` in a file: five pickles (a magic number, the version of the format, what kind of machine it
 /// was, the state, the keys of its storages) and behind them the storages, each as a count and its elements.
 ///
-/// Which storages there are, and of what type, only the state says, and where they stand only what comes behind it. So
+/// Which storages there are, and of what type, only the state says, and where they are only what comes behind it. So
 /// the state is built twice: once without bytes, and once with them. The elements are little-endian, whatever machine
 /// it was: PyTorch turns them round when it writes, and does not look at that pickle either.
 final class LegacySave {

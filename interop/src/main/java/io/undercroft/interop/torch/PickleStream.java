@@ -11,7 +11,7 @@ import java.nio.ByteOrder;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// Pickles, numbers and runs of bytes that stand one after the other in a part of a file. Nothing says how long a
+/// Pickles, numbers and runs of bytes that are one after the other in a part of a file. Nothing says how long a
 /// pickle is, so its end is looked for first; then it is read and run. Belongs to one thread.
 final class PickleStream {
     private static final int BUFFER = 1 << 16;
@@ -120,7 +120,7 @@ final class PickleStream {
         return start;
     }
 
-    /// {@return a refusal of what stands at an offset of the file}
+    /// {@return a refusal of what is at an offset of the file}
     static FormatException refused(String what, long offset) {
         return Refused.malformed(what).at("", offset);
     }
@@ -171,7 +171,7 @@ final class PickleStream {
         };
     }
 
-    /// {@return what stands behind a line}
+    /// {@return what is behind a line}
     private long line(long start) throws IOException {
         long at = start;
         while (u8(at) != '\n') {

@@ -3,7 +3,7 @@ package io.undercroft.interop.torch;
 import io.undercroft.format.FormatException;
 import java.io.Serial;
 
-/// Why an opcode cannot be run, thrown by those who do not know where in the file it stands; [Unpickler] adds that.
+/// Why an opcode cannot be run, thrown by those who do not know where in the file it is; [Unpickler] adds that.
 final class Refused extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;
@@ -43,7 +43,7 @@ final class Refused extends RuntimeException {
 
     /// {@return the same with its place}
     ///
-    /// @param place what stands behind the description, for instance the opcode
+    /// @param place what is behind the description, for instance the opcode
     /// @param offset byte in the file, or [FormatException#NO_OFFSET]
     FormatException at(String place, long offset) {
         return new FormatException(code, what + place, offset, remedy);

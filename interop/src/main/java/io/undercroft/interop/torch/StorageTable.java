@@ -178,12 +178,12 @@ final class StorageTable {
         return Refused.malformed("a persistent id that does not name a storage");
     }
 
-    /// Takes note that a tensor stands on an untyped storage of another byte order, so that its elements can be swapped
+    /// Takes note that a tensor uses an untyped storage of another byte order, so that its elements can be swapped
     /// to this machine's. (PyTorch does not swap these.)
     ///
     /// @param storage a storage of the table, or any other
     /// @param dtype the type of the tensor
-    /// @throws Refused if tensors of two types stand on it
+    /// @throws Refused if tensors of two types use it
     void use(Storage storage, DType dtype) {
         Entry entry = byStorage.get(storage);
         if (entry != null) {

@@ -118,11 +118,11 @@ final class TarDirectory {
             }
             at = Math.min(file.size(), Math.ceilDiv(member.end(), BLOCK) * BLOCK);
         }
-        OtherParts.behind("what stands behind the archive", file, at).ifPresent(directory.behind::add);
+        OtherParts.behind("what is behind the archive", file, at).ifPresent(directory.behind::add);
         return directory;
     }
 
-    /// {@return the parts of the file that a state does not refer to: members, and what stands behind the archive}
+    /// {@return the parts of the file that a state does not refer to: members, and what is behind the archive}
     ///
     /// @param known the names of members that belong to the state
     List<UnreadPart> besides(Set<String> known) {

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /// The three members of a tar archive that make a state: `storages`, `tensors` on them, and `pickle`, whose persistent
 /// ids are the numbers of both.
 ///
-/// A storage is a pickle `(key, location, class)`, the number of its elements, and these; behind all of them stands a
+/// A storage is a pickle `(key, location, class)`, the number of its elements, and these; behind all of them is a
 /// list of views `(key, key of the root, offset, number of elements)`. A tensor is a pickle
 /// `(key, key of the storage, class)`, the number of its dimensions in 8 bytes, their sizes, their strides, and its
 /// offset. Numbers and elements are little-endian.
@@ -90,7 +90,7 @@ final class TarSave {
         void read(PickleStream stream) throws IOException;
     }
 
-    /// Reads a number, so many things, and what stands behind them.
+    /// Reads a number, so many things, and what is behind them.
     private void each(String member, Step thing, Step last) throws IOException {
         PickleStream stream = member(member);
         long start = stream.position();
@@ -106,7 +106,7 @@ final class TarSave {
 
     private void checkEnd(String member, PickleStream stream) {
         if (!stream.isAtEnd()) {
-            unread.add(new UnreadPart(Kind.BYTES, "what stands behind the end of " + FormatException.quote(member),
+            unread.add(new UnreadPart(Kind.BYTES, "what is behind the end of " + FormatException.quote(member),
                     stream.position(), stream.remaining()));
         }
     }

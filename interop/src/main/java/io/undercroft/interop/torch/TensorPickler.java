@@ -35,7 +35,7 @@ final class TensorPickler {
 
     // ---- storages ----
 
-    /// Writes a storage that stands in the state itself, with its type of elements.
+    /// Writes a storage that is in the state itself, with its type of elements.
     void storage(TypedStorage typed) {
         storage(typed.untyped(), typedClass(typed.untyped(), typed));
     }
@@ -66,7 +66,7 @@ final class TensorPickler {
             throw new IllegalArgumentException("a storage of " + storage.nbytes() + " bytes cannot be one of "
                     + wanted.dtype().name()
                     + " in PyTorch: there is no such class, its size does not fit, or elements of "
-                    + "other types stand on it too");
+                    + "other types use it too");
         }
         return type;
     }

@@ -25,7 +25,7 @@ import java.util.zip.CRC32;
 /// PyTorch reads such a file without looking at its headers: from the sizes of the storages it computes where each of
 /// them starts. So the order of the records, the padding before and the descriptors behind them are part of the format.
 /// Records start at multiples of 64 bytes, for which each header has an extra field `FB` of padding; sizes and
-/// checksums stand in the directory and behind the records, so that the archive is written from front to back. Where a
+/// checksums are in the directory and behind the records, so that the archive is written from front to back. Where a
 /// size or an offset needs more than 32 bits there are Zip64 fields, as PyTorch's library writes them, which is not
 /// quite as the standard says.
 ///

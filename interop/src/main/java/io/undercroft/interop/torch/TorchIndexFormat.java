@@ -18,7 +18,7 @@ import java.util.Set;
 /// order, and further names of these tensors in the files; those of one file share storages as they do there. Of
 /// parameters it has the tensors. Nothing else in the files is kept.
 ///
-/// The files are those beside the index, and stay open until the contents are released. A symbolic link to a file
+/// The files are those next to the index, and stay open until the contents are released. A symbolic link to a file
 /// elsewhere is followed only to the directory where the index is stored itself, as in the cache of the Hugging Face
 /// hub, or below [OpenOptions#root(java.nio.file.Path)].
 public final class TorchIndexFormat implements CheckpointFormat {

@@ -81,7 +81,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     ///
     /// Storages are written whole, also if the tensors on them need only a part. Storages on another device are written
     /// with its name, and [mapped][OpenOptions#devices] when they are read. A storage on which tensors of several types
-    /// stand keeps that. Integers of all widths become Python's `int`, and floats its `float`; a tensor on the meta
+    /// are keeps that. Integers of all widths become Python's `int`, and floats its `float`; a tensor on the meta
     /// device keeps its geometry only, as with PyTorch.
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
@@ -129,7 +129,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         SMALL_RECORDS.forEach(name -> known.add(folder + name));
         List<UnreadPart> parts = new ArrayList<>();
         if (used < pickle.size()) {
-            parts.add(new UnreadPart(Kind.RECORD, "what stands behind the end of the pickle in "
+            parts.add(new UnreadPart(Kind.RECORD, "what is behind the end of the pickle in "
                     + FormatException.quote(pickle.name()), pickle.header(), pickle.size() - used));
         }
         parts.addAll(zip.besides(

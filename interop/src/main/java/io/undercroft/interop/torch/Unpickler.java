@@ -25,7 +25,7 @@ final class Unpickler {
     private static final int HIGHEST_PROTOCOL = 5;
     /// Python has no limit, but nobody counts beyond this many bytes.
     private static final long LONGEST_INTEGER = 4096;
-    /// Stands in the memo for Python's None, as null there means that nothing was put.
+    /// Represents in the memo Python's None, as null there means that nothing was put.
     private static final Object NONE = new Object();
 
     private final PickleInput in;
@@ -280,7 +280,7 @@ final class Unpickler {
     }
 
     /// {@return whether what comes next is the second argument of `_rebuild_from_type_v2`} The class of a tensor
-    /// subclass stands there and is only carried; in every other place an unknown name is refused at once.
+    /// subclass is there and is only carried; in every other place an unknown name is refused at once.
     private boolean isClassOfSubclass() {
         int floor = floor();
         return openMarks > 0 && top == floor + 1 && floor > 0 && stack[floor - 1] == Globals.REBUILD_FROM_TYPE;

@@ -12,7 +12,7 @@ import java.nio.ByteOrder;
 import java.util.function.Function;
 
 /// Numbers as text. What one call of Torch7 wrote, values with a space between them, ends with a line feed; a call that
-/// had nothing to write wrote nothing. Any white space before a number is skipped, as C does. Bytes and chars stand as
+/// had nothing to write wrote nothing. Any white space before a number is skipped, as C does. Bytes and chars are as
 /// they are, without spaces.
 final class AsciiInput extends Input {
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED
@@ -220,7 +220,7 @@ final class AsciiInput extends Input {
     /// Reads the numbers, since that alone tells where they end, and that they are numbers; but does not keep them.
     private Elements skipNumbers(DType dtype, long count) throws IOException {
         long offset = position();
-        // Each takes a digit and a space, and the last one may stand at the end of the file.
+        // Each takes a digit and a space, and the last one may be at the end of the file.
         long most = remaining() / 2 + 1;
         if (count > most) {
             throw tooMany(count, most);

@@ -66,7 +66,7 @@ enum Encoding {
         return order;
     }
 
-    /// {@return whether binary numbers stand in the file as they do in storages}
+    /// {@return whether binary numbers are in the file as they are in storages}
     boolean isLittle() {
         return order == ByteOrder.LITTLE_ENDIAN;
     }

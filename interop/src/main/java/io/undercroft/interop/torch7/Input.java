@@ -19,7 +19,7 @@ abstract sealed class Input permits BinaryInput, AsciiInput {
     ///
     /// @param offset where they begin in the file, in bytes
     /// @param nbytes how many bytes they have in memory
-    /// @param decoder how they are read, or null if they stand in the file as in memory
+    /// @param decoder how they are read, or null if they are in the file as in memory
     record Elements(long offset, long nbytes, FileStorages.@Nullable Decoder decoder) {}
 
     static Input of(Encoding encoding, FileBytes bytes) {
@@ -39,7 +39,7 @@ abstract sealed class Input permits BinaryInput, AsciiInput {
         return remaining() == 0;
     }
 
-    /// {@return whether everything up to now stands as Torch7 sets it; it reads more than it writes}
+    /// {@return whether everything up to now is laid out as Torch7 does; it reads more than it writes}
     boolean isTidy() {
         return true;
     }

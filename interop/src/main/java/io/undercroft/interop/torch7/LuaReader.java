@@ -36,7 +36,7 @@ final class LuaReader {
     private static final Pattern VERSION = Pattern.compile("V (\\d{1,9}(\\.\\d{1,4})?)");
     /// `torch.class` takes any name.
     private static final Pattern CLASS_NAME = Pattern.compile("[\\p{L}\\p{N}\\p{P}\\p{S}]+");
-    /// Names without a version are as old as Torch7. Anything could stand there.
+    /// Names without a version are as old as Torch7. Anything could be there.
     private static final Pattern OLD_CLASS_NAME = Pattern.compile("[A-Za-z_]\\w*(\\.\\w+)*");
     /// What the code of a function begins with, and an L, in every Lua.
     private static final byte ESCAPE = 0x1B;
@@ -66,7 +66,7 @@ final class LuaReader {
 
     /// Reads the next object of the file, which may refer to those before it.
     ///
-    /// @return the object, as it stands in the state
+    /// @return the object, as it is in the state
     /// @throws FormatException if it is damaged, or encoded in another way
     @Nullable
     Object read() throws IOException {
@@ -133,7 +133,7 @@ final class LuaReader {
                 .map(object -> Refusal.in(((LuaObject) object).className(), e, object == open.element())).orElse(e);
     }
 
-    /// {@return the next object, as it stands in the state; or as a [LuaValue], for what takes parts; or [#OPENED] if
+    /// {@return the next object, as it is in the state; or as a [LuaValue], for what takes parts; or [#OPENED] if
     /// its parts follow}
     private @Nullable Object next() throws IOException {
         long start = in.position();
@@ -291,7 +291,7 @@ final class LuaReader {
         return new LuaVector(entries(in.readLong(), 1, start));
     }
 
-    /// Before there were versions, the name stood where the version is now.
+    /// Before there were versions, the name was where the version is now.
     private ClassHeader classHeader() throws IOException {
         long start = in.position();
         String first = className(start);
@@ -378,13 +378,13 @@ final class LuaReader {
                 return typed.untyped();
             }
         }
-        throw Refusal.of("TENSOR", "a tensor stands on something that is no storage of " + dtype.name(), start);
+        throw Refusal.of("TENSOR", "a tensor uses something that is no storage of " + dtype.name(), start);
     }
 
     private TypedStorage newStorage(int number, long start) throws IOException {
         ClassHeader header = classHeader();
         TorchClass known = TorchClass.find(header.name).filter(each -> each.role() == TorchClass.Role.STORAGE)
-                .orElseThrow(() -> Refusal.of("TENSOR", "a tensor stands on an object of class "
+                .orElseThrow(() -> Refusal.of("TENSOR", "a tensor uses an object of class "
                         + FormatException.quote(header.name), start));
         return storage(number, known.dtype());
     }

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class LuaValue permits LuaTable, LuaVector, LuaObject, LuaFunction {
     /// Takes the next part.
     ///
-    /// @param part another one of these, or what stands in the state for the part
+    /// @param part another one of these, or what is in the state for the part
     /// @param offset where the part begins in the file
-    /// @throws io.undercroft.format.FormatException if it cannot stand there
+    /// @throws io.undercroft.format.FormatException if it cannot be there
     abstract void take(@Nullable Object part, long offset);
 
     /// {@return whether all parts have been taken}
@@ -22,7 +22,7 @@ abstract sealed class LuaValue permits LuaTable, LuaVector, LuaObject, LuaFuncti
     /// Puts the parts into what was made.
     abstract void fill();
 
-    /// {@return what stands in the state for a part}
+    /// {@return what is in the state for a part}
     static @Nullable Object made(@Nullable Object part) {
         return part instanceof LuaValue value ? value.made() : part;
     }

@@ -489,7 +489,7 @@ final class LuaWriter {
         }
         if (storage.nbytes() % elements.elementSize() != 0) {
             throw refused("a storage of " + storage.nbytes() + " bytes, which is no whole number of elements",
-                    "copy the tensors that stand on it");
+                    "copy the tensors that use it");
         }
         DType first = dtypes.putIfAbsent(storage, elements.dtype());
         if (first != null && !first.equals(elements.dtype())) {

@@ -5,7 +5,7 @@ import io.undercroft.serializer.state.TypedMap;
 
 /// The names under which a state keeps what only Torch7 has.
 final class Nodes {
-    /// Stands before the names of Torch7's classes.
+    /// What precedes the names of Torch7's classes.
     static final String PREFIX = "torch7:";
     /// A table whose keys cannot be keys of a map: a [Typed] of a list of pairs.
     static final String TABLE = PREFIX + "table";

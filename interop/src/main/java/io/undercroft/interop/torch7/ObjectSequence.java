@@ -40,7 +40,7 @@ final class ObjectSequence {
         return budget;
     }
 
-    /// {@return the next object, as it stands in the state}
+    /// {@return the next object, as it is in the state}
     ///
     /// @throws io.undercroft.format.FormatException if it is damaged, or encoded in another way
     @Nullable

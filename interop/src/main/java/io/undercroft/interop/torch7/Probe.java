@@ -17,7 +17,7 @@ import java.util.List;
 /// @param encoding the encoding
 /// @param isSound whether it consists of objects and nothing else, as far as it was tried
 /// @param reached where it was found not to be
-/// @param isTypical whether the objects are tables or objects of classes, and stand there as Torch7 sets them
+/// @param isTypical whether the objects are tables or objects of classes, laid out as Torch7 does
 /// @param hasSignature whether something was met that no other file has by chance
 record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical, boolean hasSignature) {
     private static final long BUDGET = 1 << 18;

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 
 /// What `torch.save` of Torch7 writes. The [package][io.undercroft.interop.torch7] says what becomes of Lua's values.
 ///
-/// Opening reads all but the elements of storages. Those are mapped when they are first touched, if they stand in the
+/// Opening reads all but the elements of storages. Those are mapped when they are first touched, if they are in the
 /// file as in memory: written by a little-endian machine, and aligned by chance. Others are decoded then. Of a file in
 /// ASCII the numbers have to be read when it is opened, since nothing else says where they end; they are not kept.
 ///

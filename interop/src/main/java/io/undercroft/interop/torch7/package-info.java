@@ -2,7 +2,7 @@
 ///
 /// A file is one object after the other, without a header, a checksum or padding; `torch.save` writes one,
 /// `File:writeObject` any number, of which one is opened. Tables, tensors, storages and objects of classes have a
-/// number each, and where one of them stands again there is only its number. So what was shared is shared again, and
+/// number each, and where one of them is again there is only its number. So what was shared is shared again, and
 /// cycles are possible. Nothing says how numbers are written: as text or binary, in which byte order, and how wide C's
 /// `long` was where the file was written. That is found by trying, or told with the settings of [Torch7Format].
 ///

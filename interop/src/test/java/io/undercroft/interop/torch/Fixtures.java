@@ -20,7 +20,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// Files written by real PyTorch, and what stands in their manifests.
+/// Files written by real PyTorch, and what is in their manifests.
 final class Fixtures {
     static final Path PYTORCH = Path.of("..", "fixtures", "pytorch");
     static final Path MODELS = Path.of("..", "fixtures", "models");

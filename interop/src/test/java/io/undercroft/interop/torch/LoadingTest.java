@@ -166,7 +166,7 @@ class LoadingTest {
         }
     }
 
-    /// A `.croft` file whose bytes stand in one of PyTorch.
+    /// A `.croft` file whose bytes are in one of PyTorch.
     @Test
     void adoptedFilesAreLoadedInAllWays() throws IOException {
         Path torch = Files.copy(TRAINING, folder.resolve("training.pt"));

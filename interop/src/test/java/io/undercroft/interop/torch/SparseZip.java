@@ -58,7 +58,7 @@ final class SparseZip implements AutoCloseable {
         put(ByteBuffer.wrap(bytes), begin(name, bytes.length, (int) crc.getValue()));
     }
 
-    /// Writes what stands in front of a record and returns where its bytes are to be.
+    /// Writes what is in front of a record and returns where its bytes are to be.
     private long begin(String name, long size, int crc) throws IOException {
         byte[] text = name.getBytes(US_ASCII);
         long start = end;

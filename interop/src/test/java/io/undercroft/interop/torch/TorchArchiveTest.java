@@ -25,12 +25,12 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/// Archives beside those of PyTorch's own writer.
+/// Archives compared with those of PyTorch's own writer.
 class TorchArchiveTest {
     @TempDir
     private Path directory;
 
-    /// A file in which pages of zeros take no room.
+    /// A file in which pages of zeros take no space.
     private static final class SparseOutput implements Output, AutoCloseable {
         private static final MemorySegment ZEROS = MemorySegment.ofArray(new byte[1 << 20]);
         private final FileChannel channel;
@@ -104,7 +104,7 @@ class TorchArchiveTest {
             int data = Math.toIntExact(zip.dataOffset(id));
             assertThat(new String(bytes, data, 40, java.nio.charset.StandardCharsets.US_ASCII)).matches("\\d{40}");
             Arrays.fill(bytes, data, data + 40 + 8, (byte) 0);
-            // The id has the last entry: its checksum stands 16 bytes behind the start.
+            // The id has the last entry: its checksum is 16 bytes behind the start.
             int entry = bytes.length - 98 - 46 - id.name().length();
             Arrays.fill(bytes, entry + 16, entry + 20, (byte) 0);
         }

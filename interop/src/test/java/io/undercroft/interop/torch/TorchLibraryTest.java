@@ -31,7 +31,7 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
 
-/// Files of ours beside real PyTorch, and files of PyTorch's beside ours. Needs a Python that has it.
+/// Files of ours read by real PyTorch, and files of PyTorch's read by us. Needs a Python that has it.
 @EnabledIfEnvironmentVariable(named = "UNDERCROFT_PYTHON", matches = ".+", disabledReason = "UNDERCROFT_PYTHON names "
         + "no Python")
 class TorchLibraryTest {

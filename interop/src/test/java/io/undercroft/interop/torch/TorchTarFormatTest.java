@@ -111,7 +111,7 @@ class TorchTarFormatTest {
             byte[] extended = ("30 mtime=1485000000.123456789\n" + (size.length() + 3) + " " + size)
                     .getBytes(US_ASCII);
             tar.add("././@PaxHeader", 'x', String.format("%011o", extended.length), extended);
-            // The header itself has no room for the size of a large file.
+            // The header itself has no space for the size of a large file.
             tar.add(name, '0', "00000000000", content);
         });
         assertSame(tar.end());

@@ -61,7 +61,7 @@ final class Files7 {
         }
     }
 
-    /// {@return every file that stands in a description}
+    /// {@return every file that is in a description}
     static List<Fixture> fixtures() {
         try (Stream<Path> files = Files.list(FIXTURES)) {
             return files.filter(path -> path.toString().endsWith(".json") && !path.endsWith("conversions.json"))

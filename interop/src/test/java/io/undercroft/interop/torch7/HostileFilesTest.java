@@ -108,7 +108,7 @@ class HostileFilesTest {
         channel.write(ByteBuffer.wrap(new byte[]{(byte) value}), at);
     }
 
-    /// What was read takes no more room than it stood in. As text it may: a letter can become a space.
+    /// What was read takes no more space than it was in. As text it may: a letter can become a space.
     private static void nothingIsMadeUp(Contents contents, Fixture fixture, int size) throws IOException {
         if (!fixture.isAscii() && !fixture.name().startsWith("legacy-version0")) {
             assertThat(Files7.written(contents.state(), fixture.asked())).hasSizeLessThanOrEqualTo(size);

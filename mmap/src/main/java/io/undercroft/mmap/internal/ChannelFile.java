@@ -95,7 +95,7 @@ public final class ChannelFile implements HostFile {
         return done;
     }
 
-    /// A private map of a channel asks for one that may write; a copy stands in for it.
+    /// A private map of a channel asks for one that may write; a copy replaces it.
     @Override
     public boolean mapsLazily() {
         return mode != MapMode.PRIVATE;
@@ -132,7 +132,7 @@ public final class ChannelFile implements HostFile {
         }
     }
 
-    /// Where files have no keys, whatever stands at the path is taken for this file.
+    /// Where files have no keys, whatever is at the path is taken for this file.
     @Override
     public boolean isAt(Path path) throws IOException {
         return Files.exists(path) && Objects.equals(key(path), key);

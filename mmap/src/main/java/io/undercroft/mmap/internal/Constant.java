@@ -49,7 +49,7 @@ public enum Constant {
 
     /// A file stays as long as it is, for `fallocate`; unknown to macOS, as is the next one.
     FALLOC_FL_KEEP_SIZE(      1,        -1),
-    /// Bytes become zeros that take no room.
+    /// Bytes become zeros that take no space.
     FALLOC_FL_PUNCH_HOLE(     2,        -1),
 
     /// Writes back and waits.

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/// How much memory there is to be had, as Linux tells it: on the host, and in the groups of processes (containers) that
+/// How much memory is available, as Linux tells it: on the host, and in the groups of processes (containers) that
 /// this one is in.
 public final class FreeMemory {
     private static final Pattern AVAILABLE = Pattern.compile("MemAvailable:\\s+(\\d{1,15}) kB");

@@ -78,7 +78,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// Makes the file longer with zeros, unless it is that long already. No byte of it changes.
     ///
     /// @param nbytes how long it has to be at least, more than 0
-    /// @throws IOException if there is no room, or this is not a file that can grow
+    /// @throws IOException if there is no space, or this is not a file that can grow
     void grow(long nbytes) throws IOException;
 
     /// Reads bytes at a position.

@@ -30,7 +30,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/// The calls of the C library that this room makes.
+/// The calls of the C library that this module makes.
 ///
 /// Every call captures `errno` in an arena of its own, is made again when a signal interrupted it, and throws
 /// [ErrnoException] when it failed. Addresses are plain numbers, since they are rounded to pages, and so are those of
@@ -610,7 +610,7 @@ public final class Libc {
         }
     }
 
-    /// Gives back the room that a range of a file takes; it reads as zeros afterwards (`fallocate`).
+    /// Gives back the space that a range of a file takes; it reads as zeros afterwards (`fallocate`).
     ///
     /// @param fd the descriptor
     /// @param offset where the range starts, in bytes

@@ -7,15 +7,15 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
-/// How long mappings live: one shared arena with several holders, closed when the last one lets go.
+/// How long mappings live: one shared arena with several holders, closed when the last one releases it.
 ///
 /// One arena serves all mappings of a file, because closing a shared arena stops every thread of the JVM for a moment
-/// (58 µs, and 312 µs beside 512 idle threads). That stop is what makes closing safe while others read: afterwards
+/// (58 µs, and 312 µs with 512 idle threads). That stop is what makes closing safe while others read: afterwards
 /// they get [IllegalStateException], never freed memory.
 public final class Lifetime {
     private static final long RETRY_NANOS = Duration.ofMillis(1).toNanos();
 
-    /// The thread that lets go of what was collected.
+    /// The thread that releases what was collected.
     private static final Cleaner RELEASER = Cleaner.create();
 
     private static final class Token {
@@ -34,7 +34,7 @@ public final class Lifetime {
     /// A lifetime with one holder.
     ///
     /// @param what whose it is, for messages
-    /// @param atEnd run once, when the last holder lets go; must not throw
+    /// @param atEnd run once, when the last holder releases it; must not throw
     public Lifetime(String what, Runnable atEnd) {
         this.what = what;
         this.atEnd = atEnd;
@@ -60,7 +60,7 @@ public final class Lifetime {
         MemorySegment.NULL.reinterpret(arena, _ -> token.done.clean());
     }
 
-    /// Lets go of a hold when the mappings are gone, as [#whenGone] does something. Others may have to be waited for
+    /// Releases a hold when the mappings are gone, as [#whenGone] does something. Others may have to be waited for
     /// then: the garbage collector leaves that to a thread of its own, so that no mapping has to wait for it.
     ///
     /// @param hold the hold
@@ -70,7 +70,7 @@ public final class Lifetime {
 
     /// Adds a holder.
     ///
-    /// @throws IllegalStateException if the last one has let go
+    /// @throws IllegalStateException if the last one has released it
     public void retain() {
         if (holders.getAndUpdate(count -> count == 0 ? 0 : count + 1) == 0) {
             throw new IllegalStateException(what + " is closed");

@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// A part of a segment that a file stands behind, as Linux tells in `/proc/self/maps`. For messages: reading that is
+/// A part of a segment that a file backs, as Linux tells in `/proc/self/maps`. For messages: reading that is
 /// slow, and other systems tell nothing.
 ///
 /// @param file its path; that of one that has none any more ends in ` (deleted)`

@@ -76,7 +76,7 @@ public final class Mapping {
         }
     }
 
-    /// Maps zeroed memory that no file stands behind.
+    /// Maps zeroed memory that no file backs.
     ///
     /// @param libc the library
     /// @param length its size in bytes, more than 0

@@ -78,7 +78,7 @@ public final class PosixFile implements HostFile {
         return OptionalLong.of(libc.identity(fd).number());
     }
 
-    /// Space is set aside for the last byte only, so that a file may be grown to more than there is room for yet.
+    /// Space is set aside for the last byte only, so that a file may be grown to more than there is space for yet.
     @Override
     public void grow(long nbytes) throws IOException {
         if (size() < nbytes) {

@@ -21,7 +21,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// Who holds which segments of shared memory, written down beside them, so that a name goes when it should however its
+/// Who holds which segments of shared memory, written down next to them, so that a name goes when it should however its
 /// holders end. There is no daemon: whoever comes by tidies up.
 ///
 /// ## What is there
@@ -34,7 +34,7 @@ import java.util.regex.Pattern;
 ///
 /// All files but the drafts are empty: what they say is in their names. So a step is one call of the system, done or
 /// not done; there is no half-written entry to be read. And a file system that is full, as it is when a segment took
-/// the last page, takes an empty file all the same: attaching works then, and so does letting go.
+/// the last page, takes an empty file all the same: attaching works then, and so does releasing.
 ///
 /// The directory is there only while there is something in it. The last one out removes it.
 ///
@@ -68,8 +68,8 @@ import java.util.regex.Pattern;
 /// | *publishing*, after a record, before the name | the old segment and its records; the new ones; the draft |
 /// | *publishing*, after the name, before the old records are gone | the new segment, whose creator is dead; the old records |
 /// | *attaching*, after the record | the hold of a dead process |
-/// | *letting go*, before the name is gone | the hold of a dead process |
-/// | *letting go*, after the name, before the last record is gone | records of an inode that the name does not mean |
+/// | *releasing*, before the name is gone | the hold of a dead process |
+/// | *releasing*, after the name, before the last record is gone | records of an inode that the name does not mean |
 /// | *leaving*, after its process file, before the directories are gone | directories, empty |
 /// | *collecting*, anywhere | less than before |
 ///
@@ -87,8 +87,8 @@ import java.util.regex.Pattern;
 /// The threads of this process wait for each other first, and the one whose turn it is waits for other processes: all
 /// of that for half a minute at most, and at the end of this process for two seconds.
 ///
-/// Who lets go must not fail, and may be unable to: others keep the lock, or there is no descriptor left. So what is
-/// let go of is noted first, and whoever has the lock next does it, before anything else.
+/// Who releases it must not fail, and may be unable to: others keep the lock, or there is no descriptor left. So what
+/// is released is noted first, and whoever has the lock next does it, before anything else.
 final class Registry implements SegmentNames {
     private static final System.Logger LOG = System.getLogger(Registry.class.getName());
     private static final Pattern DRAFT = Pattern.compile(ProcessKey.PATTERN + "\\.\\d{1,18}");
@@ -102,7 +102,7 @@ final class Registry implements SegmentNames {
     private final ReentrantLock threads = new ReentrantLock();
     private final Set<OwnHold> holds = ConcurrentHashMap.newKeySet();
     private final Set<OwnDraft> drafts = ConcurrentHashMap.newKeySet();
-    /// What was let go of and is to be done.
+    /// What was released and is to be done.
     private final Queue<Step> owed = new ConcurrentLinkedQueue<>();
     private long count;
     private boolean hasCollected;
@@ -122,7 +122,7 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// A registry beside the segments.
+    /// A registry next to the segments.
     ///
     /// @param files the steps
     /// @param home the directory that has the segments
@@ -506,7 +506,7 @@ final class Registry implements SegmentNames {
     private void letGo(OwnHold hold) throws IOException {
         HoldRecord record = hold.record;
         RegistryEntry entry = place.records.entry(hold.name, record.inode());
-        // Else it was let go of before, or the name was unlinked or has another segment.
+        // Else it was released before, or the name was unlinked or has another segment.
         if (holds.contains(hold) && entry.holds().contains(record)) {
             if (entry.without(record).isOver(place.processes)) {
                 end(hold.name, record.inode());

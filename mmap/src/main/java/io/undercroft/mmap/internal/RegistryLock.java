@@ -29,7 +29,7 @@ final class RegistryLock implements AutoCloseable {
     /// @param folder the directory
     /// @param deadline until when
     /// @return the lock
-    /// @throws RegistryException if the directory belongs to somebody else, or its lock is not to be had
+    /// @throws RegistryException if the directory belongs to somebody else, or its lock cannot be taken
     /// @throws ErrnoException if the directory cannot be made or opened
     static RegistryLock take(RegistryFiles files, String folder, Deadline deadline) throws IOException {
         while (true) {

@@ -1,6 +1,6 @@
 package io.undercroft.mmap.internal;
 
-/// Bytes that stand one after the other: in a file, or zeros in none.
+/// Bytes that are one after the other: in a file, or zeros in none.
 public sealed interface Run {
     /// {@return how many bytes, more than 0}
     long length();

@@ -15,7 +15,7 @@ public sealed interface SegmentNames permits Registry, PlainNames {
     /// A segment that was opened.
     ///
     /// @param fd its descriptor
-    /// @param hold the hold on it; nothing if there is nothing to let go of
+    /// @param hold the hold on it; nothing if there is nothing to release
     record Attached(int fd, Optional<Hold> hold) {}
 
     /// Starts a segment without a name in mind.
@@ -73,7 +73,7 @@ public sealed interface SegmentNames permits Registry, PlainNames {
     /// @throws IOException if that cannot be done
     List<SharedSegment> gc() throws IOException;
 
-    /// Lets go of everything, at the end of this process.
+    /// Releases everything, at the end of this process.
     void releaseAll();
 }
 

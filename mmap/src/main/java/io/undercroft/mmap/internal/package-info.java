@@ -1,4 +1,4 @@
-/// How this room calls the operating system. Not for use outside it.
+/// How this module calls the operating system. Not for use outside it.
 @NullMarked
 package io.undercroft.mmap.internal;
 

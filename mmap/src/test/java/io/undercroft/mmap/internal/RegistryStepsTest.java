@@ -556,7 +556,7 @@ class RegistryStepsTest {
     /// A process that is played.
     private record Player(Registry registry, Steps steps) {}
 
-    /// What the process does that is going to be killed, beside one that lives.
+    /// What the process does that is going to be killed, next to one that lives.
     @FunctionalInterface
     private interface Scene {
         void play(Player victim, Player bystander) throws IOException;

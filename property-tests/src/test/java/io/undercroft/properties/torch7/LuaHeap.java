@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 
-/// The storages that Lua holds, and when it lets go of them: at `collectgarbage()`, as soon as no variable leads there.
+/// The storages that Lua holds, and when it releases them: at `collectgarbage()`, as soon as no variable leads there.
 final class LuaHeap {
     private List<StorageObject> held = new ArrayList<>();
 

@@ -8,7 +8,7 @@ interface LuaObject {
     /// {@return its type, as errors name it}
     String type();
 
-    /// {@return what stands under a key, or null for nil}
+    /// {@return what is under a key, or null for nil}
     default Object get(Object key) {
         throw new LuaError("attempt to index a " + type() + " value");
     }

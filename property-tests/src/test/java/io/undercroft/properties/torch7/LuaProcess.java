@@ -41,7 +41,7 @@ final class LuaProcess implements AutoCloseable {
         return basics.takePrinted();
     }
 
-    /// Lets go of all storages, as Lua does at its end.
+    /// Releases all storages, as Lua does at its end.
     @Override
     public void close() {
         heap.collectAllBut(List.of());

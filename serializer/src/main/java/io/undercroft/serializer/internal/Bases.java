@@ -27,7 +27,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// The other files in which bytes of a file stand. Each is opened when the first of its bytes is asked for, once, and
+/// The other files in which bytes of a file are. Each is opened when the first of its bytes is asked for, once, and
 /// stays open until all are closed.
 ///
 /// A file from elsewhere says which these are, so nothing is believed: a path is taken below the root, links resolved,
@@ -61,7 +61,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// @throws IllegalStateException if all are closed
     public synchronized MappedFile file(BaseRecord base) {
         if (closed) {
-            throw new IllegalStateException(file + " is closed, and so are the files in which its bytes stand");
+            throw new IllegalStateException(file + " is closed, and so are the files in which its bytes are");
         }
         MappedFile there = open.get(base);
         if (there == null) {
@@ -204,7 +204,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     }
 
     private static String standsIn(BaseRecord base) {
-        return "bytes stand in the file " + FormatException.quote(base.path()) + ": ";
+        return "bytes are in the file " + FormatException.quote(base.path()) + ": ";
     }
 
     private static String quote(Path path) {

@@ -262,7 +262,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         storages.scrub(found, pulse);
     }
 
-    /// {@return the damage of a storage, as its bytes stand in files}
+    /// {@return the damage of a storage, as its bytes are in files}
     ///
     /// @param number which storage
     /// @throws IOException if reading fails

@@ -52,7 +52,7 @@ import org.jspecify.annotations.Nullable;
 /// The storages of a `.croft` file: each is made when it is asked for, and mapped, and checked where the policy says
 /// so, when a byte of it is. Safe for any thread.
 ///
-/// A storage that turns out damaged throws whenever its bytes are asked for. Tensors that are not hit stand, from then
+/// A storage that turns out damaged throws whenever its bytes are asked for. Tensors that are not hit are, from then
 /// on, on a second one with the same bytes: a storage cannot know on whose behalf it is asked.
 final class CroftStorages implements AutoCloseable {
     private final MappedFile file;
@@ -80,7 +80,7 @@ final class CroftStorages implements AutoCloseable {
         this.memory = new MemoryReader(file, options);
     }
 
-    /// {@return whether a tensor that was chosen stands on a storage}
+    /// {@return whether a tensor that was chosen uses a storage}
     ///
     /// @param number which storage
     boolean isChosen(int number) {
@@ -118,7 +118,7 @@ final class CroftStorages implements AutoCloseable {
         }
     }
 
-    /// {@return the other files in which bytes stand, for verifying}
+    /// {@return the other files in which bytes are, for verifying}
     Bases bases() {
         return bases;
     }
@@ -129,7 +129,7 @@ final class CroftStorages implements AutoCloseable {
         return Stream.concat(whole, metInParts.stream()).distinct().toList();
     }
 
-    /// Reads the bytes of all storages where they stand in files. Those in files that cannot be found are left out.
+    /// Reads the bytes of all storages where they are in files. Those in files that cannot be found are left out.
     ///
     /// @param found told of each damage
     /// @param pulse run before every read; what it throws ends the work
@@ -148,7 +148,7 @@ final class CroftStorages implements AutoCloseable {
         }
     }
 
-    /// {@return the damage of a storage, as its bytes stand in files} Those in files that cannot be found are left out.
+    /// {@return the damage of a storage, as its bytes are in files} Those in files that cannot be found are left out.
     ///
     /// @param number which storage
     /// @param pulse run before every read; what it throws ends the work
@@ -422,7 +422,7 @@ final class CroftStorages implements AutoCloseable {
 
     private static void checkWritable(ExtentRecord extent) {
         if (extent.base() != ExtentRecord.THIS_FILE) {
-            throw notWritable("it stands partly in another file");
+            throw notWritable("it is partly in another file");
         }
         if (extent.kind() == ExtentKind.ZERO) {
             throw notWritable("it is partly zeros that have no place in the file");

@@ -28,7 +28,7 @@ final class Providers {
 
     private Providers() {}
 
-    /// {@return the formats beside this library and those of the thread's context class loader, each class once; ours
+    /// {@return the formats next to this library and those of the thread's context class loader, each class once; ours
     /// first, the others in the order in which they were found}
     ///
     /// @param taken names that none of them may have; of two with the same name the second is left out

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 /// Makes the objects of a state out of its tree.
 ///
 /// A container is made when it opens, so that what lies in it may refer to it, and handed to its parent when it is
-/// complete, so that a tuple can be a key. Open containers stand on a stack of [Frame]s; nothing recurses.
+/// complete, so that a tuple can be a key. Open containers are on a stack of [Frame]s; nothing recurses.
 final class StateDecoder {
     /// What the numbers in a tree stand for; each method throws [FormatException] for a number that the file does not
     /// have.

@@ -7,7 +7,7 @@ import io.undercroft.storage.Tensor;
 import java.util.EnumSet;
 import java.util.Set;
 
-/// The flags of a tensor in memory and in a file: the same, in two rooms that do not know each other,
+/// The flags of a tensor in memory and in a file: the same, in two modules that do not know each other,
 /// but for negative strides, which only tensors in files can have.
 public final class TensorFlags {
     private TensorFlags() {}

@@ -57,7 +57,7 @@ public interface CheckpointFormat {
     Contents open(MappedFile file, OpenOptions options) throws IOException;
 
     /// {@return the names of the other files that a file of [several][Capability#SEVERAL_FILES] names, as they are in
-    /// it} Neither need they be there, nor be names of files beside it. None of them is opened.
+    /// it} Neither need they be there, nor be names of files next to it. None of them is opened.
     ///
     /// @param file a file that [matches][#matches]
     /// @throws IOException if reading fails

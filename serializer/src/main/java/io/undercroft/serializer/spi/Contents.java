@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 /// reading the tree implements it itself. Safe for use by several threads.
 ///
 /// If [some tensors only][OpenOptions#isChosen] are to be loaded, the others have no name here, and a storage is on the
-/// meta device if none of the chosen ones stands on it. The state has all.
+/// meta device if none of the chosen ones uses it. The state has all.
 public interface Contents {
     /// {@return the state tree, as [io.undercroft.serializer.state] describes it}
     @Nullable
@@ -83,7 +83,7 @@ public interface Contents {
     /// {@return the storages in the order in which the state first uses them}
     List<Storage> storages();
 
-    /// Tells where a storage stands in the file, if it stands there as it is in memory. Such a storage need not be
+    /// Tells where a storage is in the file, if it is there as it is in memory. Such a storage need not be
     /// copied when the file becomes the base of another one.
     ///
     /// @param storage one of [#storages]
@@ -94,7 +94,7 @@ public interface Contents {
     }
 
     /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages
-    /// stand in these, and [#placeOf] tells nothing of them. Empty for a file that stands for itself.
+    /// are in these, and [#placeOf] tells nothing of them. Empty for a file that stands for itself.
     default List<Path> companions() {
         return List.of();
     }

@@ -36,7 +36,7 @@ public interface Draft {
         return List.of();
     }
 
-    /// {@return whether a name can be that of a file beside an index, and leads nowhere else on any system}
+    /// {@return whether a name can be that of a file next to an index, and leads nowhere else on any system}
     ///
     /// @param name a name from anywhere
     static boolean isPlainName(String name) {

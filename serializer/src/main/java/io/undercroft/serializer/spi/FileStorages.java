@@ -27,10 +27,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// Storages whose bytes stand in a file of another format. Nothing is mapped, read or decoded before a storage is first
+/// Storages whose bytes are in a file of another format. Nothing is mapped, read or decoded before a storage is first
 /// touched. Safe for any thread.
 ///
-/// What stands in the file as it is in memory, aligned for its elements, is mapped in place, or read into memory if
+/// What is in the file as it is in memory, aligned for its elements, is mapped in place, or read into memory if
 /// [that was asked for][OpenOptions#inMemory]. All else is decoded into memory; as writing to that would not reach the
 /// file, it is read-only unless the file is opened copy-on-write.
 ///
@@ -47,7 +47,7 @@ public final class FileStorages {
     private final MemoryReader memory;
     private final Map<Storage, Long> places;
 
-    /// How bytes that do not stand in the file as they are in memory come out of it.
+    /// How bytes that are not in the file as they are in memory come out of it.
     @FunctionalInterface
     public interface Decoder {
         /// Fills memory.
@@ -114,7 +114,7 @@ public final class FileStorages {
         return Storage.meta(nbytes);
     }
 
-    /// {@return a storage whose bytes stand in the file as they are in memory}
+    /// {@return a storage whose bytes are in the file as they are in memory}
     ///
     /// @param offset where, from the start of the file; the run has been checked to lie within it
     /// @param nbytes its size in bytes
@@ -197,7 +197,7 @@ public final class FileStorages {
                 : onDevice(device, nbytes, () -> new DeviceContent.Decoded(() -> decode(nbytes, decoder)));
     }
 
-    /// {@return where the bytes of a storage start in the file, if they stand there as they are in memory}
+    /// {@return where the bytes of a storage start in the file, if they are there as they are in memory}
     ///
     /// @param storage any storage
     public OptionalLong placeOf(Storage storage) {

@@ -31,7 +31,7 @@ public final class MemoryReader {
     /// Reads pieces, one after the other, into one run of memory. Large ones are read by several threads.
     ///
     /// @param pieces what to read, of this and other files
-    /// @return the bytes, which do not hang on the files; read-only if the file is opened so
+    /// @return the bytes, which do not depend on the files; read-only if the file is opened so
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not that much memory; the message says how much of what
     public Allocation read(List<Piece> pieces) {

@@ -92,7 +92,7 @@ public final class TreeContents implements Contents {
                 _ -> OptionalLong.empty(), 0, 0, List.of());
     }
 
-    /// Leaves those tensors out that were not chosen, and the storages that only they stand on.
+    /// Leaves those tensors out that were not chosen, and the storages that only they use.
     ///
     /// @param options which tensors were chosen
     /// @return the same contents, or a part of them
@@ -112,7 +112,7 @@ public final class TreeContents implements Contents {
                 unverifiedExtents, unverifiedBytes, unread);
     }
 
-    /// Tells where storages stand in the file.
+    /// Tells where storages are in the file.
     ///
     /// @param offsets what [#placeOf] answers; may be asked by several threads
     /// @return the same contents, with places

@@ -122,7 +122,7 @@ public final class StateIndex {
         return name.indexOf('~') < 0 ? name : name.replace("~1", "/").replace("~0", "~");
     }
 
-    /// {@return every tensor by name, in the order of the state; a tensor that stands in two places has two names}
+    /// {@return every tensor by name, in the order of the state; a tensor that is in two places has two names}
     public SequencedMap<String, Tensor> tensors() {
         return Collections.unmodifiableSequencedMap(tensors);
     }
@@ -132,7 +132,7 @@ public final class StateIndex {
         return List.copyOf(storages);
     }
 
-    /// {@return whether a storage is itself a value of the state, and not only what tensors stand on}
+    /// {@return whether a storage is itself a value of the state, and not only what tensors use}
     ///
     /// @param storage the storage, by identity
     public boolean isValue(Storage storage) {
@@ -352,7 +352,7 @@ public final class StateIndex {
         values.add(storage);
     }
 
-    /// A parameter that stands in two places has two names, as a plain tensor would.
+    /// A parameter that is in two places has two names, as a plain tensor would.
     private void addParameter(Child seenBefore) {
         if (seenBefore.value instanceof Typed typed && typed.value() instanceof Tensor tensor) {
             addTensor(seenBefore.place, tensor);
@@ -498,7 +498,7 @@ public final class StateIndex {
         firstNames.putIfAbsent(tensor, name);
     }
 
-    /// Names are part of the file format, so they must not hang on how Java prints a float or a tuple.
+    /// Names are part of the file format, so they must not depend on how Java prints a float or a tuple.
     private static String segment(@Nullable Object key) {
         return switch (key) {
             case null -> "null";

@@ -8,7 +8,7 @@
 /// Containers have an identity: a list that is referenced twice comes back as one list. Numbers come back in the
 /// classes that they were saved in; equal numbers of two widths are one key.
 ///
-/// **Objects.** In a state of a Java program, objects may stand wherever values may:
+/// **Objects.** In a state of a Java program, objects may be wherever values may:
 /// [StateClasses][io.undercroft.serializer.StateClasses] says which, and what comes back. In the *tree* that is saved
 /// each of them is a node whose type begins with `java:`, with the name of the class behind it. The tree is what other
 /// languages see, what [Checkpoint.tree][io.undercroft.serializer.Checkpoint#tree] gives, and what names are made of:

@@ -8,7 +8,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
-/// The printed elements of a tensor, padded so that they stand in columns.
+/// The printed elements of a tensor, padded so that they are in columns.
 ///
 /// @param texts one text for each printed element
 /// @param width the width of a column, in characters; infinities may be wider

@@ -6,7 +6,7 @@ import java.math.RoundingMode;
 import java.util.Arrays;
 import java.util.Locale;
 
-/// How PyTorch prints floating-point numbers that stand together: all as integers with a point, all with 4 decimals, or
+/// How PyTorch prints floating-point numbers that are together: all as integers with a point, all with 4 decimals, or
 /// all with an exponent.
 ///
 /// @param style which of these

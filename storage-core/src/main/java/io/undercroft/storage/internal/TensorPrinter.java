@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Where PyTorch prints more than a tensor of ours knows, or nothing at all: quantized elements are printed as the
 /// integers that are stored, and elements without a numeric value as hexadecimal digits. A NaN among float8_e8m0fnu
-/// does not change how the numbers beside it are printed; PyTorch takes it for a finite number there. A tensor whose
+/// does not change how the numbers next to it are printed; PyTorch takes it for a finite number there. A tensor whose
 /// storage was freed or has become too small is printed without elements.
 public final class TensorPrinter {
     private static final String PREFIX = "tensor(";

@@ -9,7 +9,7 @@ import java.util.function.DoubleFunction;
 
 /// Prints storages as Torch7 does: all elements, each on a line and all in one form, then what it is.
 ///
-/// The form hangs on the digits before the point, counted as `floor(log10(x)) + 1`, of the largest and the smallest
+/// The form depends on the digits before the point, counted as `floor(log10(x)) + 1`, of the largest and the smallest
 /// absolute value (1 for zero, less than 1 for fractions below 0.1):
 ///
 /// | elements | form |

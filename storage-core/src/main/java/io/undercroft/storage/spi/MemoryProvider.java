@@ -6,8 +6,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
 
-/// Brings the memory of another room. Found by [java.util.ServiceLoader]; of several providers the first that has what
-/// is wanted is taken. Instances are safe for any thread and do nothing before they are asked.
+/// Brings the memory of another module. Found by [java.util.ServiceLoader]; of several providers the first that has
+/// what is wanted is taken. Instances are safe for any thread and do nothing before they are asked.
 public interface MemoryProvider {
     /// {@return an allocator of memory that other processes can attach by the file name of the allocation, or nothing
     /// if there is none here}

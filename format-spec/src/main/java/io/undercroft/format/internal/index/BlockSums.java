@@ -4,7 +4,7 @@ import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.Layout;
 import java.lang.foreign.MemorySegment;
 
-/// The checksums of section ISUM: one for each block of 4096 bytes of what stands in the index before it, the directory
+/// The checksums of section ISUM: one for each block of 4096 bytes of what is in the index before it, the directory
 /// left out, which has a digest of its own.
 public final class BlockSums {
     /// An index whose sections end beyond this has the section; a smaller one is quicker checked in one piece.

@@ -38,7 +38,7 @@ public final class Coverage {
     /// Sorts the ranges of a chain.
     ///
     /// @param runs the extents of all its snapshots
-    /// @param ownFile what stands in `runs` for the file itself
+    /// @param ownFile what is in `runs` for the file itself
     /// @param newest the index of the newest snapshot, whose free ranges were checked
     /// @param chain the commits, the newest first
     /// @param header the header of the file

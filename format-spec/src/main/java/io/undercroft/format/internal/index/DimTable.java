@@ -2,7 +2,7 @@ package io.undercroft.format.internal.index;
 
 import java.util.SplittableRandom;
 
-/// The sizes and strides of tensors, as they will stand in DIMS: those that several tensors have in common once.
+/// The sizes and strides of tensors, as they will be in DIMS: those that several tensors have in common once.
 ///
 /// A hash table of the places where the lists start: takes 16 to 32 bytes of memory a list. Belongs to one thread.
 public final class DimTable {

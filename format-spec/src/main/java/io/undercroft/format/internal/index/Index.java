@@ -46,7 +46,7 @@ public final class Index {
     public static final int CRITICAL = 1;
     /// The entry flag of a section that may be copied by a writer that does not understand it.
     public static final int SAFE_TO_COPY = 2;
-    /// Stands for "no name".
+    /// Represents "no name".
     public static final long NONE = 0xFFFF_FFFFL;
 
     /// The bits of the field of tensor flags that are no flags but the offset of the first element in its byte start
@@ -221,7 +221,7 @@ public final class Index {
         long length = Fields.u64(bytes, entry + 16, fileOffset);
         if (start < end || start % Layout.SECTION_ALIGNMENT != 0 || start > bytes.byteSize()
                 || length > bytes.byteSize() - start) {
-            throw Rule.V2_RANGE.broken("a section of " + length + " bytes cannot stand at byte " + start
+            throw Rule.V2_RANGE.broken("a section of " + length + " bytes cannot be at byte " + start
                     + " of the index", fileOffset + entry + 8);
         }
         Fields.reserved(bytes, entry + 40, entry + ENTRY_BYTES, fileOffset, "a section's entry");
@@ -400,12 +400,12 @@ public final class Index {
         return (Fields.u8(bytes, at(SectionType.EXTN, extent) + 1) & SHARED) != 0;
     }
 
-    /// {@return the number of the file that an extent stands in, 0 for this one}
+    /// {@return the number of the file that an extent is in, 0 for this one}
     int baseOfExtent(int extent) {
         return Fields.u16(bytes, at(SectionType.EXTN, extent) + 2);
     }
 
-    /// {@return where an extent stands in its file}
+    /// {@return where an extent is in its file}
     long offsetOfExtent(int extent) {
         return Fields.i64(bytes, at(SectionType.EXTN, extent) + 8);
     }
@@ -434,7 +434,7 @@ public final class Index {
         return Fields.u16(bytes, at(SectionType.BASE, base) + 12) == BaseKind.FOREIGN.code();
     }
 
-    /// {@return how many bytes of the base with this number extents may stand in}
+    /// {@return how many bytes of the base with this number extents may be in}
     long lengthOfBase(long base) {
         return Fields.i64(bytes, at(SectionType.BASE, base) + 48);
     }

@@ -17,7 +17,7 @@ import java.util.Set;
 
 /// Checks what one record of an index says, before it is used, so that the accessors of [Index] need no checks.
 ///
-/// What a check costs does not hang on the number of records, but for the extents of a storage, and for the tree and
+/// What a check costs does not depend on the number of records, but for the extents of a storage, and for the tree and
 /// the metadata, which are checked as a whole. Safe for any thread.
 public final class RecordRules {
     private final Index index;
@@ -162,7 +162,7 @@ public final class RecordRules {
         return offset + length;
     }
 
-    /// Checks an extent, and the bases if it stands in one.
+    /// Checks an extent, and the bases if it is in one.
     public void checkExtent(long number) {
         long at = index.at(SectionType.EXTN, number);
         int kind = Fields.u8(bytes, at);

@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Records of one size that are added one after the other, as they will stand in a section. They are kept off the heap,
+/// Records of one size that are added one after the other, as they will be in a section. They are kept off the heap,
 /// in blocks that never move, so that many take hardly more memory than their bytes. Belongs to one thread.
 public final class RecordTable {
     private static final int RECORDS_PER_BLOCK = 1024;

@@ -33,7 +33,7 @@ public final class RunTable {
 
     /// {@return the number of a run, or -1 if it was not added}
     ///
-    /// @param file a number for the file that it stands in
+    /// @param file a number for the file that it is in
     /// @param offset where it starts there
     /// @param length how many bytes it has
     public int find(int file, long offset, long length) {
@@ -47,7 +47,7 @@ public final class RunTable {
 
     /// Adds a run that is not there.
     ///
-    /// @param file a number for the file that it stands in
+    /// @param file a number for the file that it is in
     /// @param offset where it starts there
     /// @param length how many bytes it has
     /// @param sums the sums of its bytes
@@ -97,7 +97,7 @@ public final class RunTable {
         return mixed ^ mixed >>> 33;
     }
 
-    /// {@return the number of the file that a run stands in}
+    /// {@return the number of the file that a run is in}
     public int file(int run) {
         return (int) (runs[run * FIELDS + FILE_AND_CHECKSUM] >>> Integer.SIZE);
     }

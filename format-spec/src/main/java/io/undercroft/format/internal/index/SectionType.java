@@ -24,7 +24,7 @@ public enum SectionType {
     TREE(1),
     /// Metadata.
     META(1),
-    /// Other files in which bytes stand.
+    /// Other files in which bytes are.
     BASE(96, false, true),
     /// Ranges of the file that no snapshot uses.
     FREE(16, false, true),

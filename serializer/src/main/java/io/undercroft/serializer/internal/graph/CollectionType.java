@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 
 /// A collection of the JDK that comes back as what it was.
 ///
-/// @param type its class, whose name stands in files
+/// @param type its class, whose name is in files
 /// @param isSorted whether it has a comparator
 /// @param maker makes an empty one with a comparator, null for the natural order
 @SuppressWarnings("JdkObsolete") // What programs have, they want back.

@@ -90,7 +90,7 @@ public final class Lowering {
     /// Lowers a state.
     ///
     /// @param state what is to be saved
-    /// @param classes the classes whose objects may stand in it
+    /// @param classes the classes whose objects may be in it
     /// @return the tree
     /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
     public static @Nullable Object of(@Nullable Object state, StateClasses classes) {
@@ -100,7 +100,7 @@ public final class Lowering {
     /// Lowers a state for another end than saving it.
     ///
     /// @param state what [#of(Object, StateClasses)] takes
-    /// @param classes the classes whose objects may stand in it
+    /// @param classes the classes whose objects may be in it
     /// @param end what could not be done, for messages: `load into`
     /// @return the tree
     /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path

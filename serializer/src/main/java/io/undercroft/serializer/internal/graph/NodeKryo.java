@@ -27,11 +27,11 @@ import org.objenesis.strategy.StdInstantiatorStrategy;
 /// Kryo for the bytes of one node of the tree at a time.
 ///
 /// Immutable values and constants of enums are written in their place. Everything else that a serializer hands to Kryo
-/// is a child: it stands in the tree, where its identity is kept and its tensors have names, and the bytes only say
+/// is a child: it is in the tree, where its identity is kept and its tensors have names, and the bytes only say
 /// that it comes here. So the bytes need no references, and nothing in them is deep, but for what a serializer writes
 /// with another serializer of its own choice. Not thread-safe.
 final class NodeKryo extends Kryo {
-    /// Stands in the bytes for the class of a child that is not registered, a list for instance.
+    /// Represents in the bytes the class of a child that is not registered, a list for instance.
     private static final class Child {}
 
     private static final int CHILD_ID = 9;

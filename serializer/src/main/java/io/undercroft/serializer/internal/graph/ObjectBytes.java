@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /// The bytes of Java objects, made and read by Kryo.
 ///
-/// The bytes of an object are what stands in it without identity: numbers, texts, constants of enums and immutable
+/// The bytes of an object are what is in it without identity: numbers, texts, constants of enums and immutable
 /// values of the JDK. All else are its children, which the caller keeps. Equal values give equal bytes.
 ///
 /// The bytes that are read are not trusted: they name registered classes only, take no more memory than some times

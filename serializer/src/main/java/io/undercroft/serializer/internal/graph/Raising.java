@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 /// 1. Early objects are there from the start.
 /// 2. What has all its parts is finished: early objects are filled, late ones made; these may be the last part of
 ///    others.
-/// 3. Sets and maps of objects are filled when all else is, since the hash of a key may hang on what it holds.
+/// 3. Sets and maps of objects are filled when all else is, since the hash of a key may depend on what it holds.
 ///
 /// So a constructor sees a list that is not full yet only if the list holds, in the end, the object that is being made.
 /// What cannot be finished in this way, a record that holds nothing but itself, no program can have saved.
@@ -71,9 +71,9 @@ public final class Raising {
 
     /// Raises a tree.
     ///
-    /// @param tree as it stands in a file
+    /// @param tree as it is in a file
     /// @param classes the classes whose objects may be made
-    /// @return the state; the tree itself if no object stands in it
+    /// @return the state; the tree itself if no object is in it
     /// @throws FormatException if it names a class that is not registered, or an object cannot be made; the message has
     ///     its path
     public static @Nullable Object of(@Nullable Object tree, StateClasses classes) {

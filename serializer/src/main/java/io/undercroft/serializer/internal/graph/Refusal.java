@@ -5,7 +5,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.StateClasses;
 import org.jspecify.annotations.Nullable;
 
-/// What is said of objects that cannot be saved or made. Where they stand is added by who knows it, in front.
+/// What is said of objects that cannot be saved or made. Where they are is added by who knows it, in front.
 final class Refusal {
     /// The code of a class that is not registered.
     static final String CLASS = "CROFT-CLASS";

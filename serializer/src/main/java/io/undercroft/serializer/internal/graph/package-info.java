@@ -1,4 +1,4 @@
-/// How Java objects stand in a state tree; nothing here is for use outside this module.
+/// How Java objects are in a state tree; nothing here is for use outside this module.
 @NullMarked
 package io.undercroft.serializer.internal.graph;
 

@@ -6,7 +6,7 @@ import io.undercroft.serializer.OpenOptions;
 import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
-/// The storages of a snapshot on which tensors stand that were chosen. If not all were, the names are gone through,
+/// The storages of a snapshot that chosen tensors use. If not all were, the names are gone through,
 /// once, when that is first asked. Safe for any thread.
 public final class ChosenStorages {
     private final Snapshot snapshot;
@@ -22,7 +22,7 @@ public final class ChosenStorages {
         this.options = options;
     }
 
-    /// {@return whether a chosen tensor stands on a storage}
+    /// {@return whether a chosen tensor uses a storage}
     ///
     /// @param number which storage
     public boolean contains(int number) {

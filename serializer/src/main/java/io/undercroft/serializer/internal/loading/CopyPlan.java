@@ -9,7 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Which of several copies are needed, as tensors may stand on the same bytes, and which contradict each other.
+/// Which of several copies are needed, as tensors may use the same bytes, and which contradict each other.
 ///
 /// Copies that overlap are looked at together. One whose bytes another one brings is left out. If what is left overlaps
 /// and comes from different places, it is tried in memory aside: where each tensor then has its elements, there is no

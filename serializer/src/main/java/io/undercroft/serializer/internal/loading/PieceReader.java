@@ -17,7 +17,7 @@ import java.util.List;
 /// Reads pieces of files into memory.
 ///
 /// The memory is not touched before: the system gives a huge page, zeroes it and fills it while it is in the cache. So
-/// zeros that stand in no file take no memory at all.
+/// zeros that are in no file take no memory at all.
 public final class PieceReader {
     /// What one thread reads at once: a huge page or a few.
     private static final long SHARE = 4L << 20;

@@ -11,7 +11,7 @@ import io.undercroft.storage.Tensor;
 import java.util.Optional;
 import java.util.function.Function;
 
-/// Reads a part of a tensor from where its bytes stand, without touching its storage.
+/// Reads a part of a tensor from where its bytes are, without touching its storage.
 public final class RowReader {
     private RowReader() {}
 

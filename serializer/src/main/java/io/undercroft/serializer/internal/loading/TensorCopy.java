@@ -31,7 +31,7 @@ record TensorCopy(String name, Tensor source, Tensor target) {
         }
         checkTargetBytes();
         if (target.numel() > 0 && ByteSpan.of(target).end() > target.storage().nbytes()) {
-            throw new IllegalStateException(said("stands on a storage that was resized, and is too small for it now"));
+            throw new IllegalStateException(said("uses a storage that was resized, and is too small for it now"));
         }
         if (target.numel() > 0 && showsOneTwice()) {
             throw new IllegalArgumentException(

@@ -188,7 +188,7 @@ final class Appender implements Closeable {
         }
     }
 
-    /// Gives back the room that was taken. If that fails too, the next append declares it free.
+    /// Gives back the space that was taken. If that fails too, the next append declares it free.
     private void cutBack(Throwable why) {
         try {
             file.truncate(size);

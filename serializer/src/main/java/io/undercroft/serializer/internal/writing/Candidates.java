@@ -21,7 +21,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes that stand somewhere already: in the file, or in a base. They are found by their digests, and given out
+/// The bytes that are somewhere already: in the file, or in a base. They are found by their digests, and given out
 /// only after they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame] and
 /// [#unwritten].
 final class Candidates {
@@ -47,7 +47,7 @@ final class Candidates {
         }
     }
 
-    /// Adds a file of another format, whose bytes serve wherever they stand.
+    /// Adds a file of another format, whose bytes serve wherever they are.
     ///
     /// @param base what it is called in places
     /// @param file the file
@@ -57,7 +57,7 @@ final class Candidates {
         foreign.add(base);
     }
 
-    /// Adds the extents of a snapshot that stand in one file.
+    /// Adds the extents of a snapshot that are in one file.
     ///
     /// @param snapshot the snapshot
     /// @param there what it calls that file itself
@@ -72,7 +72,7 @@ final class Candidates {
     }
 
     /// Adds the storages of a snapshot, so that one which is the same as a whole is recognised as such, and their
-    /// extents that stand in its own file.
+    /// extents that are in its own file.
     ///
     /// @param snapshot the snapshot
     /// @param base what its file is called
@@ -104,15 +104,15 @@ final class Candidates {
     /// Adds bytes.
     ///
     /// @param digest their digest
-    /// @param place where they stand
+    /// @param place where they are
     void add(Digest128 digest, Place place) {
         places.computeIfAbsent(digest, _ -> new TreeSet<>()).add(place);
     }
 
     /// Adds a storage.
     ///
-    /// @param found where its bytes stand, zeros left out
-    /// @return whether there is one already whose bytes stand in the same places
+    /// @param found where its bytes are, zeros left out
+    /// @return whether there is one already whose bytes are in the same places
     boolean addStorage(List<Place> found) {
         return !found.isEmpty() && !storages.add(found);
     }
@@ -122,9 +122,9 @@ final class Candidates {
     /// @param chunk its bytes
     /// @param digest their digest
     /// @param alignment what the offset of a place has to be a multiple of, but in files of other formats
-    /// @param before where the chunk before it stands, or null
+    /// @param before where the chunk before it is, or null
     /// @param proven a place whose bytes were compared already, or null
-    /// @return the place, or null if the bytes stand nowhere
+    /// @return the place, or null if the bytes are nowhere
     /// @throws IOException if reading fails
     @Nullable
     Place find(MemorySegment chunk, Digest128 digest, long alignment, @Nullable Place before, @Nullable Place proven)

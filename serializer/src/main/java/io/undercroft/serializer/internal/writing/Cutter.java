@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /// Cuts storages into chunks and deals them out in batches, so many that a block of memory holds those of a batch as
 /// they will lie in the file. Safe for use by several threads.
 final class Cutter {
-    /// Keeps a batch of chunks that take no room from going on for ever.
+    /// Keeps a batch of chunks that take no space from going on for ever.
     private static final int MOST_CHUNKS = 1 << 17;
 
     private final Iterator<PlannedStorage> storages;
@@ -41,7 +41,7 @@ final class Cutter {
     }
 
     /// {@return the next batch, or null if there is none} All of its chunks have the same alignment. Either they all
-    /// find room in a block, or it is one that does not. It touches at most one storage that is decoded.
+    /// fit in a block, or it is one that does not. It touches at most one storage that is decoded.
     synchronized @Nullable Batch next() {
         List<Chunk> chunks = new ArrayList<>();
         long first = 0;

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// @param sink where its bytes are written
 /// @param source where they can be read again; null if they cannot
-/// @param start where new bytes may stand
+/// @param start where new bytes may be
 /// @param chunkLog2 the logarithm of the chunk size in bytes
 /// @param parent the snapshot before, or null in a new file
 /// @param free the ranges that the snapshot has to declare free

@@ -4,13 +4,13 @@ import io.undercroft.format.internal.ExtentSums;
 
 /// A run of bytes of a storage, as an index will have it.
 sealed interface Extent {
-    /// Bytes that stand in a file.
+    /// Bytes that are in a file.
     ///
     /// @param place where
     /// @param sums over all of them
     record Stored(Place place, ExtentSums sums) implements Extent {}
 
-    /// Zeros that take no room.
+    /// Zeros that take no space.
     ///
     /// @param length how many, in bytes
     record Zero(long length) implements Extent {}

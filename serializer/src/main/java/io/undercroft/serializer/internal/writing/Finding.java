@@ -3,12 +3,12 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.internal.ExtentSums;
 import java.lang.foreign.MemorySegment;
 
-/// What is known of a chunk before it is decided where its bytes stand.
+/// What is known of a chunk before it is decided where its bytes are.
 sealed interface Finding {
     /// Nothing reaches it.
     record Unreached() implements Finding {}
 
-    /// It is all zero, and zeros take no room.
+    /// It is all zero, and zeros take no space.
     record Zeros() implements Finding {}
 
     /// The snapshot before has the same bytes in its place.

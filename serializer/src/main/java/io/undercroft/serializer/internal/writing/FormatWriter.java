@@ -131,7 +131,7 @@ public final class FormatWriter {
         }
     }
 
-    /// The files that the index to be replaced names and that are beside it. None of them is replaced, and the new
+    /// The files that the index to be replaced names and that are next to it. None of them is replaced, and the new
     /// index names none of them.
     private static List<Path> former(Path index) {
         if (!Files.isRegularFile(index)) {

@@ -25,7 +25,7 @@ final class Lane implements AutoCloseable {
     /// A lane.
     ///
     /// @param block its memory
-    /// @param candidates where bytes stand already
+    /// @param candidates where bytes are already
     /// @param options whether zeros are written
     Lane(MemorySegment block, Candidates candidates, SaveOptions options) {
         this.block = block;

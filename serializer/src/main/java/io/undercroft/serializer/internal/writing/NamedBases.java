@@ -34,7 +34,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// The other files in which bytes of a snapshot may stand already, opened: those that the caller names, and those that
+/// The other files in which bytes of a snapshot may be already, opened: those that the caller names, and those that
 /// the snapshot before needs. They are numbered from 1 in that order.
 final class NamedBases implements AutoCloseable {
     private static final long PIECE = 1 << 17;
@@ -169,7 +169,7 @@ final class NamedBases implements AutoCloseable {
                     bases.add(new Base(finder.file(record), record,
                             (candidates, here) -> candidates.addExtents(parent, there, here)));
                 } catch (FormatException _) {
-                    // Then the bytes that stood there are written to the file itself.
+                    // Then the bytes that were there are written to the file itself.
                 }
             }
         }

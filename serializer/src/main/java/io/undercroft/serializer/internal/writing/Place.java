@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.internal.ExtentRecord;
 import java.util.Comparator;
 
-/// Where bytes stand.
+/// Where bytes are.
 ///
 /// @param base in which file: [#THIS_FILE], or the number of a base as the caller named it, from 1
 /// @param offset the first byte in that file

@@ -6,8 +6,8 @@ import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StorageRecord;
 import org.jspecify.annotations.Nullable;
 
-/// A storage of the snapshot before, walked extent by extent beside the storage of the same number that is being saved.
-/// Most often that is the same one, with few of its chunks changed.
+/// A storage of the snapshot before, walked extent by extent along with the storage of the same number that is being
+/// saved. Most often that is the same one, with few of its chunks changed.
 final class Predecessor {
     private final @Nullable Snapshot parent;
     private int next;
@@ -27,7 +27,7 @@ final class Predecessor {
         }
     }
 
-    /// {@return the extent that is exactly these bytes of the storage and stands in the file itself, or null}
+    /// {@return the extent that is exactly these bytes of the storage and is in the file itself, or null}
     ///
     /// @param start the first byte in the storage; not before that of the last call
     /// @param length how many bytes

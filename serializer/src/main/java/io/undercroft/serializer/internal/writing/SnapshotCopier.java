@@ -39,7 +39,7 @@ final class SnapshotCopier implements AutoCloseable {
     private final ExtentDigester digester = new ExtentDigester();
     private long position;
 
-    /// Where bytes stood.
+    /// Where bytes were.
     ///
     /// @param file the identity of a base, or something else for the file itself
     private record Source(Object file, long offset, long length) {}

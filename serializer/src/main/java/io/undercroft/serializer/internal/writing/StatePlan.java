@@ -22,7 +22,7 @@ import java.util.SequencedMap;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/// All that a snapshot says about a state, but for where its bytes stand in the file: its tree, its tensors and their
+/// All that a snapshot says about a state, but for where its bytes are in the file: its tree, its tensors and their
 /// names, its storages.
 ///
 /// It is made at once, before any bulk byte is read or written, so that a state which cannot be saved is refused at

@@ -12,7 +12,7 @@ import java.util.Map;
 
 /// Writes the bytes of a planned state, and makes the index that says what they are.
 ///
-/// Each storage is written once, however many tensors stand on it.
+/// Each storage is written once, however many tensors use it.
 final class StateWriter {
     private final StatePlan plan;
     private final Destination destination;
@@ -37,7 +37,7 @@ final class StateWriter {
     ///
     /// @param plan the state
     /// @param options what else to save, and how
-    /// @param bases the other files in which bytes may stand already
+    /// @param bases the other files in which bytes may be already
     /// @param destination the file
     /// @return what has to be committed
     /// @throws IOException if reading or writing fails

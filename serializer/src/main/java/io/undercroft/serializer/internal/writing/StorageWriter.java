@@ -14,18 +14,18 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// Cuts storages into chunks and finds a place for each: where its bytes stand already, or behind what was written
+/// Cuts storages into chunks and finds a place for each: where its bytes are already, or behind what was written
 /// last. Small storages come first, packed, and large ones after them, so that only one gap is left for alignment.
 ///
 /// Bytes go through blocks of memory. It costs a copy and buys four things: the checksum is of what is written, even
 /// if another thread writes to the tensor meanwhile; a mapped source that was truncated throws instead of killing the
 /// JVM; memory stays bounded; and the file gets few and large writes. A chunk that has not changed since the snapshot
-/// before is found by comparing it with that one's, where both stand, and is neither copied nor summed up.
+/// before is found by comparing it with that one's, where both are, and is neither copied nor summed up.
 ///
 /// Several threads work at once, each with a block of its own, on a batch of chunks in three steps:
 ///
 /// 1. *Look.* Compare, copy and sum up. All threads at once.
-/// 2. *Place.* Decide where each chunk stands. One batch after the other, so that the result does not hang on the
+/// 2. *Place.* Decide where each chunk is. One batch after the other, so that the result does not depend on the
 ///   threads.
 ///    What is shared leaves no gap in the block, so that what remains is one run of bytes.
 /// 3. *Write.* That run, in one write. All threads at once, unless the file is one that has to be written in order.
@@ -49,7 +49,7 @@ final class StorageWriter {
     /// A writer that has written nothing. Used once.
     ///
     /// @param destination the file
-    /// @param candidates where bytes stand already
+    /// @param candidates where bytes are already
     /// @param options whether chunks may share bytes, and whether zeros are written
     StorageWriter(Destination destination, Candidates candidates, SaveOptions options) {
         this.destination = destination;
@@ -130,7 +130,7 @@ final class StorageWriter {
                 .reduce(0, Math::addExact);
     }
 
-    /// The room that storages take at most, or as much as all blocks have.
+    /// The space that storages take at most, or as much as all blocks have.
     private long room(List<PlannedStorage> storages) {
         long room = 0;
         for (PlannedStorage storage : storages) {
@@ -264,7 +264,7 @@ final class StorageWriter {
         return place;
     }
 
-    /// A chunk that is larger than a block is read twice, unless it stands somewhere already. The sums are those of
+    /// A chunk that is larger than a block is read twice, unless it is somewhere already. The sums are those of
     /// what was written, should it have been changed in between.
     private Extent.Stored placeLarge(Chunk chunk, MemorySegment bytes, List<Extent> before, Lane lane)
             throws IOException {
