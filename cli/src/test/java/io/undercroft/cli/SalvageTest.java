@@ -74,7 +74,7 @@ class SalvageTest {
         Invocation.of("adopt", torch, file);
 
         Invocation refused = Invocation.of("salvage", file, rescued);
-        assertThat(refused.err()).startsWith("croft: " + file + ": bytes stand in ").contains("--root").hasLineCount(1);
+        assertThat(refused.err()).startsWith("croft: " + file + ": bytes are in ").contains("--root").hasLineCount(1);
     }
 
     private void damageTheEmbedding() throws IOException {

@@ -119,7 +119,7 @@ class UnreadPartsTest {
         Invocation converted = Invocation.of("convert", rest, out);
         assertThat(converted.code()).isZero();
         assertThat(converted.err())
-                .contains(rest + ": not in the state: what stands behind the last tensor, 8 B at byte");
+                .contains(rest + ": not in the state: what is behind the last tensor, 8 B at byte");
         assertThat(Invocation.of("verify", rest).code()).isEqualTo(2);
         assertThat(Invocation.of("verify", out).code()).isZero();
     }
