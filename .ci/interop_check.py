@@ -28,7 +28,8 @@ import torch
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CROFT = ROOT / "croft"
-BAD_INPUT = 2
+# What croft ends with: something is missing or of no known format, or it is damaged.
+MISSING, DAMAGED = 3, 4
 
 # Known to torch but saved by no version of it.
 UNSAVED = {f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)}
@@ -425,8 +426,8 @@ class Shell:
         return os.system, (f"touch '{self.marker}'",)
 
 
-def refused(path, folder, marker=None):
-    """Exit code 2, one line on the error stream, nothing on the other, no file made and none touched."""
+def refused(path, folder, code, marker=None):
+    """The exit code, one line on the error stream, nothing on the other, no file made and none touched."""
     problems = []
     output = folder / "kept.croft"
     output.write_bytes(b"an older file")
@@ -435,8 +436,8 @@ def refused(path, folder, marker=None):
                       ("verify", path)):
         done = croft(*arguments)
         lines = done.stderr.strip().splitlines()
-        if done.returncode != BAD_INPUT:
-            problems.append(f"{arguments[0]}: exit code {done.returncode}, not {BAD_INPUT}")
+        if done.returncode != code:
+            problems.append(f"{arguments[0]}: exit code {done.returncode}, not {code}")
         if len(lines) != 1 or "Exception" in done.stderr:
             problems.append(f"{arguments[0]}: not one clear line: {done.stderr!r}")
         if done.stdout:
@@ -448,6 +449,10 @@ def refused(path, folder, marker=None):
     if marker is not None and marker.exists():
         problems.append("the command in the pickle was run")
     return problems
+
+
+# These may be intact; croft does not know their formats, or they are no files.
+UNREADABLE = ("a TorchScript archive", "a file of another kind", "a directory", "a missing file")
 
 
 def check_refusals(report, folder):
@@ -469,7 +474,8 @@ def check_refusals(report, folder):
     for number, (what, make) in enumerate(bad.items()):
         path = folder / f"bad{number}.pt"
         make(path)
-        report.run(f"refused: {what}", lambda path=path: refused(path, folder, marker))
+        code = MISSING if what in UNREADABLE else DAMAGED
+        report.run(f"refused: {what}", lambda path=path, code=code: refused(path, folder, code, marker))
 
 
 def main():

@@ -5,6 +5,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.storage.Device;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -23,11 +24,11 @@ import picocli.CommandLine.TypeConversionException;
 final class Arguments {
     private static final String AT = "--at";
     private static final String ROOT = "--root";
-    private static final String LOCATION = "--map-location";
+    static final String LOCATION = "--map-location";
     static final String BASE = "--base";
-    private static final String WHOLE = "--whole-storages";
+    static final String WHOLE = "--whole-storages";
     static final String SHARING = "--sharing";
-    private static final String CHUNK = "--chunk";
+    static final String CHUNK = "--chunk";
     private static final String FORMAT = "--format";
     private static final String SETTING = "--set";
     private static final String KNOWN_FILE = "A file of any format that croft formats lists.";
@@ -49,16 +50,21 @@ final class Arguments {
 
     static ArgSpec file(String label, String description) {
         return PositionalParamSpec.builder().paramLabel(label).description(description).type(Path.class).required(true)
-                .build();
+                .converters(Arguments::named).build();
     }
 
     static ArgSpec files(int first, String label, String description) {
         return PositionalParamSpec.builder().index(first + "..*").arity("1..*").paramLabel(label)
-                .description(description).type(List.class).auxiliaryTypes(Path.class).required(true).build();
+                .description(description).type(List.class).auxiliaryTypes(Path.class).required(true)
+                .converters(Arguments::named).build();
     }
 
     static ArgSpec knownFile(String label) {
         return file(label, KNOWN_FILE);
+    }
+
+    static ArgSpec knownFiles() {
+        return files(0, "FILE", KNOWN_FILE.replace("A file", "One or more files"));
     }
 
     static ArgSpec sharedName() {
@@ -66,9 +72,9 @@ final class Arguments {
                 .description("A name of shared memory, such as weights.").build();
     }
 
-    static ArgSpec optionalWord(String label, String description) {
-        return PositionalParamSpec.builder().arity("0..1").paramLabel(label).description(description)
-                .type(String.class).build();
+    static ArgSpec words(String label, String description) {
+        return PositionalParamSpec.builder().index("0..*").arity("0..*").paramLabel(label).description(description)
+                .type(List.class).auxiliaryTypes(String.class).build();
     }
 
     static ArgSpec flag(String name, String description) {
@@ -90,7 +96,7 @@ final class Arguments {
     }
 
     static ArgSpec root() {
-        return OptionSpec.builder(ROOT).paramLabel("DIR").type(Path.class)
+        return OptionSpec.builder(ROOT).paramLabel("DIR").type(Path.class).converters(Arguments::named)
                 .description("The directory below which other files are that have bytes of this one.").build();
     }
 
@@ -115,15 +121,17 @@ final class Arguments {
 
     static ArgSpec base() {
         return OptionSpec.builder(BASE).paramLabel("FILE").type(List.class).auxiliaryTypes(Path.class)
+                .converters(Arguments::named)
                 .description(
                         "Refer to bytes that FILE has instead of writing them. The file that is read may have bytes "
-                                + "there, too. "
+                                + "there, too, or be FILE itself: then all its bytes stay where they are. "
                                 + "May be given again.")
                 .build();
     }
 
     static ArgSpec otherFile() {
         return OptionSpec.builder(BASE).paramLabel("OTHER").type(List.class).auxiliaryTypes(Path.class)
+                .converters(Arguments::named)
                 .description("A file that has bytes of this one, whatever it is called now; may be given again.")
                 .build();
     }
@@ -157,6 +165,10 @@ final class Arguments {
         return line.matchedPositionalValue(position, "");
     }
 
+    List<String> words() {
+        return line.matchedPositionalValue(0, List.of());
+    }
+
     List<Path> paths(int first) {
         return line.matchedPositionalValue(first, List.of());
     }
@@ -173,27 +185,57 @@ final class Arguments {
         return has(BASE) ? line.matchedOptionValue(BASE, List.of()) : List.of();
     }
 
+    /// {@return whether a file is one of its own bases: what is saved of it refers to it}
+    boolean isBase(Path source) {
+        return basesBut(source).size() < bases().size();
+    }
+
+    /// {@return the bases without the file in hand}
+    List<Path> basesBut(Path source) {
+        return bases().stream().filter(base -> !isSame(base, source)).toList();
+    }
+
+    private static boolean isSame(Path one, Path other) {
+        try {
+            return Targets.isSame(one, other);
+        } catch (IOException _) {
+            // It cannot be opened either, which is said then.
+            return false;
+        }
+    }
+
     /// {@return how the file in hand is to be opened} Unless it was said where storages go, those of devices that are
     /// not here go to the CPU.
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions opening() {
+        return opening(devices(), bases());
+    }
+
+    /// {@return how a file is to be opened that may also be one of the bases}
+    ///
+    /// @throws IllegalArgumentException if no file can be opened like that
+    OpenOptions opening(Path source) {
+        return opening(devices(), basesBut(source));
+    }
+
+    private UnaryOperator<Device> devices() {
         Device location = line.matchedOptionValue(LOCATION, null);
-        return opening(location == null ? absent : _ -> location);
+        return location == null ? absent : _ -> location;
     }
 
     /// {@return the same, with the bytes of all storages, whatever device they are for}
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions openingOnCpu() {
-        return opening(_ -> Device.CPU);
+        return opening(_ -> Device.CPU, bases());
     }
 
     /// {@return the same, without the bytes of any}
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions openingOnMeta() {
-        return opening(_ -> Device.META);
+        return opening(_ -> Device.META, bases());
     }
 
     /// {@return the devices of storages that [#opening] has sent to the CPU so far}
@@ -216,13 +258,13 @@ final class Arguments {
         return Optional.ofNullable(line.matchedOptionValue(ROOT, null));
     }
 
-    private OpenOptions opening(UnaryOperator<Device> location) {
+    private OpenOptions opening(UnaryOperator<Device> location, List<Path> bases) {
         OpenOptions options = OpenOptions.defaults().devices(location).settings(settings(SETTING));
         Optional<String> format = text(FORMAT);
         if (format.isPresent()) {
             options = options.format(format.get());
         }
-        for (Path base : bases()) {
+        for (Path base : bases) {
             options = options.base(base);
         }
         if (has(AT)) {
@@ -236,22 +278,35 @@ final class Arguments {
         return Stream.of(BASE, WHOLE, SHARING, CHUNK).filter(this::has);
     }
 
-    /// {@return how a file is to be saved}
+    /// {@return how the state of a file is to be saved} If the file is one of the bases, whole storages are saved: bytes
+    /// that no tensor reaches take no space then.
     ///
+    /// @param source the file
     /// @throws IllegalArgumentException if none can be saved like that
-    SaveOptions saving() {
+    SaveOptions saving(Path source) {
         SaveOptions options = SaveOptions.defaults().sharing(line.matchedOptionValue(SHARING, Sharing.CONTENT))
                 .chunkSize(line.matchedOptionValue(CHUNK, SaveOptions.defaults().chunkSize()));
         if (options.sharing() == Sharing.IDENTITY && !bases().isEmpty()) {
             throw new IllegalArgumentException("bytes of a base are shared by content; leave out --sharing or --base");
         }
-        for (Path base : bases()) {
+        for (Path base : basesBut(source)) {
             options = options.base(base);
+        }
+        if (isBase(source)) {
+            options = options.base(source, opening(source)).wholeStorages();
         }
         if (has(WHOLE)) {
             options = options.wholeStorages();
         }
         return rootDirectory().map(options::root).orElse(options);
+    }
+
+    /// Java takes it for the current directory.
+    private static Path named(String text) {
+        if (text.isEmpty()) {
+            throw new TypeConversionException("a file has no empty name");
+        }
+        return Path.of(text);
     }
 
     private static Device device(String text) {

@@ -1,5 +1,10 @@
 package io.undercroft.cli;
 
+import static io.undercroft.cli.Arguments.BASE;
+import static io.undercroft.cli.Arguments.CHUNK;
+import static io.undercroft.cli.Arguments.LOCATION;
+import static io.undercroft.cli.Arguments.SHARING;
+import static io.undercroft.cli.Arguments.WHOLE;
 import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFile;
 
@@ -9,6 +14,7 @@ import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.StatePart;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
@@ -34,6 +40,8 @@ final class ConvertCommand {
     private static final String TO_SETTING = "--to-set";
     private static final String PART = "--part";
     private static final String DELETE_OLD = "--delete-old-shards";
+    private static final String KEEP_BASES = "--keep-bases";
+    private static final String SELF_CONTAINED = "--self-contained";
 
     private final Output out;
     private final Run run;
@@ -48,9 +56,9 @@ final class ConvertCommand {
     Subcommand command() {
         return new Subcommand(
                 "Saves what a file holds as a .croft file, or as one of another format, atomically. A file of that "
-                        + "name is replaced; "
-                        + "a set of files (OUT ends in .safetensors.index.json) goes into a directory that has none "
-                        + "of that name.",
+                        + "name is replaced; a set of files (OUT ends in .safetensors.index.json) goes into a "
+                        + "directory that has none of that name. A .croft file needs no other, unless --base names "
+                        + "some: with the name of IN again, IN keeps all bytes and OUT refers to them.",
                 ConvertCommand::takes, this::convert);
     }
 
@@ -68,7 +76,11 @@ final class ConvertCommand {
                 Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
                 Arguments.sharing(), Arguments.chunk(),
                 flag(DELETE_OLD, "Of a set that OUT replaces, delete the files that no index names any more."),
-                flag(Saver.REPORT, "Tell what became of the bytes."));
+                flag(KEEP_BASES,
+                        "Copy a snapshot of a .croft file as it is: with its time and message, and with bytes that no "
+                                + "tensor reaches. Bytes that it has in other files stay there."),
+                flag(SELF_CONTAINED, "The same, with the bytes that it has in other files: OUT needs none of them."),
+                flag(Saver.REPORT, "Report which bytes were written."));
     }
 
     /// What is converted of a file: its state, or a part of it.
@@ -113,6 +125,9 @@ final class ConvertCommand {
         if (isCroft && arguments.has(DELETE_OLD)) {
             return run.complain("%s: %s is for sets of files. Leave it out".formatted(target, DELETE_OLD));
         }
+        if (arguments.has(KEEP_BASES) || arguments.has(SELF_CONTAINED)) {
+            return copy(arguments, isCroft && !isStream);
+        }
         if (isStream) {
             return stream(arguments);
         }
@@ -146,8 +161,90 @@ final class ConvertCommand {
         DedupReport report = Checkpoint.save(target, part.state, options.format("croft")).dedup().orElseThrow();
         run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
                 Text.bytes(Files.size(target)), part.contents() + Saver.leftOut(report)));
+        if (arguments.isBase(checkpoint.path())) {
+            sayWhatStays(checkpoint, report, arguments);
+        }
         saver.report(report, arguments);
         return Run.OK;
+    }
+
+    /// The file that was read is a base.
+    private void sayWhatStays(Checkpoint checkpoint, DedupReport report, Arguments arguments) throws IOException {
+        Path target = arguments.path(1);
+        long staying = staying(checkpoint, report, target);
+        boolean hasOthers = arguments.bases().size() > 1;
+        if (staying > 0) {
+            run.say("%s are read from %s as it is. Open %s with --root DIR, a directory above %s."
+                    .formatted(Text.bytes(staying), staying(checkpoint, hasOthers), target,
+                            hasOthers ? "all of them" : "both"));
+        }
+        if (report.written() > 0) {
+            run.say("%s were written, as %s does not have them as they are in memory."
+                    .formatted(Text.bytes(report.written()), checkpoint.path()));
+        }
+    }
+
+    /// The files that have to stay, for a sentence about one.
+    private static String staying(Checkpoint checkpoint, boolean hasOthers) {
+        Path source = checkpoint.path();
+        if (hasOthers) {
+            return source + " and the other files that --base names, each of which has to stay";
+        }
+        return checkpoint.files().size() == 1
+                ? source + ", which has to stay"
+                : "the files that " + source + " names, each of which has to stay";
+    }
+
+    /// How many bytes the source keeps. What is shared may also be shared within the target, so the target is opened:
+    /// without a root it does not look at a file of another format.
+    private static long staying(Checkpoint checkpoint, DedupReport report, Path target) throws IOException {
+        if (checkpoint.snapshot().isPresent()) {
+            return report.sharedStorages() + report.sharedChunks();
+        }
+        try (Checkpoint referring = Checkpoint.open(target)) {
+            return referring.verify().unverifiedBytes();
+        }
+    }
+
+    /// Copies a snapshot as it is, in contrast to saving the state that it holds.
+    private int copy(Arguments arguments, boolean isCroft) {
+        Path source = arguments.path(0);
+        Path target = arguments.path(1);
+        String asked = arguments.has(KEEP_BASES) ? KEEP_BASES : SELF_CONTAINED;
+        if (!isCroft) {
+            return Targets.refuse("OUT", target, run);
+        }
+        Optional<String> misplaced = Stream
+                .of(SELF_CONTAINED, PART, TO_SETTING, WHOLE, SHARING, CHUNK, DELETE_OLD, Saver.REPORT, BASE, LOCATION)
+                .filter(arguments::has).filter(option -> !option.equals(asked))
+                .filter(option -> !option.equals(BASE) || asked.equals(KEEP_BASES)).findFirst();
+        if (misplaced.isPresent()) {
+            return run.complain("%s: with %s a snapshot is copied as it is. Leave out %s".formatted(target, asked,
+                    misplaced.get()));
+        }
+        return run.of(source, () -> Targets.isSame(source, target)
+                ? Targets.refuseSame(source, "OUT", run)
+                : copy(source, target, arguments));
+    }
+
+    private int copy(Path source, Path target, Arguments arguments) throws IOException {
+        long number;
+        try (Checkpoint checkpoint = Checkpoint.open(source, arguments.openingOnMeta())) {
+            number = Soundness.requireSnapshot(checkpoint).commit();
+            run.notePassedOver(checkpoint);
+        }
+        return run.writing(target, () -> {
+            try (CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults(), arguments.opening())) {
+                if (arguments.has(KEEP_BASES)) {
+                    file.copy(target, number);
+                } else {
+                    file.copyWithBases(target, number);
+                }
+            }
+            run.say("%s (snapshot %d, %s) -> %s (%s)".formatted(source, number, Text.bytes(Files.size(source)),
+                    target, Text.bytes(Files.size(target))));
+            return Run.OK;
+        });
     }
 
     private int stream(Arguments arguments) {
@@ -168,7 +265,7 @@ final class ConvertCommand {
 
     private int export(Arguments arguments) {
         Optional<String> misplaced = Stream.concat(arguments.savingOptions(), Stream.of(Saver.REPORT))
-                .filter(arguments::has).filter(option -> !option.equals(Arguments.BASE)).findFirst();
+                .filter(arguments::has).filter(option -> !option.equals(BASE)).findFirst();
         if (misplaced.isPresent()) {
             return refuseForOthers(misplaced.get(), arguments);
         }
@@ -178,9 +275,9 @@ final class ConvertCommand {
                     .formatted(target) + "lists them), or give OUT a name that ends in .croft");
         }
         // It may say where bytes of the file are that is read.
-        return replacing(arguments, (checkpoint, options) -> arguments.has(Arguments.BASE)
-                && checkpoint.bases().isEmpty()
-                        ? refuseForOthers(Arguments.BASE, arguments)
+        return replacing(arguments, (checkpoint, options) -> arguments.has(BASE)
+                && (checkpoint.bases().isEmpty() || arguments.isBase(checkpoint.path()))
+                        ? refuseForOthers(BASE, arguments)
                         : export(checkpoint, arguments, options));
     }
 

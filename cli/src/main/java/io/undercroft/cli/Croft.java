@@ -1,5 +1,6 @@
 package io.undercroft.cli;
 
+import io.undercroft.cli.internal.Nearest;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.quickstart.PeerSide;
 import io.undercroft.cli.internal.quickstart.Quickstart;
@@ -14,13 +15,15 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SequencedMap;
-import java.util.stream.Collectors;
+import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /// The `croft` command: which commands there are, and which one is wanted.
 ///
@@ -28,6 +31,11 @@ import picocli.CommandLine.ParseResult;
 /// the annotations of all would take longer than inspecting a file.
 public final class Croft {
     private static final String VERSION = "croft 0.1.0-SNAPSHOT";
+    /// Commands that there were once, and what does their work now.
+    private static final Map<String, String> FORMER = Map.of(
+            "export", "convert FILE OUT --keep-bases", "flatten", "convert FILE OUT --self-contained",
+            "adopt", "convert SOURCE OUT --base SOURCE", "commit", "set create", "shards", "set list",
+            "publish", "shm publish", "unpublish", "shm remove", "shared", "shm list", "gc", "shm gc");
 
     private final Output out;
     private final Run run;
@@ -41,14 +49,19 @@ public final class Croft {
                 _ -> run.of(() -> Quickstart.run(out, err))));
         subcommands.putAll(new ReadingCommands(out, run).all());
         subcommands.put("convert", new ConvertCommand(out, run).command());
-        subcommands.putAll(new SavingCommands(out, run).all());
-        subcommands.putAll(new SharingCommands(out, run).all());
-        subcommands.putAll(new CopyingCommands(run).all());
-        subcommands.putAll(new SetCommands(out, run).all());
+        subcommands.putAll(new GrowingCommands(out, run).all());
+        subcommands.put("salvage", new SalvageCommand(run).command());
+        subcommands.put("set", Subcommand.group("Makes or lists a set: .croft files that are opened together.",
+                new SetCommands(out, run).all()));
+        subcommands.put("shm", Subcommand.group("Publishes, lists and removes shared memory.",
+                new SharingCommands(out, run).all()));
         subcommands.putAll(new MachineCommands(out, run).all());
+        subcommands.put("completion", new Subcommand(
+                "Prints a script with which bash and zsh complete what is typed. In ~/.bashrc or ~/.zshrc: "
+                        + "source <(croft completion)",
+                List::of, _ -> print(AutoComplete.bash("croft", new CommandLine(spec())))));
         subcommands.put("help", new Subcommand("Prints how a command is called.",
-                () -> List.of(Arguments.optionalWord("COMMAND", "A command, or nothing for a list of all.")),
-                this::help));
+                () -> List.of(Arguments.words("COMMAND", "A command, or nothing for a list of all.")), this::help));
         // What the launcher script runs after a build, so that the JVM sees what the commands load.
         subcommands.put("train", Subcommand.hidden(_ -> run.of(Training::run)));
         // The second process of the quickstart.
@@ -78,54 +91,103 @@ public final class Croft {
     }
 
     private int execute(String... args) {
+        Optional<String> misnamed = misnamed(List.of(args));
+        if (misnamed.isPresent()) {
+            return run.complain(misnamed.get());
+        }
         // A file may be called @name.
         CommandLine command = new CommandLine(spec(args)).setExpandAtFiles(false);
         try {
             ParseResult parsed = command.parseArgs(args);
-            List<CommandLine> line = parsed.asCommandLineList();
-            CommandLine last = line.getLast();
+            CommandLine last = parsed.asCommandLineList().getLast();
             if (last.isUsageHelpRequested()) {
                 return print(last.getUsageMessage());
             }
             if (last.isVersionHelpRequested()) {
                 return print(VERSION + "\n");
             }
-            if (!parsed.hasSubcommand()) {
-                throw new ParameterException(command, "Missing required subcommand");
+            Subcommand chosen = null;
+            SequencedMap<String, Subcommand> known = subcommands;
+            while (parsed.hasSubcommand()) {
+                parsed = parsed.subcommand();
+                chosen = Objects.requireNonNull(known.get(parsed.commandSpec().name()));
+                known = chosen.members();
             }
-            ParseResult arguments = parsed.subcommand();
-            return Objects.requireNonNull(subcommands.get(arguments.commandSpec().name())).body()
-                    .applyAsInt(new Arguments(arguments));
+            if (chosen == null || chosen.isGroup()) {
+                throw new ParameterException(last, "Missing required subcommand");
+            }
+            return chosen.body().applyAsInt(new Arguments(parsed));
         } catch (ParameterException misuse) {
-            String asked = misuse.getCommandLine().getCommandSpec().qualifiedName();
-            String what = isCommand(args) ? inPlainWords(String.valueOf(misuse.getMessage())) : noCommand(args);
-            return run.complain(what + ". See " + asked + " --help");
+            return run.complain(inPlainWords(misuse));
         }
     }
 
     /// Some messages of the parser count from 0, or repeat a word.
-    private static String inPlainWords(String message) {
-        return message.replaceFirst("^Unmatched argument(s?) (from|at) index \\d+: ", "Unexpected argument$1: ")
+    private static String inPlainWords(ParameterException misuse) {
+        CommandSpec asked = misuse.getCommandLine().getCommandSpec();
+        String what = String.valueOf(misuse.getMessage())
+                .replaceFirst("^Unmatched argument(s?) (from|at) index \\d+: ", "Unexpected argument$1: ")
                 .replaceFirst("^Value for option option ", "Value for option ");
+        Optional<String> meant = misuse instanceof UnmatchedArgumentException unmatched
+                ? Nearest.to(unmatched.getUnmatched().getFirst(), asked.optionsMap().keySet())
+                : Optional.empty();
+        return what + meant.map("; did you mean %s?"::formatted).orElse(".") + " See " + asked.qualifiedName()
+                + " --help";
     }
 
     private int help(Arguments arguments) {
-        String asked = arguments.word(0);
-        if (!asked.isEmpty() && !isCommand(asked)) {
-            return run.complain(noCommand(asked) + ". See croft --help");
+        List<String> words = arguments.words();
+        Optional<String> misnamed = words.isEmpty() ? Optional.empty() : misnamed(words);
+        if (misnamed.isPresent() && !isGroup(words)) {
+            return run.complain(misnamed.get());
         }
-        CommandLine top = new CommandLine(spec(asked));
-        return print(Objects.requireNonNullElse(top.getSubcommands().get(asked), top).getUsageMessage());
+        CommandLine asked = new CommandLine(spec(words.toArray(String[]::new)));
+        for (String word : words) {
+            asked = asked.getSubcommands().getOrDefault(word, asked);
+        }
+        return print(asked.getUsageMessage());
     }
 
-    private boolean isCommand(String... args) {
-        return args.length > 0 && (args[0].startsWith("-") || subcommands.containsKey(args[0]));
+    private boolean isGroup(List<String> words) {
+        return words.size() == 1 && subcommands.containsKey(words.getFirst());
     }
 
-    private String noCommand(String... args) {
-        String known = subcommands.entrySet().stream().filter(each -> !each.getValue().description().isEmpty())
-                .map(Map.Entry::getKey).collect(Collectors.joining(", "));
-        return (args.length == 0 ? "Missing command" : "There is no command '" + args[0] + "'") + ", only " + known;
+    /// {@return what is wrong with the words that should name a command; nothing if they name one, or an option is
+    /// the next}
+    private Optional<String> misnamed(List<String> words) {
+        SequencedMap<String, Subcommand> known = subcommands;
+        StringBuilder path = new StringBuilder("croft");
+        for (String word : words) {
+            if (known.isEmpty() || word.startsWith("-")) {
+                return Optional.empty();
+            }
+            Subcommand next = known.get(word);
+            if (next == null) {
+                return Optional.of("There is no command '%s'%s See %s --help"
+                        .formatted(word, instead(word, path.toString(), known), path));
+            }
+            known = next.members();
+            path.append(' ').append(word);
+        }
+        return known.isEmpty()
+                ? Optional.empty()
+                : Optional.of("Missing command, one of %s. See %s --help".formatted(names(known), path));
+    }
+
+    private static String instead(String word, String path, SequencedMap<String, Subcommand> known) {
+        Optional<String> meant = path.equals("croft") && FORMER.containsKey(word)
+                ? Optional.ofNullable(FORMER.get(word))
+                : Nearest.to(word, shown(known));
+        return meant.map(name -> "; did you mean %s %s?".formatted(path, name))
+                .orElseGet(() -> ", only " + names(known) + ".");
+    }
+
+    private static List<String> shown(SequencedMap<String, Subcommand> known) {
+        return known.entrySet().stream().filter(each -> !each.getValue().isHidden()).map(Map.Entry::getKey).toList();
+    }
+
+    private static String names(SequencedMap<String, Subcommand> known) {
+        return String.join(", ", shown(known));
     }
 
     private CommandSpec spec(String... args) {
@@ -133,10 +195,11 @@ public final class Croft {
                 "Keeps tensor storages: opens, shows, saves and verifies files of tensors.");
         top.addOption(
                 OptionSpec.builder("-V", "--version").versionHelp(true).description("Print the version.").build());
-        top.usageMessage().synopsisSubcommandLabel("COMMAND");
+        top.usageMessage().synopsisSubcommandLabel("COMMAND").exitCodeListHeading("Exit codes:%n")
+                .exitCodeList(Run.CODES);
         String asked = args.length > 0 && subcommands.containsKey(args[0]) ? args[0] : "";
         subcommands.forEach((name, subcommand) -> {
-            if (asked.isEmpty() || asked.equals(name)) {
+            if (asked.isEmpty() ? !subcommand.isHidden() : asked.equals(name)) {
                 top.addSubcommand(name, subcommand.spec());
             }
         });

@@ -72,7 +72,7 @@ final class MachineCommands {
         Optional<String> missing = CudaDevice.unavailability();
         if (missing.isPresent()) {
             run.note("there is no CUDA device, so nothing was checked or measured: " + missing.get());
-            return Run.INCOMPLETE;
+            return Run.MISSING;
         }
         Path directory = Path.of(arguments.text(DIRECTORY).orElse(System.getProperty("java.io.tmpdir")));
         return run.writing(directory, () -> {

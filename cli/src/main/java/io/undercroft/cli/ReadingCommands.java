@@ -1,7 +1,7 @@
 package io.undercroft.cli;
 
 import static io.undercroft.cli.Arguments.flag;
-import static io.undercroft.cli.Arguments.knownFile;
+import static io.undercroft.cli.Arguments.knownFiles;
 
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
@@ -36,8 +36,8 @@ final class ReadingCommands {
 
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
-        commands.put("inspect", new Subcommand("Shows what a file holds, and which tensors share a storage.",
-                () -> List.of(knownFile("FILE"), flag("--json", "Print one JSON object (docs/inspect-json.md)."),
+        commands.put("inspect", new Subcommand("Shows what files hold, and which tensors share a storage.",
+                () -> List.of(knownFiles(), flag("--json", "Print one JSON object a file (docs/inspect-json.md)."),
                         flag("--hash", "Add the SHA-256 of every tensor and storage."), Arguments.at(),
                         Arguments.root(), Arguments.otherFile(), Arguments.location(), Arguments.format(),
                         Arguments.setting()),
@@ -47,11 +47,10 @@ final class ReadingCommands {
                         flag("--json", "Print one JSON object (docs/inspect-json.md).")),
                 this::snapshots));
         commands.put("verify", new Subcommand(
-                "Reads everything in a file, all its snapshots, and checks it against the checksums that the file has. "
-                        + "Ends with 0 if nothing is damaged, 2 if something is, and 3 if nothing is known to be but "
-                        + "other "
-                        + "files that have bytes of it are missing, or were not looked for.",
-                () -> List.of(knownFile("FILE"),
+                "Reads everything in files, all their snapshots, and checks it against the checksums that the files "
+                        + "have. Ends with 0 if nothing is damaged, 4 if something is, and 3 if nothing is known to be "
+                        + "but a file, or another file that has bytes of it, is missing or was not looked for.",
+                () -> List.of(knownFiles(),
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
                         Arguments.otherFile(), Arguments.format(), Arguments.setting()),
                 this::verify));
@@ -61,7 +60,11 @@ final class ReadingCommands {
     }
 
     private int inspect(Arguments arguments) {
-        Path file = arguments.path(0);
+        List<Path> files = arguments.paths(0);
+        return run.ofEach(files, file -> inspect(file, arguments, !file.equals(files.getFirst())));
+    }
+
+    private int inspect(Path file, Arguments arguments, boolean isNext) {
         return run.of(file, () -> {
             boolean hashes = arguments.has("--hash");
             try (Checkpoint checkpoint = Checkpoint.open(file, arguments.opening());
@@ -75,6 +78,9 @@ final class ReadingCommands {
                 if (arguments.has("--json")) {
                     JsonReport.print(inspection, out);
                 } else {
+                    if (isNext) {
+                        out.line("");
+                    }
                     TextReport.print(inspection, out);
                 }
                 return noteUnreadable(checkpoint, inspection);
@@ -85,9 +91,9 @@ final class ReadingCommands {
     /// Names the tensors that cannot be read.
     private int noteUnreadable(Checkpoint checkpoint, Inspection inspection) {
         SequencedMap<String, FormatException> unreadable = inspection.unreadable();
-        unreadable.forEach((name, why) -> run.complain("%s: the tensor %s cannot be read, the others can: %s [%s]"
+        unreadable.forEach((name, why) -> run.note("%s: the tensor %s cannot be read, the others can: %s [%s]"
                 .formatted(checkpoint.path(), FormatException.quote(name), why.what(), why.code())));
-        return unreadable.isEmpty() ? Run.OK : Run.BAD_INPUT;
+        return unreadable.isEmpty() ? Run.OK : Run.DAMAGED;
     }
 
     private int snapshots(Arguments arguments) {
@@ -140,7 +146,10 @@ final class ReadingCommands {
     }
 
     private int verify(Arguments arguments) {
-        Path file = arguments.path(0);
+        return run.ofEach(arguments.paths(0), file -> verify(file, arguments));
+    }
+
+    private int verify(Path file, Arguments arguments) {
         return run.of(file, () -> {
             // Whatever device its storages are for, its bytes are in the file.
             try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnCpu())) {
@@ -153,7 +162,7 @@ final class ReadingCommands {
                 long unknown = checkpoint.unread().stream().filter(part -> part.kind() == Kind.BYTES)
                         .mapToLong(UnreadPart::nbytes).sum();
                 if (unknown > 0) {
-                    return run.complain("%s: %s belong to nothing that the format has, and were not checked. "
+                    return run.fail(Run.DAMAGED, "%s: %s belong to nothing that the format has, and were not checked. "
                             .formatted(file, Text.bytes(unknown)) + "The rest is intact as far as it can be told");
                 }
                 return tell(checkpoint, verification);
@@ -168,7 +177,7 @@ final class ReadingCommands {
             run.say("%s: what was checked is not damaged %s; not checked: %s in other files".formatted(
                     checkpoint.path(), contents, Text.bytes(verification.unverifiedBytes())));
             Soundness.noteMissing(checkpoint.path(), verification.missingBases(), run);
-            return Run.INCOMPLETE;
+            return Run.MISSING;
         }
         if (verification.isComplete() && Soundness.hasChecksums(checkpoint)) {
             run.say("%s: all is well %s".formatted(checkpoint.path(), contents));

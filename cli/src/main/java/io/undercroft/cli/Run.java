@@ -3,6 +3,7 @@ package io.undercroft.cli;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
+import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
@@ -14,22 +15,52 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.SequencedMap;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /// Runs the body of a command and turns every way in which it can fail into one line and an exit code.
 final class Run {
     static final int OK = 0;
-    /// croft itself failed.
+    /// Something else failed: the output cannot be written, memory is short, a check of a device failed, croft has a
+    /// fault.
     static final int FAILED = 1;
-    /// The command line or a file is bad.
-    static final int BAD_INPUT = 2;
-    /// Nothing is known to be damaged, but not everything that could be checked was there to be checked.
-    static final int INCOMPLETE = 3;
+    /// The command line is wrong, or asks for what cannot be done.
+    static final int USAGE = 2;
+    /// Something that is needed is missing or cannot be read: a file, another file that has bytes of it, a device.
+    static final int MISSING = 3;
+    /// A file is not what its format requires.
+    static final int DAMAGED = 4;
     /// What a shell reports of a program that a closed pipe ended.
     static final int BROKEN_PIPE = 141;
 
+    /// What each code means, as the help shows it.
+    static final SequencedMap<String, String> CODES = new LinkedHashMap<>();
+
+    static {
+        CODES.put("0", "The command did what it was asked to do, and found no damage.");
+        CODES.put("1",
+                "Something else failed: the output could not be written, memory was short, or croft has a fault.");
+        CODES.put("2", "The command line is wrong, or asks for what cannot be done with these files.");
+        CODES.put("3",
+                "An input is missing or cannot be read: no such file, no permission, no known format or version, "
+                        + "another file that it needs, a device. What could be checked is not damaged.");
+        CODES.put("4", "A file is damaged: it is not what its format requires.");
+    }
+
+    /// The less severe before the more severe.
+    private static final List<Integer> SEVERITY = List.of(OK, USAGE, MISSING, DAMAGED, FAILED, BROKEN_PIPE);
+    /// What [FormatException#code] says if the file may be intact, but is of no format or version that is known, costs
+    /// too much to read, or needs another file that is missing.
+    private static final Set<String> UNREADABLE = Set.of("FORMAT-UNKNOWN", "V12-SIGNATURE", "CROFT-SALVAGE",
+            "V8-LIMIT", "V9-RESERVED", "V13-UNSUPPORTED",
+            "V18-BASE", "V21-SHARD", "SHARD-INDEX", "COST-WORK", "COST-MEMORY", "CROFT-PUBLISHED", "CROFT-DEVICE",
+            "GGUF-VERSION", "NPY-VERSION", "TORCH-VERSION", "TORCH-UNSUPPORTED", "ZIP-ENCRYPTED", "ZIP-METHOD");
     private static final boolean DEBUG = "1".equals(System.getenv("CROFT_DEBUG"));
 
     private final Output out;
@@ -46,24 +77,36 @@ final class Run {
 
     /// Runs a body; messages that name no file themselves get the name of the file in hand.
     int of(@Nullable Path file, Callable<Integer> body) {
+        return of(file, MISSING, body);
+    }
+
+    private int of(@Nullable Path file, int whereInputOrOutputFails, Callable<Integer> body) {
         try {
             int code = body.call();
             out.flush();
             return code;
         } catch (Output.Failure e) {
-            return e.isBrokenPipe() ? BROKEN_PIPE : explain(e, e.getMessage(), BAD_INPUT);
+            return e.isBrokenPipe() ? BROKEN_PIPE : explain(e, e.getMessage(), FAILED);
+        } catch (SharedMemoryException e) {
+            return explain(e, e.getMessage(), switch (e.reason()) {
+                case BAD_NAME -> USAGE;
+                case NOT_FOUND -> MISSING;
+                default -> FAILED;
+            });
         } catch (FileSystemException e) {
-            return explain(e, describe(e, file), BAD_INPUT);
-        } catch (FormatException | IllegalArgumentException | NoSuchElementException | IOException
-                | UncheckedIOException e) {
-            boolean isNamed = e instanceof FormatException format && format.file() != null;
-            return explain(e, isNamed ? e.getMessage() : named(file, e.getMessage()), BAD_INPUT);
+            return explain(e, describe(e, file), whereInputOrOutputFails);
+        } catch (FormatException e) {
+            return explain(e, e.file() != null ? e.getMessage() : named(file, e.getMessage()), code(e));
+        } catch (IllegalArgumentException | NoSuchElementException e) {
+            return explain(e, named(file, e.getMessage()), USAGE);
+        } catch (IOException | UncheckedIOException e) {
+            return explain(e, named(file, e.getMessage()), whereInputOrOutputFails);
         } catch (InternalError e) {
             // So says the JVM when a page of a mapped file is gone.
             return explain(e,
                     named(file, "its bytes could not be read: it was cut, or its disk failed, while it was in use. "
                             + "Try again on a complete copy"),
-                    BAD_INPUT);
+                    MISSING);
         } catch (OutOfMemoryError e) {
             return explain(e,
                     named(file, "out of memory (" + e.getMessage() + "). Give Java more with JAVA_TOOL_OPTIONS=-Xmx…"),
@@ -77,8 +120,28 @@ final class Run {
     /// it began.
     int writing(Path file, Callable<Integer> body) {
         try (Interruptible _ = Interruptible.begin()) {
-            return of(file, body);
+            return of(file, FAILED, body);
         }
+    }
+
+    /// Runs a body for each file.
+    ///
+    /// @return the most severe of their codes
+    int ofEach(List<Path> files, ToIntFunction<Path> body) {
+        int worst = OK;
+        for (Path file : files) {
+            int code = body.applyAsInt(file);
+            worst = SEVERITY.indexOf(code) > SEVERITY.indexOf(worst) ? code : worst;
+            if (worst == BROKEN_PIPE) {
+                break;
+            }
+        }
+        return worst;
+    }
+
+    /// {@return how a command ends that meets this fault}
+    static int code(FormatException fault) {
+        return UNREADABLE.contains(fault.code()) ? MISSING : DAMAGED;
     }
 
     /// Prints one line that is a result.
@@ -86,10 +149,17 @@ final class Run {
         out.line(line);
     }
 
-    /// Prints one line about what is wrong.
+    /// Prints one line about what is wrong with the command line.
     int complain(String message) {
+        return fail(USAGE, message);
+    }
+
+    /// Prints one line about what is wrong.
+    ///
+    /// @return the code
+    int fail(int code, String message) {
         note(message);
-        return BAD_INPUT;
+        return code;
     }
 
     /// Prints one line beside the results.
@@ -124,7 +194,7 @@ final class Run {
     }
 
     private int explain(Throwable failure, @Nullable String message, int code) {
-        complain(inWordsOfTheCommand(String.valueOf(message)));
+        note(inWordsOfTheCommand(String.valueOf(message)));
         if (DEBUG) {
             StringWriter trace = new StringWriter();
             failure.printStackTrace(new PrintWriter(trace));
@@ -137,7 +207,7 @@ final class Run {
     /// The library names what a program would call.
     static String inWordsOfTheCommand(String message) {
         return message.replaceAll("(Open|Save)Options\\.root", "--root")
-                .replaceAll("CheckpointFile\\.copy", "croft export")
+                .replaceAll("CheckpointFile\\.copy", "croft convert --keep-bases")
                 .replaceAll("Checkpoint\\.snapshots lists", "croft snapshots lists")
                 .replaceAll("SaveOptions\\.format", "--to").replaceAll("SaveOptions\\.setting", "--to-set")
                 .replaceAll("OpenOptions\\.format", "--format").replaceAll("OpenOptions\\.setting", "--set")

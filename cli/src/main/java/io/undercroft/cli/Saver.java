@@ -29,20 +29,20 @@ final class Saver {
 
     /// Opens a file that is sound, and saves it under a name that messages get unless they name a file themselves.
     int save(Path source, Path target, Arguments arguments, Save body) {
-        for (Path base : arguments.bases()) {
+        for (Path base : arguments.basesBut(source)) {
             int code = run.of(base, () -> open(base));
             if (code != Run.OK) {
                 return code;
             }
         }
         return run.of(source, () -> {
-            try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening())) {
+            try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening(source))) {
                 Soundness.requireBeforeSaving(checkpoint);
                 Soundness.requireChosen(checkpoint, arguments);
                 int code = run.writing(target, () -> {
                     try (ProgressBar bar = ProgressBar.onTerminal()) {
                         return body.run(checkpoint,
-                                arguments.saving().metadata(checkpoint.metadata()).progress(bar));
+                                arguments.saving(source).metadata(checkpoint.metadata()).progress(bar));
                     }
                 });
                 if (code == Run.OK) {

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.SequencedMap;
 
-/// The commands for files that belong together.
+/// The commands for sets of files, `croft set …`.
 final class SetCommands {
     private static final String SUFFIX = ".croftset";
 
@@ -30,19 +30,20 @@ final class SetCommands {
 
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
-        commands.put("commit", new Subcommand(
-                "Commits .croft files as one set: who opens it finds them all as they are now, or does not open it.",
+        commands.put("create", new Subcommand(
+                "Makes a set of .croft files. It opens only while each of them still has the snapshot that is its "
+                        + "newest now.",
                 () -> List.of(Arguments.file("SET", "The .croftset file to write, in a directory above the files."),
                         Arguments.files(1, "FILE", "The .croft files, in their order.")),
-                this::commit));
-        commands.put("shards", new Subcommand(
+                this::create));
+        commands.put("list", new Subcommand(
                 "Opens all files of a set and lists them.",
                 () -> List.of(Arguments.file("SET", "A .croftset file.")),
-                this::shards));
+                this::list));
         return commands;
     }
 
-    private int commit(Arguments arguments) {
+    private int create(Arguments arguments) {
         Path set = arguments.path(0);
         if (!set.toString().endsWith(SUFFIX)) {
             return run.complain(
@@ -58,13 +59,13 @@ final class SetCommands {
                 return code;
             }
         }
-        return run.of(set, () -> {
+        return run.writing(set, () -> {
             ShardSet.save(set, files);
             return print(set, arguments);
         });
     }
 
-    private int shards(Arguments arguments) {
+    private int list(Arguments arguments) {
         Path set = arguments.path(0);
         return run.of(set, () -> print(set, arguments));
     }

@@ -1,44 +1,61 @@
 package io.undercroft.cli;
 
 import static io.undercroft.cli.Arguments.flag;
+import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Sizes;
+import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.SegmentList;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.serializer.Published;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
 
-/// The commands for shared memory that is there.
+/// The commands for shared memory, `croft shm …`.
 final class SharingCommands {
     private static final String JSON = "--json";
+    private static final String WRITABLE = "--writable";
     private static final String PUBLISHED = "--published";
 
     private final Output out;
     private final Run run;
+    private final Saver saver;
 
     SharingCommands(Output out, Run run) {
         this.out = out;
         this.run = run;
+        this.saver = new Saver(out, run);
     }
 
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
-        commands.put("unpublish", new Subcommand(
+        commands.put("publish", new Subcommand(
+                "Puts what a file holds into shared memory, for other processes to attach. What has the name already "
+                        + "is replaced; processes that have it open keep it.",
+                () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.format(), Arguments.setting(),
+                        Arguments.at(), Arguments.root(), Arguments.otherFile(),
+                        Arguments.location(), Arguments.whole(), Arguments.sharing(),
+                        flag(WRITABLE,
+                                "Give every storage bytes of its own, so that processes may share what they write."),
+                        flag(Saver.REPORT, "Report which bytes were written.")),
+                this::publish));
+        commands.put("list", new Subcommand("Lists shared memory, and which processes hold it.",
+                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list));
+        commands.put("remove", new Subcommand(
                 "Removes a name of shared memory. Processes that have it open keep its bytes.",
                 () -> List.of(Arguments.sharedName()),
-                this::unpublish));
-        commands.put("shared", new Subcommand("Lists shared memory, and which processes hold it.",
-                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list));
+                this::remove));
         commands.put("gc", new Subcommand(
                 "Removes what processes left in shared memory when they were killed, and lists it: names that were to "
                         + "last as "
-                        + "long as a process that is dead now. A published name lasts until it is unpublished, also "
+                        + "long as a process that is dead now. A published name lasts until it is removed, also "
                         + "when its "
-                        + "publisher has ended; those that no living process holds are told, and removed with "
+                        + "publisher has ended; those that no living process holds are listed, and removed with "
                         + "--published.",
                 () -> List.of(
                         flag(PUBLISHED, "Also remove published names that no living process holds: their publisher has "
@@ -48,13 +65,35 @@ final class SharingCommands {
         return commands;
     }
 
-    private int unpublish(Arguments arguments) {
+    private int publish(Arguments arguments) {
+        String name = arguments.word(1);
+        if (arguments.has(WRITABLE) && arguments.has(Arguments.SHARING)) {
+            return run.complain("with %s every storage has its bytes for itself; leave out %s".formatted(WRITABLE,
+                    Arguments.SHARING));
+        }
+        return saver.save(arguments.path(0), Path.of(name), arguments, (checkpoint, options) -> {
+            run.noteUnusedRoot(checkpoint, arguments);
+            try (Published published = Published.publish(name, checkpoint.tree(),
+                    arguments.has(WRITABLE) ? options.writableInPlace() : options)) {
+                run.say("%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(),
+                        Sizes.of(checkpoint), published.name(), Text.bytes(published.nbytes()),
+                        Saver.contents(checkpoint) + Saver.leftOut(published.report())));
+                run.say("Java opens it with Published.attach(\"%1$s\"), and on Linux it is the file /dev/shm/%1$s. "
+                        .formatted(published.name()) + "It stays until: croft shm remove " + published.name());
+                saver.report(published.report(), arguments);
+            }
+            return Run.OK;
+        });
+    }
+
+    private int remove(Arguments arguments) {
         String name = arguments.word(0);
         return run.of(() -> {
             if (!Published.unpublish(name)) {
-                return run.complain("shared memory %s is not there; croft shared lists what is".formatted(name));
+                return run.fail(Run.MISSING,
+                        "there is no shared memory %s; croft shm list shows what there is".formatted(name));
             }
-            out.line("shared memory %s has lost its name; processes that have it open keep it".formatted(name));
+            out.line("the name %s of shared memory is removed; processes that have it open keep it".formatted(name));
             return Run.OK;
         });
     }
@@ -91,7 +130,7 @@ final class SharingCommands {
             }
             if (!unheld.isEmpty()) {
                 out.line("published and held by no living process, left as they are: "
-                        + String.join(", ", unheld) + "; croft gc --published removes them");
+                        + String.join(", ", unheld) + "; croft shm gc --published removes them");
             }
             return Run.OK;
         });

@@ -95,13 +95,13 @@ final class Soundness {
         if (others == damages.size() && others <= verification.missingBases().size()) {
             run.note("%s: what was checked is not damaged, but %s cannot be used. %s".formatted(file,
                     Text.count(others, "other file"), OTHER_FILE_REMEDY));
-            return Run.INCOMPLETE;
+            return Run.MISSING;
         }
         if (others == damages.size()) {
-            return run.complain("%s: %s cannot be used. %s".formatted(file, Text.count(others, "other file"),
+            return run.fail(Run.DAMAGED, "%s: %s cannot be used. %s".formatted(file, Text.count(others, "other file"),
                     OTHER_FILE_REMEDY));
         }
-        return run.complain("%s: %s. Take it from a backup or make it again".formatted(file,
+        return run.fail(Run.DAMAGED, "%s: %s. Take it from a backup or make it again".formatted(file,
                 Text.count(damages.size() - others, "damaged part")));
     }
 

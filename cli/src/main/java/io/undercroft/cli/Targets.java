@@ -47,7 +47,11 @@ final class Targets {
                         SUFFIX));
     }
 
+    static int refuseSame(Path source, String label, Run run) {
+        return run.complain("%s: source and target are the same file. Give %s another name".formatted(source, label));
+    }
+
     static boolean isSame(Path source, Path target) throws IOException {
-        return Files.exists(target) && Files.isSameFile(source, target);
+        return Files.exists(target) && Files.exists(source) && Files.isSameFile(source, target);
     }
 }

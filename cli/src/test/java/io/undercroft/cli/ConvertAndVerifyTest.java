@@ -127,7 +127,7 @@ class ConvertAndVerifyTest {
 
         Invocation verification = Invocation.of("verify", file);
 
-        assertThat(verification.code()).isEqualTo(2);
+        assertThat(verification.code()).isEqualTo(4);
         assertThat(verification.out()).isEmpty();
         assertThat(verification.err().lines()).allMatch(line -> line.startsWith("croft: " + file + ": "));
         assertThat(verification.err()).contains("are damaged", "1 damaged part. Take it from a backup");
@@ -144,7 +144,7 @@ class ConvertAndVerifyTest {
 
         for (Invocation refused : List.of(Invocation.of("convert", file, output),
                 Invocation.of("inspect", "--json", "--hash", file))) {
-            assertThat(refused.code()).isEqualTo(2);
+            assertThat(refused.code()).isEqualTo(4);
             assertThat(refused.out()).isEmpty();
             assertThat(refused.err().lines()).singleElement().asString().contains("flipped.pt", "checksum",
                     "at byte");
@@ -170,12 +170,12 @@ class ConvertAndVerifyTest {
                 Invocation.of("convert", "--part", "model", file, folder.resolve("out.safetensors.index.json")),
                 Invocation.of("convert", "--part", "model", file, folder.resolve("out.t7")),
                 Invocation.of("append", growing, file),
-                Invocation.of("export", file, folder.resolve("out.croft")),
-                Invocation.of("flatten", file, folder.resolve("out.croft")),
+                Invocation.of("convert", "--keep-bases", file, folder.resolve("out.croft")),
+                Invocation.of("convert", "--self-contained", file, folder.resolve("out.croft")),
                 Invocation.of("compact", file),
                 Invocation.of("inspect", "--hash", file),
                 Invocation.of("verify", file))) {
-            assertThat(refused.code()).isEqualTo(2);
+            assertThat(refused.code()).isEqualTo(4);
             assertThat(refused.out()).isEmpty();
             assertThat(refused.err()).contains("flipped.croft", "damage");
         }

@@ -10,6 +10,7 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.stream.Stream;
 
 /// What a command said and how it ended, run in this process.
 record Invocation(int code, String out, String err) {
@@ -18,11 +19,15 @@ record Invocation(int code, String out, String err) {
     static final String EMBEDDING = "model/transformer.wte.weight";
     static final String HEAD = "model/lm_head.weight";
 
+    /// Runs a command.
+    ///
+    /// @param args its words; the first may be several, separated by spaces
     static Invocation of(Object... args) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         StringWriter err = new StringWriter();
         int code = Croft.execute(new Output(out), new PrintWriter(err, true),
-                Arrays.stream(args).map(Object::toString).toArray(String[]::new));
+                Stream.concat(Arrays.stream(args).limit(1).flatMap(first -> Arrays.stream(first.toString().split(" "))),
+                        Arrays.stream(args).skip(1).map(Object::toString)).toArray(String[]::new));
         return new Invocation(code, out.toString(StandardCharsets.UTF_8), err.toString());
     }
 

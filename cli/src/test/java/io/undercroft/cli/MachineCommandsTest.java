@@ -121,7 +121,7 @@ class MachineCommandsTest {
     @EnabledOnOs(OS.LINUX)
     void aDirectoryWithTooLittleSpaceIsRefusedBeforeAnythingIsChecked() throws Exception {
         Ended run = croft(withStandIn(), "cuda-check", "--gib", "4096", "--dir", folder.toString());
-        assertThat(run.code).isEqualTo(2);
+        assertThat(run.code).isEqualTo(1);
         assertThat(run.err).contains("are needed; choose another directory with --dir, or less with --gib");
     }
 

@@ -54,7 +54,7 @@ class OtherFilesTest {
 
     @Test
     void anAdoptedFileIsReadWhereItIs() throws IOException {
-        Invocation adopted = Invocation.of("adopt", torch, file);
+        Invocation adopted = Invocation.of("convert", torch, file, "--base", torch);
 
         assertThat(adopted.err()).isEmpty();
         assertThat(adopted.out()).contains("1.6 MiB are read from " + torch, "Open " + file + " with --root DIR")
@@ -66,7 +66,8 @@ class OtherFilesTest {
 
     @Test
     void adoptingACroftFileWritesNothingEither() throws IOException {
-        assertThat(Invocation.of("adopt", base, file).out()).contains("1.6 MiB are read from " + base);
+        assertThat(Invocation.of("convert", base, file, "--base", base).out())
+                .contains("1.6 MiB are read from " + base);
 
         assertThat(hashes(file)).isEqualTo(hashes(torch));
     }
@@ -75,8 +76,8 @@ class OtherFilesTest {
     void whatCannotBeAdoptedIsWrittenAndSaid() throws IOException {
         Path swapped = Files.copy(Invocation.torch("zip_bigendian.pt"), folder.resolve("zip_bigendian.pt"));
 
-        assertThat(Invocation.of("adopt", swapped, file).out())
-                .contains("were written, as they do not stand in " + swapped + " as they are in memory")
+        assertThat(Invocation.of("convert", swapped, file, "--base", swapped).out())
+                .contains("were written, as " + swapped + " does not have them as they are in memory")
                 .doesNotContain("are read from");
         assertThat(Invocation.of("verify", file).out()).endsWith("storage)\n");
     }
@@ -86,9 +87,10 @@ class OtherFilesTest {
         Path told = Files.copy(Invocation.FIXTURES.resolve("torch7/tensors-sharing-storage.long4.t7"),
                 folder.resolve("model.t7"));
         Files.write(told, new byte[7], StandardOpenOption.APPEND);
-        assertOneLine(Invocation.of("adopt", told, file), told + ": ", "torch7.longs");
+        assertOneLine(Invocation.of("convert", told, file, "--base", told), told + ": ", "torch7.longs");
 
-        Invocation adopted = Invocation.of("adopt", told, file, "--format", "torch7", "--set", "torch7.longs=4",
+        Invocation adopted = Invocation.of("convert", told, file, "--base", told, "--format", "torch7", "--set",
+                "torch7.longs=4",
                 "--set", "torch7.object=1");
 
         assertThat(adopted.err()).contains("not in the state: no object of Torch7");
@@ -103,15 +105,15 @@ class OtherFilesTest {
         Path swapped = Files.copy(Invocation.FIXTURES.resolve("torch7/tensors-sharing-storage.be.t7"),
                 folder.resolve("model.t7"));
 
-        assertThat(Invocation.of("adopt", swapped, file).out())
-                .contains("were written, as they do not stand in " + swapped + " as they are in memory")
+        assertThat(Invocation.of("convert", swapped, file, "--base", swapped).out())
+                .contains("were written, as " + swapped + " does not have them as they are in memory")
                 .doesNotContain("are read from");
         assertThat(hashes(file)).isEqualTo(hashes(swapped));
     }
 
     @Test
     void verifyingSaysWhatItCouldNotLookAt() {
-        Invocation.of("adopt", torch, file);
+        Invocation.of("convert", torch, file, "--base", torch);
 
         Invocation verified = Invocation.of("verify", file);
 
@@ -126,7 +128,7 @@ class OtherFilesTest {
 
     @Test
     void verifyingAFileWhoseAdoptedFileIsGoneIsNoSuccess() throws IOException {
-        Invocation.of("adopt", torch, file);
+        Invocation.of("convert", torch, file, "--base", torch);
         Files.delete(torch);
 
         for (Invocation verified : List.of(Invocation.of("verify", file),
@@ -141,14 +143,15 @@ class OtherFilesTest {
         Path moved = folder.resolve("else").resolve("renamed");
         Files.createDirectory(moved.getParent());
         for (Path source : List.of(torch, base)) {
-            Invocation.of("adopt", source, file);
+            Invocation.of("convert", source, file, "--base", source);
             JsonNode expected = hashes(base);
             Files.move(source, moved);
 
             assertThat(Invocation.of("inspect", "--json", "--hash", file, "--base", moved).json().get("tensors"))
                     .isEqualTo(expected);
             assertThat(Invocation.of("verify", file, "--base", moved).code()).isZero();
-            assertThat(Invocation.of("flatten", file, folder.resolve("flat.croft"), "--base", moved).code()).isZero();
+            assertThat(Invocation.of("convert", "--self-contained", file, folder.resolve("flat.croft"), "--base", moved)
+                    .code()).isZero();
             assertThat(hashes(folder.resolve("flat.croft"))).isEqualTo(expected);
             Path converted = folder.resolve("converted.safetensors");
             assertThat(Invocation.of("convert", "--part", "model", file, converted, "--base", moved).code()).isZero();
@@ -170,15 +173,16 @@ class OtherFilesTest {
         Path adopting = folder.resolve("adopting.croft");
         JsonNode expected = hashes(torch);
         for (Path source : List.of(torch, base)) {
-            Invocation.of("adopt", source, file);
+            Invocation.of("convert", source, file, "--base", source);
             Files.move(source, moved);
-            assertThat(Invocation.of("adopt", file, adopting).code()).isEqualTo(2);
+            assertThat(Invocation.of("convert", file, adopting, "--base", file).code()).isEqualTo(3);
             assertThat(adopting).doesNotExist();
 
-            Invocation adopted = Invocation.of("adopt", file, adopting, "--base", moved);
+            Invocation adopted = Invocation.of("convert", file, adopting, "--base", file, "--base", moved);
 
             assertThat(adopted.err()).isEmpty();
-            assertThat(adopted.out()).contains("1.6 MiB are read from " + file + " and the files that --base names")
+            assertThat(adopted.out())
+                    .contains("1.6 MiB are read from " + file + " and the other files that --base names")
                     .doesNotContain("were written");
             assertThat(Invocation.of("inspect", "--json", "--hash", adopting, "--root", folder).json().get("tensors"))
                     .isEqualTo(expected);
@@ -190,7 +194,7 @@ class OtherFilesTest {
     /// The other files of a file are never looked at for its snapshots.
     @Test
     void theListOfSnapshotsNeedsNoOtherFile() throws IOException {
-        Invocation.of("adopt", torch, file);
+        Invocation.of("convert", torch, file, "--base", torch);
         Files.delete(torch);
 
         Invocation listed = Invocation.of("snapshots", file);
@@ -202,7 +206,7 @@ class OtherFilesTest {
 
     @Test
     void inspectSaysWhichOtherFilesAFileNeedsAndWhichAreThere() throws IOException {
-        Invocation.of("adopt", torch, file);
+        Invocation.of("convert", torch, file, "--base", torch);
 
         assertThat(Invocation.of("inspect", file, "--root", folder).out())
                 .contains("needs     model.pt, an adopted file, found: " + torch.toRealPath());
@@ -214,7 +218,7 @@ class OtherFilesTest {
         assertThat(found.get(0).get("file").asText()).isEqualTo(torch.toRealPath().toString());
         assertThat(found.get(0).get("problem").isNull()).isTrue();
 
-        Invocation.of("adopt", base, file);
+        Invocation.of("convert", base, file, "--base", base);
         Files.delete(base);
         JsonNode missing = Invocation.of("inspect", "--json", file).json().get("bases").get(0);
         assertThat(missing.get("kind").asText()).isEqualTo("croft");
@@ -227,14 +231,14 @@ class OtherFilesTest {
 
     @Test
     void aChangedAdoptedFileIsFound() throws IOException {
-        Invocation.of("adopt", torch, file);
+        Invocation.of("convert", torch, file, "--base", torch);
         byte[] bytes = Files.readAllBytes(torch);
         bytes[bytes.length / 2] ^= 1;
         Files.write(torch, bytes);
 
         Invocation verified = Invocation.of("verify", "--root", folder, file);
 
-        assertThat(verified.code()).isEqualTo(2);
+        assertThat(verified.code()).isEqualTo(4);
         assertThat(verified.err()).contains("'model.pt' has other bytes than those that were meant");
     }
 
@@ -242,9 +246,9 @@ class OtherFilesTest {
     void aFlattenedFileNeedsNoOther() throws IOException {
         Path flat = folder.resolve("flat.croft");
         JsonNode expected = hashes(torch);
-        Invocation.of("adopt", torch, file);
+        Invocation.of("convert", torch, file, "--base", torch);
 
-        assertThat(Invocation.of("flatten", file, flat, "--root", folder).err()).isEmpty();
+        assertThat(Invocation.of("convert", "--self-contained", file, flat, "--root", folder).err()).isEmpty();
 
         Files.delete(torch);
         assertThat(hashes(flat)).isEqualTo(expected);
@@ -255,7 +259,7 @@ class OtherFilesTest {
         Path exported = folder.resolve("exported.croft");
         Invocation.of("convert", torch, file, "--base", base);
 
-        assertThat(Invocation.of("export", file, exported).code()).isZero();
+        assertThat(Invocation.of("convert", "--keep-bases", file, exported).code()).isZero();
 
         assertThat(Invocation.of("verify", exported).code()).isZero();
         Files.delete(base);
@@ -274,7 +278,8 @@ class OtherFilesTest {
         assertThat(verified.err()).contains("'base.croft': it is not there", "1 other file cannot be used", "--root")
                 .contains("what was checked is not damaged");
         assertOneLine(Invocation.of("convert", file, folder.resolve("out.croft")), "'base.croft': it is not there");
-        assertOneLine(Invocation.of("flatten", file, folder.resolve("out.croft")), "'base.croft': it is not there");
+        assertOneLine(Invocation.of("convert", "--self-contained", file, folder.resolve("out.croft")),
+                "'base.croft': it is not there");
     }
 
     @Test
@@ -307,7 +312,7 @@ class OtherFilesTest {
                 "no.croft: there is no such file");
         assertOneLine(Invocation.of("convert", torch, file, "--base", notes), notes + ": ", "known format");
         assertOneLine(Invocation.of("convert", torch, base, "--base", base), "cannot be its own base");
-        assertOneLine(Invocation.of("adopt", base, base), "cannot be its own base");
+        assertOneLine(Invocation.of("convert", base, base, "--base", base), "cannot be its own base");
         assertOneLine(Invocation.of("convert", torch, file, "--base", base, "--sharing", "identity"), "--sharing");
         assertThat(file).doesNotExist();
     }
@@ -321,7 +326,7 @@ class OtherFilesTest {
     }
 
     private static void assertOneLine(Invocation refused, String... words) {
-        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.code()).isBetween(1, 4);
         assertThat(refused.out()).isEmpty();
         assertThat(refused.err()).startsWith("croft: ").hasLineCount(1).contains(words);
     }

@@ -33,9 +33,10 @@ class ReadOnlyTest {
         Files.copy(torch("tied.pt"), saved.resolve("tied.pt"));
         Invocation.of("convert", torch("tied.pt"), croft);
         Invocation.of("append", croft, torch("views.pt"));
-        Invocation.of("adopt", saved.resolve("tied.pt"), saved.resolve("thin.croft"));
+        Invocation.of("convert", saved.resolve("tied.pt"), saved.resolve("thin.croft"), "--base",
+                saved.resolve("tied.pt"));
         Invocation.of("convert", torch("tied.pt"), saved.resolve("model.safetensors.index.json"));
-        Invocation.of("commit", saved.resolve("all.croftset"), croft);
+        Invocation.of("set", "create", saved.resolve("all.croftset"), croft);
         String mounting = ("mount -t tmpfs tmpfs %2$s && cp %1$s/* %2$s && mount -o remount,ro %2$s"
                 + " && mount -t tmpfs tmpfs /dev/shm && mount -o remount,ro /dev/shm").formatted(saved, mounted);
         assumeTrue(succeeds("unshare", "-m", "sh", "-c", mounting), "mounting needs privileges");
@@ -76,25 +77,25 @@ class ReadOnlyTest {
         reads(wrong, "snapshots", croft);
         reads(wrong, "verify", croft);
         reads(wrong, "verify", thin, "--root", there);
-        reads(wrong, "shards", there.resolve("all.croftset"));
+        reads(wrong, "set", "list", there.resolve("all.croftset"));
         reads(wrong, "convert", pt, copies.resolve("b.croft"));
         reads(wrong, "convert", croft, copies.resolve("b.safetensors"));
-        reads(wrong, "export", croft, copies.resolve("c.croft"), "--at", 1);
-        reads(wrong, "flatten", thin, copies.resolve("d.croft"), "--root", there);
-        reads(wrong, "shared");
+        reads(wrong, "convert", "--keep-bases", croft, copies.resolve("c.croft"), "--at", 1);
+        reads(wrong, "convert", "--self-contained", thin, copies.resolve("d.croft"), "--root", there);
+        reads(wrong, "shm", "list");
         refuses(wrong, "append", croft, pt);
-        for (String name : List.of("new.croft", "a.croft", "new.pt", "new.safetensors", "new.npz", "new.gguf",
+        for (String name : List.of("new.croft", "thin.croft", "new.pt", "new.safetensors", "new.npz", "new.gguf",
                 "new.safetensors.index.json", "model.safetensors.index.json")) {
             refuses(wrong, "convert", pt, there.resolve(name));
         }
-        refuses(wrong, "adopt", pt, there.resolve("new.croft"));
+        refuses(wrong, "convert", pt, there.resolve("new.croft"), "--base", pt);
         refuses(wrong, "compact", croft, "--keep", 1);
-        refuses(wrong, "export", croft, there.resolve("new.croft"), "--at", 1);
-        refuses(wrong, "flatten", thin, there.resolve("new.croft"), "--root", there);
+        refuses(wrong, "convert", "--keep-bases", croft, there.resolve("new.croft"), "--at", 1);
+        refuses(wrong, "convert", "--self-contained", thin, there.resolve("new.croft"), "--root", there);
         refuses(wrong, "salvage", croft, there.resolve("new.croft"));
-        refuses(wrong, "commit", there.resolve("all.croftset"), croft);
-        refuses(wrong, "commit", there.resolve("new.croftset"), croft);
-        refuses(wrong, "publish", croft, "croft-read-only");
+        refuses(wrong, "set", "create", there.resolve("all.croftset"), croft);
+        refuses(wrong, "set", "create", there.resolve("new.croftset"), croft);
+        refuses(wrong, "shm", "publish", croft, "croft-read-only");
         if (!before.equals(list(there)) || !list(Path.of("/dev/shm")).isEmpty()) {
             wrong.add("left behind: " + list(there) + list(Path.of("/dev/shm")));
         }
@@ -118,7 +119,7 @@ class ReadOnlyTest {
     private static void refuses(List<String> wrong, Object... args) {
         Invocation run = Invocation.of(args);
         boolean said = run.err().contains("Read-only file system") || run.err().contains("mounted for reading only");
-        if (run.code() != 2 || !said || run.err().lines().count() != 1 || run.err().contains("croft-tmp")) {
+        if (run.code() != 1 || !said || run.err().lines().count() != 1 || run.err().contains("croft-tmp")) {
             wrong.add(Arrays.toString(args) + " ended with " + run.code() + ": " + run.err() + run.out());
         }
     }

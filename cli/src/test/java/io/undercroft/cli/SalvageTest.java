@@ -37,7 +37,7 @@ class SalvageTest {
 
         Invocation salvaged = Invocation.of("salvage", file, rescued);
 
-        assertThat(salvaged.code()).isEqualTo(2);
+        assertThat(salvaged.code()).isEqualTo(4);
         assertThat(salvaged.out()).startsWith(file + " (snapshot 1, ").endsWith(": 111 of 113 tensors\n");
         assertThat(salvaged.err().lines()).allMatch(line -> line.startsWith("croft: " + file + ": "));
         assertThat(salvaged.err()).contains("are damaged: ", "left out: " + HEAD + ", " + EMBEDDING);
@@ -63,7 +63,7 @@ class SalvageTest {
     void aFileOfAnotherFormatIsRefused() {
         Invocation refused = Invocation.of("salvage", TRAINING, rescued);
 
-        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.code()).isEqualTo(3);
         assertThat(refused.err()).contains(TRAINING.toString()).hasLineCount(1);
         assertThat(rescued).doesNotExist();
     }
@@ -71,7 +71,7 @@ class SalvageTest {
     @Test
     void anAdoptedFileIsNotReadUnlessItIsSaidWhereItIs() throws IOException {
         Path torch = Files.copy(TRAINING, folder.resolve("model.pt"));
-        Invocation.of("adopt", torch, file);
+        Invocation.of("convert", torch, file, "--base", torch);
 
         Invocation refused = Invocation.of("salvage", file, rescued);
         assertThat(refused.err()).startsWith("croft: " + file + ": bytes are in ").contains("--root").hasLineCount(1);

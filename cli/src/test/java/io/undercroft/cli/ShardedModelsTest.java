@@ -60,7 +60,7 @@ class ShardedModelsTest {
 
         Invocation again = convert();
 
-        assertThat(again.code()).isEqualTo(2);
+        assertThat(again.code()).isEqualTo(1);
         assertThat(again.err()).startsWith("croft: " + index).hasLineCount(1).contains("write to another directory");
     }
 
@@ -69,7 +69,7 @@ class ShardedModelsTest {
         convert();
         Path thin = folder.resolve("thin.croft");
 
-        Invocation adopted = Invocation.of("adopt", index, thin);
+        Invocation adopted = Invocation.of("convert", index, thin, "--base", index);
 
         assertThat(adopted.err()).isEmpty();
         assertThat(adopted.out())

@@ -69,9 +69,9 @@ class UnreadPartsTest {
         for (Path file : List.of(torch7, legacy, withRest(torch7), withRest(Invocation.torch("tied.legacy.pt")))) {
             refused.add(Invocation.of("convert", file, out));
             refused.add(Invocation.of("convert", file, folder.resolve("out.safetensors")));
-            refused.add(Invocation.of("adopt", file, out));
+            refused.add(Invocation.of("convert", file, out, "--base", file));
             refused.add(Invocation.of("append", folder.resolve("there.croft"), file));
-            refused.add(Invocation.of("publish", file, "undercroft-unread-parts-test"));
+            refused.add(Invocation.of("shm", "publish", file, "undercroft-unread-parts-test"));
         }
         assertThat(refused).allSatisfy(invocation -> {
             assertThat(invocation.code()).isEqualTo(2);
@@ -103,7 +103,7 @@ class UnreadPartsTest {
             assertThat(invocation.code()).isZero();
             assertThat(invocation.err()).contains("not in the state: 1 ");
             Invocation rest = Invocation.of("verify", withRest(file));
-            assertThat(rest.code()).isEqualTo(2);
+            assertThat(rest.code()).isEqualTo(4);
             assertThat(rest.err()).contains("not in the state: 1 ", "8 B belong to nothing that the format has")
                     .doesNotContain("\u001b");
             assertThat(rest.out()).isEmpty();
@@ -120,7 +120,7 @@ class UnreadPartsTest {
         assertThat(converted.code()).isZero();
         assertThat(converted.err())
                 .contains(rest + ": not in the state: what is behind the last tensor, 8 B at byte");
-        assertThat(Invocation.of("verify", rest).code()).isEqualTo(2);
+        assertThat(Invocation.of("verify", rest).code()).isEqualTo(4);
         assertThat(Invocation.of("verify", out).code()).isZero();
     }
 }

@@ -8,6 +8,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFileAttributeView;
 import org.jspecify.annotations.Nullable;
@@ -206,11 +207,14 @@ public final class AtomicFile implements Sink, Closeable {
     }
 
     /// What the system said, without the name of the file, which may be that of the temporary one.
-    private static @Nullable String reason(IOException cause) {
-        if (!(cause instanceof FileSystemException system)) {
-            return cause.getMessage();
-        }
-        return system.getReason() == null ? system.getClass().getSimpleName() : system.getReason();
+    static @Nullable String reason(IOException cause) {
+        return switch (cause) {
+            // Of a file that was to be made in a directory that is there: so /proc answers.
+            case NoSuchFileException _ -> "no files can be made there; take a name in another directory";
+            case FileSystemException system when system.getReason() == null -> system.getClass().getSimpleName();
+            case FileSystemException system -> system.getReason();
+            default -> cause.getMessage();
+        };
     }
 
     private static <E extends IOException> E withCause(E exception, IOException cause) {

@@ -170,7 +170,7 @@ public final class WriterLock implements Closeable {
             throw denied;
         } catch (FileSystemException e) {
             var refused = new FileSystemException(file.toString(), null,
-                    "its lock " + path + " cannot be taken: " + e.getReason() + "; nothing was changed");
+                    "its lock " + path + " cannot be taken: " + AtomicFile.reason(e) + "; nothing was changed");
             refused.initCause(e);
             throw refused;
         }

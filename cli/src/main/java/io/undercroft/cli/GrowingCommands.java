@@ -1,0 +1,116 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Arguments.knownFile;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Savings;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.OpenOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.SequencedMap;
+
+/// The commands that change a `.croft` file which grows by snapshots.
+final class GrowingCommands {
+    private static final String MESSAGE = "--message";
+    private static final String KEEP = "--keep";
+
+    private final Output out;
+    private final Run run;
+    private final Saver saver;
+
+    GrowingCommands(Output out, Run run) {
+        this.out = out;
+        this.run = run;
+        this.saver = new Saver(out, run);
+    }
+
+    SequencedMap<String, Subcommand> all() {
+        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
+        commands.put("append", new Subcommand(
+                "Saves what another file holds as the next snapshot of a .croft file, and reports which bytes were "
+                        + "written.",
+                () -> List.of(Arguments.file("FILE", "The .croft file to append to."), knownFile("SOURCE"),
+                        Arguments.text(MESSAGE, "TEXT", "Say something about the snapshot."), Arguments.format(),
+                        Arguments.setting(), Arguments.at(),
+                        Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
+                        Arguments.sharing()),
+                this::append));
+        commands.put("compact", new Subcommand(
+                "Replaces a .croft file by one without the bytes that no snapshot uses. It is a new file then: files "
+                        + "that have the old one as a base do not accept it.",
+                () -> List.of(Arguments.file("FILE", "A .croft file."),
+                        Arguments.number(KEEP, "Keep only the newest N snapshots.")),
+                this::compact));
+        return commands;
+    }
+
+    private int append(Arguments arguments) {
+        Path file = arguments.path(0);
+        if (!Files.exists(file)) {
+            return run.fail(Run.MISSING,
+                    "%s: there is no such file to append to. Make it with croft convert".formatted(file));
+        }
+        return saver.save(arguments.path(1), file, arguments, (checkpoint, options) -> {
+            DedupReport report;
+            try (CheckpointFile growing = CheckpointFile.open(file)) {
+                report = growing.commit(checkpoint.tree(),
+                        options.time(Instant.now()).message(arguments.text(MESSAGE).orElse("")));
+            }
+            run.say("%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.path(), checkpoint.format(), file,
+                    newest(file), Text.bytes(Files.size(file)), Saver.contents(checkpoint) + Saver.leftOut(report)));
+            Savings.print(report, out);
+            return Run.OK;
+        });
+    }
+
+    private static long newest(Path file) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().onMeta())) {
+            return checkpoint.snapshot().orElseThrow().commit();
+        }
+    }
+
+    private int compact(Arguments arguments) {
+        Path file = arguments.path(0);
+        long keep = arguments.number(KEEP, Long.MAX_VALUE);
+        if (keep < 1) {
+            return run.complain(file + ": at least 1 snapshot has to be kept");
+        }
+        return run.of(file, () -> {
+            long count = count(file, arguments);
+            return run.writing(file, () -> compact(file, keep, count));
+        });
+    }
+
+    private int compact(Path file, long keep, long count) throws IOException {
+        long saved;
+        try (CheckpointFile growing = CheckpointFile.open(file)) {
+            saved = growing.compact(snapshot -> snapshot.sequence() > count - keep);
+        }
+        run.say("%s: %s, %s".formatted(file, Text.count(Math.min(keep, count), "snapshot"),
+                difference(saved, Files.size(file))));
+        return Run.OK;
+    }
+
+    private static long count(Path file, Arguments arguments) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
+            return Soundness.requireSnapshot(checkpoint).sequence();
+        }
+    }
+
+    private static String difference(long saved, long size) {
+        String now = Text.bytes(size);
+        return saved == 0
+                ? now + " as before"
+                : now + ", " + (saved > 0
+                        ? Text.bytes(saved) + " less than before"
+                        : Text.bytes(-saved) + " more than before");
+    }
+}

@@ -1,0 +1,64 @@
+package io.undercroft.cli;
+
+import io.undercroft.cli.internal.NameTree;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Salvage;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/// The command that saves what is intact in a damaged `.croft` file.
+final class SalvageCommand {
+    private final Run run;
+
+    SalvageCommand(Run run) {
+        this.run = run;
+    }
+
+    Subcommand command() {
+        return new Subcommand(
+                "Saves the tensors of a damaged .croft file that are intact, by name, and lists the damage. Ends with "
+                        + "4 if there is any.",
+                () -> List.of(Arguments.file("FILE", "A .croft file."),
+                        Arguments.file("TARGET", "The .croft file to write."), Arguments.at(), Arguments.root(),
+                        Arguments.otherFile()),
+                this::salvage);
+    }
+
+    private int salvage(Arguments arguments) {
+        Path source = arguments.path(0);
+        Path target = arguments.path(1);
+        if (!Targets.isCroft(target)) {
+            return Targets.refuse("TARGET", target, run);
+        }
+        return run.of(source, () -> {
+            if (Targets.isSame(source, target)) {
+                return Targets.refuseSame(source, "TARGET", run);
+            }
+            try (Salvage salvage = Checkpoint.salvage(source, arguments.opening())) {
+                NameTree intact = new NameTree();
+                salvage.names().forEach(name -> intact.put(name, salvage.tensor(name)));
+                int code = run.writing(target, () -> {
+                    Checkpoint.save(target, intact.root());
+                    return Run.OK;
+                });
+                return code == Run.OK ? tell(source, target, salvage) : code;
+            }
+        });
+    }
+
+    private int tell(Path source, Path target, Salvage salvage) throws IOException {
+        int intact = salvage.names().size();
+        run.say("%s (snapshot %d, %s) -> %s (%s): %d of %s".formatted(source, salvage.snapshot().commit(),
+                Text.bytes(Files.size(source)), target, Text.bytes(Files.size(target)), intact,
+                Text.count(intact + salvage.damagedNames().size(), "tensor")));
+        salvage.passedOver().ifPresent(why -> run.notePassedOver(source, salvage.snapshot(), why));
+        Soundness.list(source, salvage.damages(), run);
+        if (!salvage.damagedNames().isEmpty()) {
+            run.note("%s: left out: %s".formatted(source, Text.names(salvage.damagedNames())));
+        }
+        return salvage.damages().isEmpty() && salvage.passedOver().isEmpty() ? Run.OK : Run.DAMAGED;
+    }
+}

@@ -1,0 +1,109 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.TRAINING;
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class NamesOfCommandsTest {
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @CsvSource({"isnpect, inspect", "inspct, inspect", "verfy, verify", "snap, snapshots", "convertt, convert",
+            "shm lst, shm list", "shm publsh, shm publish", "set craete, set create", "Verify, verify"})
+    void ofAMistypedCommandTheNearestIsNamed(String typed, String meant) {
+        Invocation refused = Invocation.of(typed);
+
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).contains("did you mean croft " + meant + "?", "--help");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"export, convert FILE OUT --keep-bases", "flatten, convert FILE OUT --self-contained",
+            "adopt, convert SOURCE OUT --base SOURCE", "commit, set create", "shards, set list", "publish, shm publish",
+            "unpublish, shm remove", "shared, shm list", "gc, shm gc"})
+    void ofAFormerCommandTheOneThatDoesItsWorkIsNamed(String former, String now) {
+        Invocation refused = Invocation.of(former, "a", "b");
+
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).contains("did you mean croft " + now + "?");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"inspect --hsah a, --hash", "inspect --jsn a, --json", "convert a b --repotr, --report",
+            "convert a b --self-containd, --self-contained", "shm gc --publishd, --published",
+            "verify --rot . a, --root"})
+    void ofAMistypedOptionTheNearestIsNamed(String line, String meant) {
+        Invocation refused = Invocation.of(line);
+
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).contains("did you mean " + meant + "?", "--help");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"frobnicate", "shm frobnicate", "inspect --frobnicate a"})
+    void ofAWordThatIsLikeNoneNothingIsNamed(String line) {
+        assertThat(Invocation.of(line).err()).doesNotContain("did you mean").contains("--help");
+    }
+
+    @Test
+    void severalFilesAreShownOneAfterTheOther() {
+        Invocation shown = Invocation.of("inspect", torch("tied.pt"), torch("views.pt"));
+
+        assertThat(shown.code()).isZero();
+        assertThat(shown.out()).contains("tied.pt", "\n\n", "views.pt");
+        assertThat(Invocation.of("verify", torch("tied.pt"), folder.resolve("no.pt"), torch("views.pt")).out())
+                .hasLineCount(2);
+    }
+
+    @Test
+    void aFileThatIsItsOwnBaseKeepsItsBytes() throws IOException {
+        Path source = Files.copy(TRAINING, folder.resolve("model.pt"));
+        Path later = folder.resolve("later.croft");
+        Invocation.of("convert", torch("tied.pt"), later);
+
+        assertThat(Invocation.of("append", later, source, "--base", source).code()).isZero();
+
+        assertThat(Files.size(later)).isLessThan(Files.size(source) / 10);
+        assertThat(Invocation.of("verify", later, "--root", folder).code()).isZero();
+        assertThat(Invocation.of("convert", source, folder.resolve("model.safetensors"), "--part", "model", "--base",
+                source).err()).contains("--base is for .croft files");
+    }
+
+    /// As bash runs it when somebody presses the Tab key.
+    @ParameterizedTest
+    @CsvSource({"croft sn, snapshots", "croft shm p, publish", "croft convert --self, --self-contained",
+            "croft set c, create"})
+    void bashCompletesWhatIsTyped(String typed, String completed) throws Exception {
+        Path script = Files.writeString(folder.resolve("completion"), Invocation.of("completion").out());
+        String[] words = typed.split(" ");
+        String line = """
+                source '%s'; COMP_WORDS=(%s); COMP_CWORD=%d; COMP_LINE='%s'; COMP_POINT=%d
+                _complete_croft; printf '%%s\\n' "${COMPREPLY[@]}"
+                """.formatted(script, typed, words.length - 1, typed, typed.length());
+        Process bash;
+        try {
+            bash = new ProcessBuilder("bash", "-c", line).redirectError(Redirect.DISCARD).start();
+        } catch (IOException e) {
+            assumeTrue(false, "there is no bash: " + e.getMessage());
+            return;
+        }
+        String said = new String(bash.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+        assertThat(bash.waitFor()).as(said).isZero();
+        assertThat(said.lines().map(String::strip)).containsExactly(completed);
+        assertThat(Files.readString(script)).doesNotContain("quickstart-peer");
+    }
+}
