@@ -228,7 +228,7 @@ public final class Pages {
 
     private static UnsupportedOperationException unsupported() {
         return new UnsupportedOperationException(
-                "pages cannot be managed here: that needs Linux or macOS and --enable-native-access=ALL-UNNAMED",
+                "pages cannot be managed here: that needs Linux or macOS and " + Libc.nativeAccessFlag(),
                 Libc.failure().orElse(null));
     }
 

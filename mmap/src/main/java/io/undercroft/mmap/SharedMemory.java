@@ -555,7 +555,7 @@ public final class SharedMemory implements AutoCloseable {
     static Libc libc(String what) throws SharedMemoryException {
         return Libc.find().orElseThrow(() -> new SharedMemoryException(Reason.UNSUPPORTED, what
                 + ": shared memory is not supported here: it needs Linux or macOS and "
-                + "--enable-native-access=ALL-UNNAMED",
+                + Libc.nativeAccessFlag(),
                 Libc.failure().orElse(null)));
     }
 

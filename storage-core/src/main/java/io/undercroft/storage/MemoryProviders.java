@@ -24,8 +24,8 @@ final class MemoryProviders {
 
     private static Allocator shared() {
         return first(MemoryProvider::shared).orElseThrow(() -> new IllegalStateException(
-                "there is no shared memory here; it needs undercroft-mmap on the class path, Linux or macOS, and "
-                        + "--enable-native-access=ALL-UNNAMED"));
+                "there is no shared memory here; it needs undercroft-mmap, Linux or macOS, and "
+                        + "--enable-native-access=ALL-UNNAMED (on the module path io.undercroft.mmap)"));
     }
 
     /// Memory of a device that other processes can open.

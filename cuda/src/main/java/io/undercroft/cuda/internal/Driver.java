@@ -173,7 +173,8 @@ public final class Driver {
         try {
             library = SymbolLookup.libraryLookup(LIBRARY, Arena.global());
         } catch (IllegalCallerException e) {
-            throw new Unavailable("this JVM denies native access", "run it with --enable-native-access=ALL-UNNAMED", e);
+            throw new Unavailable("this JVM denies native access", "run it with --enable-native-access="
+                    + (Driver.class.getModule().isNamed() ? "io.undercroft.cuda,jcuda" : "ALL-UNNAMED"), e);
         } catch (IllegalArgumentException e) {
             throw new Unavailable("NVIDIA's driver is not installed: there is no " + LIBRARY,
                     "install the driver, or in a container run it with --gpus all", e);

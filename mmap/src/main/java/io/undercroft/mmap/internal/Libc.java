@@ -112,6 +112,12 @@ public final class Libc {
         return Optional.ofNullable(BINDING.libc);
     }
 
+    /// {@return the flag of `java` that lets this library call native functions}
+    public static String nativeAccessFlag() {
+        Module module = Libc.class.getModule();
+        return "--enable-native-access=" + (module.isNamed() ? module.getName() : "ALL-UNNAMED");
+    }
+
     /// {@return why [#find] is empty}
     public static Optional<Throwable> failure() {
         return Optional.ofNullable(BINDING.failure);

@@ -1,0 +1,20 @@
+/// Opens and saves checkpoints.
+///
+/// A module whose classes are saved (`StateClasses`) opens their packages to `io.undercroft.serializer` and to
+/// `com.esotericsoftware.kryo`.
+module io.undercroft.serializer {
+    requires static transitive org.jspecify;
+    requires transitive io.undercroft.format;
+    requires transitive io.undercroft.storage;
+    requires transitive io.undercroft.mmap;
+    requires transitive com.esotericsoftware.kryo;
+    requires org.objenesis;
+    // For Kryo and Objenesis, whose jars do not say so, and for I/O past the page cache.
+    requires jdk.unsupported;
+
+    exports io.undercroft.serializer;
+    exports io.undercroft.serializer.spi;
+    exports io.undercroft.serializer.state;
+
+    uses io.undercroft.serializer.spi.CheckpointFormat;
+}
