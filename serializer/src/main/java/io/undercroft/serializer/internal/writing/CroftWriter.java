@@ -104,10 +104,9 @@ public final class CroftWriter {
     private PreparedSave prepare(Target target, StatePlan plan, SaveOptions options, @Nullable Staging staging)
             throws IOException {
         return PreparedSave.of(target, (held, control) -> {
-            // In this order: the directory of a file that cannot be made is asked for no lock.
-            AtomicFile file = held.add(create(target, options));
+            target.requireDirectory();
             held.add(staging == null ? target.lockIfInUse() : target.lock());
-            return replacing(file, target, plan, options, staging, held, control);
+            return replacing(held.add(create(target, options)), target, plan, options, staging, held, control);
         });
     }
 
