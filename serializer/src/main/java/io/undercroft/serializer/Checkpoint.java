@@ -12,8 +12,8 @@ import io.undercroft.serializer.internal.ModelDirectory;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.graph.Lowering;
-import io.undercroft.serializer.internal.graph.Raising;
+import io.undercroft.serializer.internal.graph.ObjectDecoder;
+import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.internal.loading.EagerLoad;
 import io.undercroft.serializer.internal.loading.Glob;
 import io.undercroft.serializer.internal.loading.InPlaceLoad;
@@ -79,14 +79,14 @@ public final class Checkpoint implements AutoCloseable {
     private final Contents contents;
     private final OpenOptions options;
     private final Object stateLock = new Object();
-    private volatile @Nullable Raised raised;
+    private volatile @Nullable DecodedState decoded;
     private final References.@Nullable Referrer set;
     private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
     private final NameLookup lookup;
 
     /// The state with the objects of the program. (A record, since the state itself may be null.)
-    private record Raised(@Nullable Object state) {}
+    private record DecodedState(@Nullable Object state) {}
 
     private Checkpoint(String format, MappedFile file, Contents contents, OpenOptions options) {
         this.format = format;
@@ -434,22 +434,22 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if an object is of a class that [OpenOptions#classes(StateClasses)] does not know, or
     ///     cannot be made of what was saved; the message has its path
     public @Nullable Object state() {
-        Raised there = raised;
+        DecodedState there = decoded;
         if (there != null) {
             return there.state;
         }
         synchronized (stateLock) {
-            there = raised;
+            there = decoded;
             if (there == null) {
-                there = raise();
-                raised = there;
+                there = decode();
+                decoded = there;
             }
             return there.state;
         }
     }
 
-    private Raised raise() {
-        return named(() -> new Raised(Raising.of(tree(), options.classes())));
+    private DecodedState decode() {
+        return named(() -> new DecodedState(ObjectDecoder.of(tree(), options.classes())));
     }
 
     /// Names the file in what is wrong with it, if nobody nearer to the fault has done so.
@@ -720,7 +720,7 @@ public final class Checkpoint implements AutoCloseable {
 
     private MatchReport loadInto(@Nullable Object state, boolean isStrict) {
         return named(() -> InPlaceLoad.run(contents, path().toString(),
-                Lowering.of(state, options.classes(), "load into"), isStrict));
+                ObjectEncoder.of(state, options.classes(), "load into"), isStrict));
     }
 
     /// Releases the storages and the file, and ends what reads in the background. The second and later calls do

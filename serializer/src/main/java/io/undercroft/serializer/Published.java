@@ -12,7 +12,7 @@ import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.TrustedOwner;
 import io.undercroft.serializer.internal.CroftFormat;
-import io.undercroft.serializer.internal.graph.Lowering;
+import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.state.StateIndex;
@@ -107,7 +107,7 @@ public final class Published implements AutoCloseable {
             DedupReport report = CroftWriter.draft(draft, name, state, options);
             return new Published(draft.publish(name, lifespan), report);
         } catch (SharedMemoryException e) {
-            throw e.reason() == Reason.FULL ? full(name, Lowering.of(state, options.classes()), e) : e;
+            throw e.reason() == Reason.FULL ? full(name, ObjectEncoder.of(state, options.classes()), e) : e;
         }
     }
 

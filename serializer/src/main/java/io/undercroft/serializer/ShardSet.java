@@ -10,7 +10,7 @@ import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.internal.Below;
+import io.undercroft.serializer.internal.ConfinedPath;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
@@ -147,7 +147,7 @@ public final class ShardSet implements AutoCloseable {
 
     private static Path locate(Shard shard, Path directory) throws IOException {
         try {
-            Path path = Below.resolve(directory, shard.path())
+            Path path = ConfinedPath.resolve(directory, shard.path())
                     .orElseThrow(() -> missing(shard, "is not below " + FormatException.quote(directory.toString())));
             if (!Files.isRegularFile(path)) {
                 throw missing(shard, "is not a regular file");
@@ -168,7 +168,7 @@ public final class ShardSet implements AutoCloseable {
     }
 
     private static String hint(Path directory, Path file) throws IOException {
-        return Below.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
+        return ConfinedPath.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
                 file + " is not below the directory of the manifest, " + directory));
     }
 

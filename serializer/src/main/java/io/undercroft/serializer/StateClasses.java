@@ -2,7 +2,7 @@ package io.undercroft.serializer;
 
 import com.esotericsoftware.kryo.Serializer;
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.internal.graph.Lowering;
+import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import java.io.IOException;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.RecordComponent;
@@ -262,7 +262,7 @@ public final class StateClasses {
     }
 
     private static void checkType(Class<?> type) {
-        if (Lowering.isValue(type)) {
+        if (ObjectEncoder.isValue(type)) {
             throw new IllegalArgumentException(
                     type.getName() + " needs no registration: any state may hold its objects");
         }
@@ -279,7 +279,7 @@ public final class StateClasses {
         if (name.isEmpty() || name.endsWith("[]")) {
             throw new IllegalArgumentException("'" + name + "' is no name for " + type.getName());
         }
-        if (Lowering.isKnown(name) && !name.equals(type.getName())) {
+        if (ObjectEncoder.isKnown(name) && !name.equals(type.getName())) {
             throw new IllegalArgumentException("the name " + name + " means a class of the JDK in every file; give "
                     + type.getName() + " another one");
         }

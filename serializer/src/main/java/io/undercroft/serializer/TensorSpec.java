@@ -1,6 +1,6 @@
 package io.undercroft.serializer;
 
-import io.undercroft.serializer.internal.graph.Lowering;
+import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -46,7 +46,7 @@ public record TensorSpec(DType dtype, Shape shape) {
     public static SequencedMap<String, TensorSpec> ofState(@Nullable Object state, StateClasses classes) {
         Objects.requireNonNull(classes, "classes");
         SequencedMap<String, TensorSpec> specs = new LinkedHashMap<>();
-        StateIndex.of(Lowering.of(state, classes, "look into")).tensors()
+        StateIndex.of(ObjectEncoder.of(state, classes, "look into")).tensors()
                 .forEach((name, tensor) -> specs.put(name, of(tensor)));
         return specs;
     }

@@ -127,10 +127,10 @@ class JavaObjectsTest {
         Path path = directory.resolve(UUID.randomUUID() + ".croft");
         Checkpoint.save(path, state, SaveOptions.defaults().classes(classes));
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
-            Object raised = c.state();
-            assertThat(c.state()).isSameAs(raised);
+            Object decoded = c.state();
+            assertThat(c.state()).isSameAs(decoded);
             assertThat(c.verify().damages()).isEmpty();
-            return raised;
+            return decoded;
         }
     }
 

@@ -48,7 +48,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
             throw new IllegalArgumentException("only float32 is quantized, not " + floats.dtype().name());
         }
         checkParts(dtype, quantizer, floats.shape());
-        Tensor integers = Blank.like(floats, dtype, floats.shape());
+        Tensor integers = Tensors.zerosLike(floats, dtype, floats.shape());
         convert(floats, integers, quantizer, dtype, (arithmetic, from, to, index) -> to
                 .setLong(arithmetic.quantize(from.getFloat(index)), index));
         return new QuantizedTensor(integers, quantizer);
@@ -86,7 +86,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
     /// @throws IllegalArgumentException if a zero point is outside the range of the dtype
     /// @throws IllegalStateException if a storage was freed
     public Tensor dequantize() {
-        Tensor floats = Blank.like(integers, DType.FLOAT32, shape());
+        Tensor floats = Tensors.zerosLike(integers, DType.FLOAT32, shape());
         convert(integers, floats, quantizer, dtype(), (arithmetic, from, to, index) -> to
                 .setDouble(arithmetic.dequantize(from.getLong(index)), index));
         return floats;

@@ -106,7 +106,7 @@ public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Te
     @Override
     public Tensor toDense() {
         validate();
-        Tensor dense = Blank.like(values, dtype(), shape);
+        Tensor dense = Tensors.zerosLike(values, dtype(), shape);
         if (!device().isMeta() && dense.numel() > 0 && values.numel() > 0) {
             addTo(dense);
         }

@@ -82,7 +82,7 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
     @Override
     public Tensor toDense() {
         validate();
-        Tensor dense = Blank.like(values, dtype(), shape);
+        Tensor dense = Tensors.zerosLike(values, dtype(), shape);
         if (!device().isMeta() && dense.numel() > 0 && nnz() > 0) {
             DenseParts from = DenseParts.of(values, nnz());
             DenseParts to = DenseParts.of(dense, sparseShape().numel());
@@ -121,8 +121,8 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
     /// The entries in sorted order, each group of the same index as one.
     private SparseCooTensor summed(Tensor order, Tensor groups) {
         long count = groups.getLong(-1) + 1;
-        Tensor sums = Blank.like(values, dtype(), valuesShape(count));
-        Tensor distinct = Blank.like(indices, DType.INT64, Shape.of(sparseDim(), count));
+        Tensor sums = Tensors.zerosLike(values, dtype(), valuesShape(count));
+        Tensor distinct = Tensors.zerosLike(indices, DType.INT64, Shape.of(sparseDim(), count));
         DenseParts from = DenseParts.of(values, nnz());
         DenseParts to = DenseParts.of(sums, count);
         for (long i = 0; i < nnz(); i++) {

@@ -63,7 +63,7 @@ public final class Storage implements Iterable<Integer> {
 
     private final long id = IDS.incrementAndGet();
     private final Device device;
-    private final Holding holding;
+    private final StorageBacking holding;
     /// Where a slice begins in its base, in bytes.
     private final long start;
     private volatile long nbytes;
@@ -76,7 +76,7 @@ public final class Storage implements Iterable<Integer> {
     /// What releases the storage when it is closed, if that is known; set before anybody else sees the storage.
     private @Nullable Object owner;
 
-    private Storage(long nbytes, Device device, @Nullable Allocator allocator, Holding holding, long start) {
+    private Storage(long nbytes, Device device, @Nullable Allocator allocator, StorageBacking holding, long start) {
         this.nbytes = checkSize(nbytes);
         this.device = Objects.requireNonNull(device, "device");
         this.allocator = allocator;
@@ -201,7 +201,7 @@ public final class Storage implements Iterable<Integer> {
     /// @return the storage
     public static Storage deferred(long nbytes, Supplier<Allocation> source) {
         Objects.requireNonNull(source, "source");
-        return new Storage(nbytes, Device.CPU, null, Holding.deferred(source), 0);
+        return new Storage(nbytes, Device.CPU, null, StorageBacking.deferred(source), 0);
     }
 
     /// A storage whose bytes are made at the first call that needs them, and which is released when what it was made
@@ -227,7 +227,7 @@ public final class Storage implements Iterable<Integer> {
     /// @return the storage
     public static Storage deferred(long nbytes, DeviceMemory memory, Supplier<Allocation> source, Object owner) {
         Objects.requireNonNull(source, "source");
-        Storage storage = new Storage(nbytes, memory.device(), memory, Holding.deferred(source), 0);
+        Storage storage = new Storage(nbytes, memory.device(), memory, StorageBacking.deferred(source), 0);
         storage.owner = Objects.requireNonNull(owner, "owner");
         return storage;
     }
@@ -242,7 +242,7 @@ public final class Storage implements Iterable<Integer> {
     /// @return the storage
     public static Storage decoded(long nbytes, Supplier<Allocation> source, Object owner) {
         Objects.requireNonNull(source, "source");
-        Storage storage = new Storage(nbytes, Device.CPU, null, Holding.decoded(source, LOANS), 0);
+        Storage storage = new Storage(nbytes, Device.CPU, null, StorageBacking.decoded(source, LOANS), 0);
         storage.owner = Objects.requireNonNull(owner, "owner");
         return storage;
     }
@@ -252,7 +252,7 @@ public final class Storage implements Iterable<Integer> {
     /// @param nbytes its size in bytes
     /// @return the storage
     public static Storage meta(long nbytes) {
-        return new Storage(nbytes, Device.META, null, Holding.nothing(), 0);
+        return new Storage(nbytes, Device.META, null, StorageBacking.nothing(), 0);
     }
 
     private static Allocation make(Allocator allocator, long nbytes) {
@@ -260,7 +260,7 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private static Storage over(Allocation allocation, Device device, @Nullable Allocator allocator) {
-        Holding holding = Holding.of(allocation);
+        StorageBacking holding = StorageBacking.of(allocation);
         Storage storage = new Storage(allocation.segment().byteSize(), device, allocator, holding, 0);
         synchronized (holding) {
             holding.cleanAfter(storage);
@@ -681,7 +681,7 @@ public final class Storage implements Iterable<Integer> {
             throw new IndexOutOfBoundsException(
                     "a slice of " + size + " bytes from byte " + offset + " of " + describe());
         }
-        Holding held = Holding.slice(root());
+        StorageBacking held = StorageBacking.slice(root());
         Storage slice = new Storage(size, device, null, held, start + offset);
         synchronized (held) {
             held.cleanAfter(slice);

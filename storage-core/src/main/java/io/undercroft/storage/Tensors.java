@@ -29,6 +29,12 @@ final class Tensors {
         return Math.multiplyExact(nbytes, Byte.SIZE) / dtype.bits();
     }
 
+    /// A zeroed tensor in row-major order; without bytes if the tensor that it is made from has none (meta).
+    static Tensor zerosLike(Tensor source, DType dtype, Shape shape) {
+        long[] sizes = shape.toArray();
+        return source.device().isMeta() ? Tensor.meta(dtype, sizes) : Tensor.zeros(dtype, sizes);
+    }
+
     /// A zeroed tensor of the shape of another one; a meta tensor if that is one.
     static Tensor empty(Tensor like, ElementType type, MemoryFormat format, Allocator allocator) {
         Shape shape = like.shape();

@@ -39,10 +39,10 @@ final class GgufDraft implements Draft {
     static GgufDraft of(SequencedMap<String, Tensor> tensors, Map<String, @Nullable Object> values) {
         long alignment = alignment(values);
         HeaderBytes header = new HeaderBytes();
-        header.bytes(Header.MAGIC).u32(Header.NEWEST).u64(tensors.size()).u64(values.size());
+        header.bytes(GgufHeader.MAGIC).u32(GgufHeader.NEWEST).u64(tensors.size()).u64(values.size());
         values.forEach((key, value) -> {
-            if (key.isEmpty() || key.getBytes(UTF_8).length > Header.LONGEST_KEY) {
-                throw new IllegalArgumentException("a key of metadata has 1 to " + Header.LONGEST_KEY + " bytes");
+            if (key.isEmpty() || key.getBytes(UTF_8).length > GgufHeader.LONGEST_KEY) {
+                throw new IllegalArgumentException("a key of metadata has 1 to " + GgufHeader.LONGEST_KEY + " bytes");
             }
             header.string(key, key).value(key, value);
         });
@@ -55,16 +55,16 @@ final class GgufDraft implements Draft {
     }
 
     private static long alignment(Map<String, @Nullable Object> values) {
-        Object value = values.get(Header.ALIGNMENT);
+        Object value = values.get(GgufHeader.ALIGNMENT);
         if (value == null) {
-            return Header.DEFAULT_ALIGNMENT;
+            return GgufHeader.DEFAULT_ALIGNMENT;
         }
         if (value instanceof Typed typed && typed.value() instanceof Long alignment && Long.bitCount(alignment) == 1
-                && typed.type().equals(ValueType.UINT32.scalarName()) && alignment <= Header.LARGEST_ALIGNMENT) {
+                && typed.type().equals(ValueType.UINT32.scalarName()) && alignment <= GgufHeader.LARGEST_ALIGNMENT) {
             return alignment;
         }
-        throw new IllegalArgumentException(Header.ALIGNMENT + " has to be a power of two of the type "
-                + ValueType.UINT32.scalarName() + " up to " + Header.LARGEST_ALIGNMENT);
+        throw new IllegalArgumentException(GgufHeader.ALIGNMENT + " has to be a power of two of the type "
+                + ValueType.UINT32.scalarName() + " up to " + GgufHeader.LARGEST_ALIGNMENT);
     }
 
     private static void writeInfo(String name, Tensor tensor, long offset, HeaderBytes header) {
@@ -76,7 +76,7 @@ final class GgufDraft implements Draft {
                     + TOO_LONG_NAME + " bytes");
         }
         int rank = tensor.dim();
-        if (rank > Header.MOST_DIMENSIONS || (rank == 0 && type.block() > 1)) {
+        if (rank > GgufHeader.MOST_DIMENSIONS || (rank == 0 && type.block() > 1)) {
             throw new IllegalArgumentException(
                     name + ": a tensor of " + rank + " dimensions has no place in a gguf file");
         }

@@ -45,13 +45,13 @@ public final class GgufFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        return file.startsWith(Header.MAGIC);
+        return file.startsWith(GgufHeader.MAGIC);
     }
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
-        Header header = Header.read(file, budget);
+        GgufHeader header = GgufHeader.read(file, budget);
         FileStorages storages = new FileStorages(file, options);
         TypedMap state = new TypedMap(name());
         header.tensors().forEach((name, info) -> {
@@ -67,7 +67,7 @@ public final class GgufFormat implements CheckpointFormat {
                 .withUnread(header.besides(file.size())).only(options);
     }
 
-    private static Storage storage(MappedFile file, Header header, TensorInfo info, FileStorages storages) {
+    private static Storage storage(MappedFile file, GgufHeader header, TensorInfo info, FileStorages storages) {
         // What is empty may claim to start anywhere.
         long offset = header.data() + (info.nbytes() == 0 ? 0 : info.offset());
         if (header.order() == ByteOrder.nativeOrder() || info.type().dtype().itemsize() == 1) {

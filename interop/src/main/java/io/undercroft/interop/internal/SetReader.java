@@ -57,19 +57,20 @@ public final class SetReader {
     /// @throws IOException if reading fails
     public Contents open(ShardIndex index, MappedFile file, OpenOptions options) throws IOException {
         OpenOptions opening = index.inShards(options);
-        SequencedMap<String, Shard> shards = new LinkedHashMap<>();
+        SequencedMap<String, ShardFile> shards = new LinkedHashMap<>();
         try {
             MapBudget budget = new MapBudget();
             for (String name : new LinkedHashSet<>(index.shards().values())) {
                 Path path = locate(name, file.path(), options);
-                shards.put(name, Shard.open(name, MappedFile.open(path, options.mapping(), budget), opening, formats));
+                shards.put(name,
+                        ShardFile.open(name, MappedFile.open(path, options.mapping(), budget), opening, formats));
             }
             return ShardedContents.of(index, shards, options);
         } catch (FormatException e) {
-            Shard.closeAll(shards.values());
+            ShardFile.closeAll(shards.values());
             throw naming(file, e);
         } catch (Throwable e) {
-            Shard.closeAll(shards.values());
+            ShardFile.closeAll(shards.values());
             throw e;
         }
     }

@@ -25,10 +25,10 @@ import org.jspecify.annotations.Nullable;
 /// The tensors of several files as one state. The files stay open until the contents are released.
 final class ShardedContents implements Contents {
     private final TreeContents contents;
-    private final List<Shard> shards;
+    private final List<ShardFile> shards;
     private final List<UnreadPart> unread;
 
-    private ShardedContents(TreeContents contents, List<Shard> shards, List<UnreadPart> unread) {
+    private ShardedContents(TreeContents contents, List<ShardFile> shards, List<UnreadPart> unread) {
         this.contents = contents;
         this.shards = shards;
         this.unread = unread;
@@ -39,8 +39,8 @@ final class ShardedContents implements Contents {
     /// @param index which tensor is where
     /// @param shards the open shards by the names that the index has for them; they belong to what is returned
     /// @param options which tensors were chosen
-    static ShardedContents of(ShardIndex index, Map<String, Shard> shards, OpenOptions options) {
-        List<Shard> all = List.copyOf(shards.values());
+    static ShardedContents of(ShardIndex index, Map<String, ShardFile> shards, OpenOptions options) {
+        List<ShardFile> all = List.copyOf(shards.values());
         SequencedMap<String, Tensor> state = state(index, shards);
         Set<Tensor> tensors = new HashSet<>(state.values());
         TreeContents contents = TreeContents.of(state, index.metadata(), List::of).only(options);
@@ -48,7 +48,7 @@ final class ShardedContents implements Contents {
                 all.stream().flatMap(shard -> shard.besides(tensors).stream()).toList());
     }
 
-    private static SequencedMap<String, Tensor> state(ShardIndex index, Map<String, Shard> shards) {
+    private static SequencedMap<String, Tensor> state(ShardIndex index, Map<String, ShardFile> shards) {
         SequencedMap<String, Tensor> state = LinkedHashMap.newLinkedHashMap(index.shards().size());
         index.shards().forEach(
                 (name, shard) -> state.put(name, Objects.requireNonNull(shards.get(shard)).tensor(name)));
@@ -58,7 +58,7 @@ final class ShardedContents implements Contents {
     }
 
     /// Most indexes name only what is stored; then further names of the same tensors are in the shards.
-    private static void addFurtherNames(Map<String, Shard> shards, SequencedMap<String, Tensor> state) {
+    private static void addFurtherNames(Map<String, ShardFile> shards, SequencedMap<String, Tensor> state) {
         Set<Tensor> stored = new HashSet<>(state.values());
         shards.values().forEach(shard -> shard.tensors().forEach((name, tensor) -> {
             if (stored.contains(tensor)) {
@@ -94,7 +94,7 @@ final class ShardedContents implements Contents {
 
     @Override
     public List<Path> companions() {
-        return shards.stream().map(Shard::path).toList();
+        return shards.stream().map(ShardFile::path).toList();
     }
 
     @Override
@@ -107,7 +107,7 @@ final class ShardedContents implements Contents {
         List<Damage> damages = new ArrayList<>();
         long extents = 0;
         long nbytes = 0;
-        for (Shard shard : shards) {
+        for (ShardFile shard : shards) {
             Verification verification = shard.verify();
             damages.addAll(verification.damages());
             extents += verification.unverifiedExtents();
@@ -118,6 +118,6 @@ final class ShardedContents implements Contents {
 
     @Override
     public void release() {
-        Shard.closeAll(shards);
+        ShardFile.closeAll(shards);
     }
 }

@@ -55,7 +55,7 @@ public final class TensorBytes {
     }
 
     private static void writeSlabs(Tensor tensor, Output output) throws IOException {
-        Slabs slabs = Slabs.of(tensor);
+        TensorSlices slabs = TensorSlices.of(tensor);
         Storage room = Storage.allocate(slabs.largest(), AnonymousMemory.allocator());
         try {
             for (Tensor slab : slabs) {

@@ -25,7 +25,7 @@ final class ArrayDraft implements Draft {
     /// @throws IllegalArgumentException if NumPy has no such elements
     static ArrayDraft of(String path, Tensor tensor) {
         String where = path.isEmpty() ? "the state" : path;
-        String descr = ElementType.descr(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
+        String descr = NumpyType.descr(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
                 where + ": NumPy has no elements of type " + tensor.dtype() + "; convert the tensor with Tensor.to"));
         NamedTensors.checkBytes(where, tensor);
         return new ArrayDraft(NpyHeader.bytes(descr, tensor),

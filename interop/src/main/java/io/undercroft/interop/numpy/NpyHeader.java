@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 /// @param shape the sizes
 /// @param length the bytes of the header, behind which the elements are
 /// @param nbytes the bytes of the elements
-record NpyHeader(ElementType type, boolean isFortran, Shape shape, int length, long nbytes) {
+record NpyHeader(NumpyType type, boolean isFortran, Shape shape, int length, long nbytes) {
     static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
     /// The magic number, the version, and the length of the rest, which takes 2 or 4 bytes.
     private static final int PREFIX = 12;
@@ -67,11 +67,11 @@ record NpyHeader(ElementType type, boolean isFortran, Shape shape, int length, l
         }
         byte[] all = source.first(prefix + (int) length);
         String text = new String(all, prefix, (int) length, version == NEWEST_VERSION ? UTF_8 : ISO_8859_1);
-        return checked(new HeaderText(text, base == FormatException.NO_OFFSET ? base : base + prefix), all.length, size,
+        return checked(new DictReader(text, base == FormatException.NO_OFFSET ? base : base + prefix), all.length, size,
                 base);
     }
 
-    private static NpyHeader checked(HeaderText text, int length, long size, long base) {
+    private static NpyHeader checked(DictReader text, int length, long size, long base) {
         try {
             Shape shape = Shape.of(text.shape());
             long nbytes = text.type().dtype().nbytes(shape.numel());

@@ -14,7 +14,7 @@ import io.undercroft.storage.Tensor;
 /// @param shape its sizes in the file
 /// @param start where its first byte is in the file
 /// @param end where its last byte has been
-record Entry(String name, ElementType type, Shape shape, long start, long end) {
+record Entry(String name, SafetensorsType type, Shape shape, long start, long end) {
     long nbytes() {
         return end - start;
     }
@@ -24,7 +24,7 @@ record Entry(String name, ElementType type, Shape shape, long start, long end) {
     }
 
     Storage storage(FileStorages storages) {
-        return storages.stored(start, nbytes(), ElementType.alignment(dtype()));
+        return storages.stored(start, nbytes(), SafetensorsType.alignment(dtype()));
     }
 
     /// {@return the tensor, on a storage that is its own}
@@ -48,6 +48,7 @@ record Entry(String name, ElementType type, Shape shape, long start, long end) {
 
     private FormatException refused(IllegalArgumentException e) {
         return new FormatException("SAFETENSORS-TENSOR",
-                "tensor " + FormatException.quote(name) + " cannot be: " + e.getMessage(), start, Header.DAMAGED, e);
+                "tensor " + FormatException.quote(name) + " cannot be: " + e.getMessage(), start,
+                SafetensorsHeader.DAMAGED, e);
     }
 }

@@ -1,6 +1,6 @@
 package io.undercroft.interop.safetensors;
 
-import io.undercroft.interop.internal.Slabs;
+import io.undercroft.interop.internal.TensorSlices;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
@@ -41,7 +41,7 @@ final class OpenedFile {
     /// with its file only, so all checks share one.
     private @Nullable MemorySegment onDisk;
 
-    private OpenedFile(MappedFile file, Header header, Sharing sharing, OpenOptions options) {
+    private OpenedFile(MappedFile file, SafetensorsHeader header, Sharing sharing, OpenOptions options) {
         this.file = file;
         this.entries = header.entries();
         this.sharing = sharing;
@@ -54,7 +54,7 @@ final class OpenedFile {
     /// @param file the file, which outlives this
     /// @param options how it is opened; tensors that are not chosen are on the meta device
     static OpenedFile of(MappedFile file, OpenOptions options) throws IOException {
-        Header header = Header.read(file);
+        SafetensorsHeader header = SafetensorsHeader.read(file);
         Sharing sharing = ignoresSharing(options) ? Sharing.none(header.metadata()) : Sharing.of(header);
         OpenedFile opened = new OpenedFile(file, header, sharing, options);
         sharing.views().keySet().forEach(opened::tensor);
@@ -132,7 +132,7 @@ final class OpenedFile {
     }
 
     /// {@return the tensors whose bytes a chosen tensor uses, or null if all are chosen}
-    private static @Nullable Set<String> chosen(Header header, Sharing sharing, OpenOptions options) {
+    private static @Nullable Set<String> chosen(SafetensorsHeader header, Sharing sharing, OpenOptions options) {
         return options.isPartial()
                 ? Stream.concat(header.entries().keySet().stream(), sharing.aliases().keySet().stream())
                         .filter(name -> options.isChosen(StateIndex.escape(name))).map(sharing::baseOf)
@@ -165,7 +165,7 @@ final class OpenedFile {
     private static boolean haveSameBytes(Tensor own, Tensor shown) {
         Tensor flat = own.flatten();
         long done = 0;
-        for (Tensor slab : Slabs.of(shown)) {
+        for (Tensor slab : TensorSlices.of(shown)) {
             if (!flat.narrow(0, done, slab.numel()).view(slab.shape().toArray()).contentEquals(slab)) {
                 return false;
             }

@@ -42,16 +42,16 @@ final class SafetensorsDraft implements Draft {
 
         private final String name;
         private final byte[] utf8;
-        private final ElementType type;
+        private final SafetensorsType type;
         private final Tensor tensor;
 
         Part(String name, Tensor tensor) {
-            if (name.equals(Header.METADATA)) {
+            if (name.equals(SafetensorsHeader.METADATA)) {
                 throw new IllegalArgumentException(name + ": no tensor can have this name in a safetensors file");
             }
             this.name = name;
             this.utf8 = name.getBytes(UTF_8);
-            this.type = ElementType.of(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
+            this.type = SafetensorsType.of(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
                     name + ": safetensors has no dtype for elements of " + tensor.dtype()
                             + "; convert the tensor with Tensor.to"));
             this.tensor = tensor;
@@ -64,7 +64,7 @@ final class SafetensorsDraft implements Draft {
                 throw new IllegalArgumentException(name + ": the elements do not fill whole bytes");
             }
             try {
-                Header.nbits(type, sizes());
+                SafetensorsHeader.nbits(type, sizes());
                 // In the file a size may be twice as large as here.
                 Shape.of(sizes()).contiguousStride();
             } catch (ArithmeticException | IllegalArgumentException e) {
@@ -73,7 +73,7 @@ final class SafetensorsDraft implements Draft {
         }
 
         long[] sizes() {
-            return ElementType.sizesInFile(tensor.shape(), tensor.dtype());
+            return SafetensorsType.sizesInFile(tensor.shape(), tensor.dtype());
         }
     }
 
@@ -89,9 +89,9 @@ final class SafetensorsDraft implements Draft {
         plan.written().forEach((name, tensor) -> parts.add(new Part(name, tensor)));
         parts.sort(Part.ORDER);
         byte[] header = header(parts, metadata(plan, options.metadata()));
-        if (header.length - Header.PREFIX > Header.LONGEST) {
+        if (header.length - SafetensorsHeader.PREFIX > SafetensorsHeader.LONGEST) {
             throw new IllegalArgumentException("the header would take " + header.length + " bytes; safetensors allows "
-                    + Header.LONGEST + ". Save fewer tensors, or shorter names and metadata");
+                    + SafetensorsHeader.LONGEST + ". Save fewer tensors, or shorter names and metadata");
         }
         return new SafetensorsDraft(header, parts, plan.losses());
     }
@@ -124,7 +124,7 @@ final class SafetensorsDraft implements Draft {
         LinkedHashMap<String, String> metadata = new LinkedHashMap<>(text);
         metadata.putAll(plan.aliases());
         if (!plan.views().isEmpty()) {
-            metadata.put(Sharing.VIEWS, HeaderText.views(plan.views()));
+            metadata.put(Sharing.VIEWS, HeaderWriter.views(plan.views()));
         }
         // Transformers 4 takes a file without metadata, but none whose metadata does not say this.
         if (!metadata.isEmpty() && !metadata.containsKey(Sharing.FORMAT)) {
@@ -134,7 +134,7 @@ final class SafetensorsDraft implements Draft {
     }
 
     private static byte[] header(List<Part> parts, Map<String, String> metadata) {
-        HeaderText text = new HeaderText();
+        HeaderWriter text = new HeaderWriter();
         if (!metadata.isEmpty()) {
             text.metadata(metadata);
         }

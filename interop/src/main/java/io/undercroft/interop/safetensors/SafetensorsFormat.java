@@ -43,7 +43,7 @@ public final class SafetensorsFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        return Header.startsIn(file);
+        return SafetensorsHeader.startsIn(file);
     }
 
     @Override

@@ -32,7 +32,7 @@ record Sharing(SequencedMap<String, String> aliases, SequencedMap<String, View> 
     ///
     /// @param header the header of the file
     /// @return the sharing
-    static Sharing of(Header header) {
+    static Sharing of(SafetensorsHeader header) {
         Sharing sharing = none(new LinkedHashMap<>());
         header.metadata().forEach((key, value) -> {
             if (key.equals(VIEWS)) {

@@ -114,7 +114,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         boolean sharesBytesWith(Run other) {
             boolean meets = start < other.end && other.start < end;
             boolean isKnown = tensor.dtype().isByteSized() && other.tensor.dtype().isByteSized();
-            return meets && (!isKnown || Distance.isPossible(tensor, other.tensor, other.start - start));
+            return meets && (!isKnown || StrideOverlap.isPossible(tensor, other.tensor, other.start - start));
         }
 
         boolean canStandOn(Run base) {

@@ -39,7 +39,7 @@ final class Arguments {
     /// Checks the number of arguments.
     void requireSize(int least, int most) {
         if (size() < least || size() > most) {
-            throw Refused.malformed(function + " is called with " + size() + " arguments");
+            throw PickleFault.malformed(function + " is called with " + size() + " arguments");
         }
     }
 
@@ -109,7 +109,7 @@ final class Arguments {
         }
         List<?> list = list(index);
         if (list.size() > Shape.MAX_RANK) {
-            throw Refused.malformed(list.size() + " dimensions are more than the limit of " + Shape.MAX_RANK);
+            throw PickleFault.malformed(list.size() + " dimensions are more than the limit of " + Shape.MAX_RANK);
         }
         long[] integers = new long[list.size()];
         for (int i = 0; i < integers.length; i++) {
@@ -129,11 +129,11 @@ final class Arguments {
     ///
     /// @param index which argument
     /// @param wanted what it should have been
-    Refused wrong(int index, String wanted) {
+    PickleFault wrong(int index, String wanted) {
         if (get(index) instanceof ForeignClass foreign) {
-            return Refused.global(foreign.name());
+            return PickleFault.global(foreign.name());
         }
-        return Refused.malformed("argument " + (index + 1) + " of " + function + " is to be " + wanted + ", not "
+        return PickleFault.malformed("argument " + (index + 1) + " of " + function + " is to be " + wanted + ", not "
                 + (index < size() ? describe(get(index)) : "missing"));
     }
 

@@ -26,11 +26,11 @@ final class BlankTensor {
 
     Tensor build(@Nullable Object state, Containers containers) {
         if (!(state instanceof Tuple values)) {
-            throw Refused.malformed("the state of a tensor is a tuple, not " + Arguments.describe(state));
+            throw PickleFault.malformed("the state of a tensor is a tuple, not " + Arguments.describe(state));
         }
         Tensor tensor = Rebuild.tensor(new Arguments("torch.Tensor.__setstate__", values, containers));
         if (dtype != null && !dtype.equals(tensor.dtype())) {
-            throw Refused.malformed("a tensor of " + dtype.name() + " uses a storage of " + tensor.dtype().name());
+            throw PickleFault.malformed("a tensor of " + dtype.name() + " uses a storage of " + tensor.dtype().name());
         }
         return tensor;
     }

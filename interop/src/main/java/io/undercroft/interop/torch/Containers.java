@@ -68,7 +68,7 @@ final class Containers {
         budget.takeSteps(count);
         copiesLeft -= count;
         if (copiesLeft < 0) {
-            throw Refused.malformed("values are copied more often than the pickle is long");
+            throw PickleFault.malformed("values are copied more often than the pickle is long");
         }
     }
 
@@ -77,7 +77,7 @@ final class Containers {
         checkKey(map, map.keySet(), key);
         // Python tells NaNs apart, Java does not: the first entry would be lost.
         if (key instanceof Double real && real.isNaN() && map.containsKey(key)) {
-            throw Refused.because("TORCH-KEY", "a dict has NaN as a key twice", "Use other keys");
+            throw PickleFault.because("TORCH-KEY", "a dict has NaN as a key twice", "Use other keys");
         }
         map.put(key, value);
     }
@@ -116,12 +116,12 @@ final class Containers {
             return;
         }
         if (!(state instanceof Map<?, ?> map)) {
-            throw Refused.malformed("attributes are in a dict, not in " + Arguments.describe(state));
+            throw PickleFault.malformed("attributes are in a dict, not in " + Arguments.describe(state));
         }
         charge(map.size());
         map.forEach((name, value) -> {
             if (!(name instanceof String text)) {
-                throw Refused.malformed("the name of an attribute is a string, not " + Arguments.describe(name));
+                throw PickleFault.malformed("the name of an attribute is a string, not " + Arguments.describe(name));
             }
             budget.takeMemory(ReadBudget.ENTRY);
             attributes.put(text, value);
@@ -149,7 +149,8 @@ final class Containers {
     /// @return how many are left
     private static int checkTuple(Tuple tuple, int parts) {
         if (tuple.size() > parts) {
-            throw Refused.because("TORCH-KEY", "a dict key is a tuple of more than " + StateKeys.MAX_PARTS + " parts",
+            throw PickleFault.because("TORCH-KEY",
+                    "a dict key is a tuple of more than " + StateKeys.MAX_PARTS + " parts",
                     "Use shorter keys, or strings");
         }
         int left = parts - tuple.size();
@@ -170,7 +171,7 @@ final class Containers {
             isHashable = HASHABLE.get(i).isInstance(key);
         }
         if (!isHashable) {
-            throw Refused.malformed("a dict key cannot be " + Arguments.describe(key));
+            throw PickleFault.malformed("a dict key cannot be " + Arguments.describe(key));
         }
     }
 

@@ -14,7 +14,7 @@ record ForeignClass(String name) {
     static ForeignClass of(String module, String name) {
         String full = module + (name.indexOf('.') < 0 ? '.' : NESTED) + name;
         if (module.indexOf(NESTED) >= 0 || name.indexOf(NESTED) >= 0 || !isName(full)) {
-            throw Refused.global(full);
+            throw PickleFault.global(full);
         }
         return new ForeignClass(full);
     }

@@ -177,7 +177,7 @@ final class Globals {
             arguments.containers().charge(pairs.size());
             for (Object pair : pairs) {
                 if (!(pair instanceof List<?> entry && entry.size() == 2)) {
-                    throw Refused.malformed("an OrderedDict is made of pairs, not of " + Arguments.describe(pair));
+                    throw PickleFault.malformed("an OrderedDict is made of pairs, not of " + Arguments.describe(pair));
                 }
                 arguments.containers().put(map, entry.get(0), entry.get(1));
             }
@@ -239,7 +239,7 @@ final class Globals {
             default -> throw arguments.wrong(1, "latin1, utf-8 or ascii");
         };
         if (!charset.newEncoder().canEncode(text)) {
-            throw Refused.malformed("a string is no " + charset.name() + " text");
+            throw PickleFault.malformed("a string is no " + charset.name() + " text");
         }
         return text.getBytes(charset);
     }

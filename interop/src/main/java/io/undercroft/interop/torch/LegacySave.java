@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.torch.StorageTable.Entry;
+import io.undercroft.interop.torch.TorchStorages.Entry;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
@@ -72,7 +72,7 @@ final class LegacySave {
         long system = stream.position();
         require(stream.pickle() instanceof Map, "the description of the machine is no dict", system);
         long pickle = stream.position();
-        StorageTable sizes = StorageTable.ofSizes();
+        TorchStorages sizes = TorchStorages.ofSizes();
         stream.pickle(new Ids(sizes));
         Map<String, Run> runs = runs(stream, sizes);
         return new LegacySave(file, pickle, stream.position(), runs);
@@ -84,7 +84,7 @@ final class LegacySave {
         }
     }
 
-    private static Map<String, Run> runs(PickleStream stream, StorageTable sizes) throws IOException {
+    private static Map<String, Run> runs(PickleStream stream, TorchStorages sizes) throws IOException {
         long start = stream.position();
         Map<String, Entry> missing = new HashMap<>();
         sizes.entries().forEach(entry -> missing.put(entry.key(), entry));
@@ -155,7 +155,7 @@ final class LegacySave {
     /// @throws FormatException if the state is not fit to be handed on
     Contents open(OpenOptions options, List<UnreadPart> unread) throws IOException {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
-        StorageTable storages = new StorageTable(options, wanted(options), entry -> run(entry).tail,
+        TorchStorages storages = new TorchStorages(options, wanted(options), entry -> run(entry).tail,
                 (entry, device) -> open(entry, elements, device));
         return contents(storages).withPlaces(elements::placeOf).withUnread(unread).only(options);
     }
@@ -164,12 +164,12 @@ final class LegacySave {
         if (!options.isPartial()) {
             return _ -> true;
         }
-        StorageTable sizes = StorageTable.ofSizes();
+        TorchStorages sizes = TorchStorages.ofSizes();
         return sizes.keys(contents(sizes).only(options).storages())::contains;
     }
 
     /// There are no checksums.
-    private TreeContents contents(StorageTable storages) throws IOException {
+    private TreeContents contents(TorchStorages storages) throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
         Object state = new PickleStream(file, pickle, file.size(), budget).pickle(new Ids(storages));
         StateCheck.check(state, _ -> {});
@@ -193,10 +193,10 @@ final class LegacySave {
     /// What persistent ids refer to: storages, and views of them, whose ids have a sixth part
     /// `(key, offset in elements, number of elements)`.
     private static final class Ids implements Function<@Nullable Object, @Nullable Object> {
-        private final StorageTable storages;
+        private final TorchStorages storages;
         private final Map<String, View> views = new HashMap<>();
 
-        Ids(StorageTable storages) {
+        Ids(TorchStorages storages) {
             this.storages = storages;
         }
 
@@ -209,20 +209,20 @@ final class LegacySave {
                 return parts.get(1);
             }
             if (!(id instanceof Tuple parts && parts.size() == 6)) {
-                throw StorageTable.notStorage();
+                throw TorchStorages.notStorage();
             }
             Object root = storages.findStorage(parts);
             if (parts.get(5) == null) {
                 return root;
             }
             if (!(parts.get(5) instanceof Tuple view && view.size() == 3 && view.get(0) instanceof String key)) {
-                throw StorageTable.notStorage();
+                throw TorchStorages.notStorage();
             }
             return switch (root) {
                 case TypedStorage typed ->
                     new TypedStorage(view(key, view, typed.untyped(), typed.elementSize()), typed.dtype());
                 case Storage storage -> view(key, view, storage, 1);
-                default -> throw StorageTable.notStorage();
+                default -> throw TorchStorages.notStorage();
             };
         }
 
@@ -231,9 +231,9 @@ final class LegacySave {
                     _ -> new View(geometry, root,
                             StorageViews.slice(root, geometry.get(1), geometry.get(2), itemsize)));
             if (!view.geometry.equals(geometry) || view.root != root) {
-                throw Refused.because("TORCH-STORAGE",
+                throw PickleFault.because("TORCH-STORAGE",
                         "view " + FormatException.quote(key) + " is described in two ways",
-                        Refused.DAMAGED);
+                        PickleFault.DAMAGED);
             }
             return view.slice;
         }

@@ -39,11 +39,11 @@ enum Opcode {
 
     /// {@return the opcode of an unsigned byte}
     ///
-    /// @throws Refused if there is none
+    /// @throws PickleFault if there is none
     static Opcode of(int code) {
         Opcode opcode = BY_CODE[code];
         if (opcode == null) {
-            throw Refused.because("TORCH-PICKLE",
+            throw PickleFault.because("TORCH-PICKLE",
                     String.format("0x%02x is no opcode of pickle protocols 2 to 5 that states are saved with", code),
                     "If the file was saved with protocol 0 or 1, save it again with pickle_protocol=2; else get it "
                             + "again "

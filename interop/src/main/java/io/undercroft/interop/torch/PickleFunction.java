@@ -11,7 +11,7 @@ record PickleFunction(String name, Body body) {
     /// What a function does.
     @FunctionalInterface
     interface Body {
-        /// Makes a value; throws [Refused] if the arguments are wrong.
+        /// Makes a value; throws [PickleFault] if the arguments are wrong.
         @Nullable
         Object call(Arguments arguments);
     }

@@ -78,12 +78,12 @@ final class PickleInput {
 
     /// {@return the text of some bytes}
     ///
-    /// @throws Refused if they are not UTF-8
+    /// @throws PickleFault if they are not UTF-8
     String decode(byte[] text) {
         try {
             return utf8.decode(ByteBuffer.wrap(text)).toString();
         } catch (CharacterCodingException _) {
-            throw Refused.malformed("a string is not valid UTF-8");
+            throw PickleFault.malformed("a string is not valid UTF-8");
         }
     }
 
@@ -96,13 +96,13 @@ final class PickleInput {
                 return line;
             }
         }
-        throw Refused.malformed("a name does not end");
+        throw PickleFault.malformed("a name does not end");
     }
 
     /// Checks that there are so many bytes left.
     void require(long length) {
         if (length < 0 || length > size - position) {
-            throw Refused
+            throw PickleFault
                     .malformed("the pickle ends too early: " + Long.toUnsignedString(length) + " bytes are due and "
                             + (size - position) + " are left");
         }

@@ -48,7 +48,7 @@ final class PickleStream {
 
     /// Runs a pickle.
     ///
-    /// @param persistent gives what a persistent id refers to; throws [Refused]
+    /// @param persistent gives what a persistent id refers to; throws [PickleFault]
     /// @return what it builds
     /// @throws IOException if reading fails
     /// @throws FormatException if it is malformed or asks for anything that is not in the table
@@ -72,7 +72,7 @@ final class PickleStream {
     @Nullable
     Object pickle() throws IOException {
         return pickle(_ -> {
-            throw Refused.malformed("a persistent id where there is nothing to refer to");
+            throw PickleFault.malformed("a persistent id where there is nothing to refer to");
         });
     }
 
@@ -122,7 +122,7 @@ final class PickleStream {
 
     /// {@return a refusal of what is at an offset of the file}
     static FormatException refused(String what, long offset) {
-        return Refused.malformed(what).at("", offset);
+        return PickleFault.malformed(what).at("", offset);
     }
 
     /// Steps over opcodes up to the one that ends the pickle.
@@ -148,7 +148,7 @@ final class PickleStream {
         int code = u8(at);
         try {
             return Opcode.of(code);
-        } catch (Refused refused) {
+        } catch (PickleFault refused) {
             throw refused.at("", at);
         }
     }

@@ -172,7 +172,7 @@ final class Rebuild {
     static void setState(Typed parameter, Arguments state) {
         state.requireSize(3, 3);
         if (!(parameter.value() instanceof Tensor tensor && parameter.type().equals(PARAMETER))) {
-            throw Refused.malformed("no state can be set on " + Arguments.describe(parameter));
+            throw PickleFault.malformed("no state can be set on " + Arguments.describe(parameter));
         }
         parameter.value(withGrad(tensor, state.flag(0)));
     }
@@ -208,8 +208,8 @@ final class Rebuild {
         return made;
     }
 
-    private static Refused unsupported(TypedMap parts, String type) {
-        return Refused.because("TORCH-UNSUPPORTED", "a tensor of layout " + parts.type() + " is a " + type,
+    private static PickleFault unsupported(TypedMap parts, String type) {
+        return PickleFault.because("TORCH-UNSUPPORTED", "a tensor of layout " + parts.type() + " is a " + type,
                 "Only plain tensors of that layout are read; in Python, save it as a plain tensor");
     }
 
@@ -253,7 +253,7 @@ final class Rebuild {
         long[] stride = arguments.integers(3);
         try {
             return checked(storage, dtype, offset, shape, stride);
-        } catch (Refused refused) {
+        } catch (PickleFault refused) {
             // The pickle goes on behind it, and has other tensors.
             arguments.containers().budget().takeMemory(ReadBudget.UNREADABLE);
             return Unreadable.tensor(
@@ -263,24 +263,24 @@ final class Rebuild {
 
     /// {@return a tensor that lies inside its storage}
     ///
-    /// @throws Refused if it would not
+    /// @throws PickleFault if it would not
     static Tensor checked(Storage storage, DType dtype, long offset, Shape shape, long[] stride) {
         try {
             return Tensor.of(storage, dtype, offset, shape, stride);
         } catch (IllegalArgumentException e) {
-            throw Refused.because("TORCH-TENSOR", "a tensor does not fit its storage: " + e.getMessage(),
-                    Refused.DAMAGED);
+            throw PickleFault.because("TORCH-TENSOR", "a tensor does not fit its storage: " + e.getMessage(),
+                    PickleFault.DAMAGED);
         }
     }
 
     /// {@return a shape}
     ///
-    /// @throws Refused if a size is negative, or there are too many
+    /// @throws PickleFault if a size is negative, or there are too many
     static Shape shape(long... sizes) {
         try {
             return Shape.of(sizes);
         } catch (IllegalArgumentException e) {
-            throw Refused.because("TORCH-TENSOR", String.valueOf(e.getMessage()), Refused.DAMAGED);
+            throw PickleFault.because("TORCH-TENSOR", String.valueOf(e.getMessage()), PickleFault.DAMAGED);
         }
     }
 
@@ -304,7 +304,7 @@ final class Rebuild {
         try {
             return flags.isEmpty() || Unreadable.why(tensor).isPresent() ? tensor : tensor.withFlags(flags);
         } catch (IllegalArgumentException e) {
-            throw Refused.malformed(String.valueOf(e.getMessage()));
+            throw PickleFault.malformed(String.valueOf(e.getMessage()));
         }
     }
 
@@ -331,7 +331,7 @@ final class Rebuild {
             }
             return elements < 0 ? 0 : dtype.nbytes(elements);
         } catch (ArithmeticException _) {
-            throw Refused.because("TORCH-TENSOR", "a meta tensor has more than 2^63-1 bytes", Refused.DAMAGED);
+            throw PickleFault.because("TORCH-TENSOR", "a meta tensor has more than 2^63-1 bytes", PickleFault.DAMAGED);
         }
     }
 }

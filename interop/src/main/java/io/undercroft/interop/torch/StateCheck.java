@@ -60,7 +60,7 @@ final class StateCheck {
     static void check(@Nullable Object state, Consumer<Tensor> tensors) {
         try {
             new StateCheck(tensors).walk(state);
-        } catch (Refused refused) {
+        } catch (PickleFault refused) {
             throw refused.at(" in what the pickle builds", FormatException.NO_OFFSET);
         }
     }
@@ -88,8 +88,10 @@ final class StateCheck {
             }
         }
         if (root.expanded > saturatedSum(MOST_REPEATED, values)) {
-            throw Refused.because("TORCH-SHARED", "containers hold each other so often that walking them would take "
-                    + (root.expanded == Long.MAX_VALUE ? "more than 2^62" : root.expanded) + " steps", Refused.DAMAGED);
+            throw PickleFault.because("TORCH-SHARED",
+                    "containers hold each other so often that walking them would take "
+                            + (root.expanded == Long.MAX_VALUE ? "more than 2^62" : root.expanded) + " steps",
+                    PickleFault.DAMAGED);
         }
     }
 
@@ -131,7 +133,7 @@ final class StateCheck {
                 tensors.accept(tensor);
                 yield null;
             }
-            case ForeignClass foreign -> throw Refused.global(foreign.name());
+            case ForeignClass foreign -> throw PickleFault.global(foreign.name());
             case PickleFunction function -> throw leftOver(function);
             case StorageClass type -> throw leftOver(type);
             case BlankTensor blank -> throw leftOver(blank);
@@ -139,8 +141,8 @@ final class StateCheck {
         };
     }
 
-    private static Refused leftOver(Object value) {
-        return Refused.malformed(Arguments.describe(value) + " is left without a use");
+    private static PickleFault leftOver(Object value) {
+        return PickleFault.malformed(Arguments.describe(value) + " is left without a use");
     }
 
     private static Iterator<? extends @Nullable Object> children(Collection<? extends @Nullable Object>... parts) {
@@ -149,7 +151,7 @@ final class StateCheck {
 
     private static void checkDepth(Frame frame) {
         if (frame.height > StateIndex.MAX_DEPTH) {
-            throw Refused.because("TORCH-DEPTH", "containers nest more than " + StateIndex.MAX_DEPTH + " deep",
+            throw PickleFault.because("TORCH-DEPTH", "containers nest more than " + StateIndex.MAX_DEPTH + " deep",
                     "Save a flatter state");
         }
     }

@@ -14,7 +14,7 @@ final class StorageViews {
     /// @param numel how many elements it has, an integer
     /// @param itemsize bytes in an element
     /// @return the slice
-    /// @throws Refused if the part is not inside
+    /// @throws PickleFault if the part is not inside
     static Storage slice(Storage root, @Nullable Object offset, @Nullable Object numel, int itemsize) {
         try {
             if (offset instanceof Long first && numel instanceof Long count && first >= 0 && count >= 0) {
@@ -23,6 +23,6 @@ final class StorageViews {
         } catch (ArithmeticException | IndexOutOfBoundsException | IllegalArgumentException _) {
             // Said below.
         }
-        throw Refused.because("TORCH-STORAGE", "a view of a storage does not lie inside it", Refused.DAMAGED);
+        throw PickleFault.because("TORCH-STORAGE", "a view of a storage does not lie inside it", PickleFault.DAMAGED);
     }
 }

@@ -254,6 +254,6 @@ final class TarDirectory {
     }
 
     private static FormatException damaged(String what, long offset) {
-        return new FormatException("TORCH-TAR", "the tar archive has " + what, offset, Refused.DAMAGED);
+        return new FormatException("TORCH-TAR", "the tar archive has " + what, offset, PickleFault.DAMAGED);
     }
 }

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class TarSave {
     private final MappedFile file;
     private final TarDirectory tar;
-    private final StorageTable storages;
+    private final TorchStorages storages;
     private final ReadBudget budget;
     private final Map<Long, Object> objects = new HashMap<>();
     private final List<UnreadPart> unread = new ArrayList<>();
@@ -50,7 +50,7 @@ final class TarSave {
         this.file = file;
         this.tar = tar;
         this.budget = budget;
-        this.storages = new StorageTable(options, wanted, _ -> 0, (entry, device) -> {
+        this.storages = new TorchStorages(options, wanted, _ -> 0, (entry, device) -> {
             long start = offset;
             return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, device,
                     into -> file.read(start, into));
@@ -58,7 +58,7 @@ final class TarSave {
     }
 
     /// {@return the table of the storages}
-    StorageTable storages() {
+    TorchStorages storages() {
         return storages;
     }
 
@@ -81,7 +81,7 @@ final class TarSave {
     private PickleStream member(String name) {
         TarDirectory.Member member = tar.find(name)
                 .orElseThrow(() -> new FormatException("TORCH-TAR", "the tar archive has no member " + name,
-                        FormatException.NO_OFFSET, Refused.DAMAGED));
+                        FormatException.NO_OFFSET, PickleFault.DAMAGED));
         return new PickleStream(file, member.start(), member.end(), budget);
     }
 
@@ -120,7 +120,7 @@ final class TarSave {
         long start = stream.position();
         try {
             step.read(stream);
-        } catch (Refused refused) {
+        } catch (PickleFault refused) {
             throw refused.at("", start);
         }
     }
@@ -128,7 +128,7 @@ final class TarSave {
     private void readStorage(PickleStream stream) throws IOException {
         if (!(stream.pickle() instanceof Tuple parts && parts.size() == 3 && parts.get(0) instanceof Long key
                 && parts.get(2) instanceof StorageClass type)) {
-            throw Refused.malformed("a storage without key and class");
+            throw PickleFault.malformed("a storage without key and class");
         }
         budget.takeMemory(ReadBudget.TENSOR);
         long numel = stream.i64();
@@ -139,18 +139,18 @@ final class TarSave {
 
     private void readViews(PickleStream stream) throws IOException {
         if (!(stream.pickle() instanceof List<?> views)) {
-            throw Refused.malformed("the views of storages are no list");
+            throw PickleFault.malformed("the views of storages are no list");
         }
         for (Object view : views) {
             if (!(view instanceof Tuple parts && parts.size() == 4 && parts.get(0) instanceof Long key)) {
-                throw Refused.malformed("a view of a storage is no tuple of four numbers");
+                throw PickleFault.malformed("a view of a storage is no tuple of four numbers");
             }
             put(key, switch (objectOf(parts.get(1))) {
                 case TypedStorage root -> new TypedStorage(
                         StorageViews.slice(root.untyped(), parts.get(2), parts.get(3), root.elementSize()),
                         root.dtype());
                 case Storage root -> StorageViews.slice(root, parts.get(2), parts.get(3), 1);
-                case null, default -> throw Refused.malformed("a view of no storage");
+                case null, default -> throw PickleFault.malformed("a view of no storage");
             });
         }
     }
@@ -159,12 +159,12 @@ final class TarSave {
         budget.takeMemory(ReadBudget.TENSOR);
         if (!(stream.pickle() instanceof Tuple parts && parts.size() == 3 && parts.get(0) instanceof Long key
                 && objectOf(parts.get(1)) instanceof TypedStorage storage)) {
-            throw Refused.malformed("a tensor without key and storage");
+            throw PickleFault.malformed("a tensor without key and storage");
         }
         int rank = stream.i32();
         stream.i32();
         if (rank < 0 || rank > Shape.MAX_RANK) {
-            throw Refused.malformed("a tensor of " + rank + " dimensions");
+            throw PickleFault.malformed("a tensor of " + rank + " dimensions");
         }
         long[] sizes = longs(stream, rank);
         long[] strides = longs(stream, rank);
@@ -193,7 +193,7 @@ final class TarSave {
 
     private void put(Long key, Object value) {
         if (objects.putIfAbsent(key, value) != null) {
-            throw Refused.malformed("two storages or tensors have the number " + key);
+            throw PickleFault.malformed("two storages or tensors have the number " + key);
         }
     }
 
@@ -207,7 +207,7 @@ final class TarSave {
                 ? objects.get(Long.valueOf(digits))
                 : null;
         if (found == null) {
-            throw Refused.malformed("a persistent id that names no storage or tensor");
+            throw PickleFault.malformed("a persistent id that names no storage or tensor");
         }
         return found;
     }

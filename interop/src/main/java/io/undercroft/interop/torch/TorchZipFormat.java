@@ -113,7 +113,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         checkVersion(zip, folder);
         ByteOrder order = byteOrder(zip, folder);
         Elements elements = new Elements(file, options, order);
-        StorageTable storages = new StorageTable(options, wanted(zip, pickle, options),
+        TorchStorages storages = new TorchStorages(options, wanted(zip, pickle, options),
                 entry -> tail(zip, folder + "/data/", entry),
                 (entry, device) -> open(zip, folder + "/data/", entry, elements, device));
         return contents(zip, pickle, storages, elements.isForeign()).withPlaces(elements::placeOf).only(options);
@@ -122,7 +122,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// What the state does not refer to. PyTorch looks at none of it.
     ///
     /// @param used how many bytes of the pickle were read
-    private static List<UnreadPart> besides(ZipDirectory zip, ZipRecord pickle, StorageTable storages, long used) {
+    private static List<UnreadPart> besides(ZipDirectory zip, ZipRecord pickle, TorchStorages storages, long used) {
         String folder = folder(pickle);
         Set<String> known = storages.entries().stream().map(entry -> folder + "/data/" + entry.key())
                 .collect(Collectors.toSet());
@@ -138,7 +138,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     /// Records without a checksum count as not verified.
-    private static TreeContents contents(ZipDirectory zip, ZipRecord pickle, StorageTable storages, boolean isForeign)
+    private static TreeContents contents(ZipDirectory zip, ZipRecord pickle, TorchStorages storages, boolean isForeign)
             throws IOException {
         // PyTorch stores pickles as they are. One that is compressed is paid for by the bytes that it has in the file.
         ReadBudget budget = ReadBudget.of(pickle.compressedSize());
@@ -156,18 +156,18 @@ public final class TorchZipFormat implements CheckpointFormat {
         if (!options.isPartial()) {
             return _ -> true;
         }
-        StorageTable sizes = StorageTable.ofSizes();
+        TorchStorages sizes = TorchStorages.ofSizes();
         TreeContents names = contents(zip, pickle, sizes, false).only(options);
         return sizes.keys(names.storages())::contains;
     }
 
     /// PyTorch writes all bytes of a storage that is no whole number of elements, and then does not read them.
-    private static long tail(ZipDirectory zip, String prefix, StorageTable.Entry entry) {
+    private static long tail(ZipDirectory zip, String prefix, TorchStorages.Entry entry) {
         long tail = zip.find(prefix + entry.key()).map(record -> record.size() - entry.counted()).orElse(0L);
         return tail > 0 && tail < entry.itemsize() ? tail : 0;
     }
 
-    private static Storage open(ZipDirectory zip, String prefix, StorageTable.Entry entry, Elements elements,
+    private static Storage open(ZipDirectory zip, String prefix, TorchStorages.Entry entry, Elements elements,
             Device device) {
         ZipRecord record = zip.find(prefix + checkedKey(entry)).orElseThrow(() -> entry.refused("has no record"));
         if (record.size() != entry.nbytes()) {
@@ -184,13 +184,13 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
     }
 
-    private static String checkedKey(StorageTable.Entry entry) {
+    private static String checkedKey(TorchStorages.Entry entry) {
         String key = entry.key();
         boolean plain = !key.isEmpty()
                 && key.chars().allMatch(c -> (c < 0x80 && Character.isLetterOrDigit(c)) || c == '_' || c == '-');
         if (!plain) {
-            throw Refused.because("TORCH-STORAGE", FormatException.quote(key) + " is no key of a storage",
-                    Refused.DAMAGED);
+            throw PickleFault.because("TORCH-STORAGE", FormatException.quote(key) + " is no key of a storage",
+                    PickleFault.DAMAGED);
         }
         return key;
     }
@@ -217,7 +217,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         if (pickles.size() != 1) {
             throw new FormatException("TORCH-ARCHIVE",
                     "the archive has " + pickles.size() + " records data.pkl and not one",
-                    FormatException.NO_OFFSET, Refused.DAMAGED);
+                    FormatException.NO_OFFSET, PickleFault.DAMAGED);
         }
         if (pickles.getFirst().size() > LARGEST_PICKLE) {
             throw new FormatException("TORCH-PICKLE", "the pickle has " + pickles.getFirst().size() + " bytes",
@@ -243,7 +243,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
         if (version == null) {
             throw new FormatException("TORCH-VERSION", "the record with the version of the format is missing",
-                    FormatException.NO_OFFSET, Refused.DAMAGED);
+                    FormatException.NO_OFFSET, PickleFault.DAMAGED);
         }
         String digits = version.strip();
         if (!digits.matches("\\d{1,9}") || Integer.parseInt(digits) < 1 || Integer.parseInt(digits) > NEWEST_VERSION) {
@@ -260,7 +260,7 @@ public final class TorchZipFormat implements CheckpointFormat {
             case "little" -> ByteOrder.LITTLE_ENDIAN;
             case "big" -> ByteOrder.BIG_ENDIAN;
             default -> throw new FormatException("TORCH-BYTEORDER", "the byte order is " + FormatException.quote(order),
-                    FormatException.NO_OFFSET, Refused.DAMAGED);
+                    FormatException.NO_OFFSET, PickleFault.DAMAGED);
         };
     }
 
@@ -272,7 +272,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         if (record.size() > LARGEST_SMALL_RECORD) {
             throw new FormatException("TORCH-ARCHIVE",
                     "record " + FormatException.quote(name) + " has " + record.size() + " bytes",
-                    record.header(), Refused.DAMAGED);
+                    record.header(), PickleFault.DAMAGED);
         }
         try (Arena arena = Arena.ofConfined()) {
             return new String(zip.read(record, arena).toArray(ValueLayout.JAVA_BYTE), ISO_8859_1);
@@ -285,7 +285,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// @param nbytes how many bytes it has, up to its end
     private record Unpickled(@Nullable Object state, long nbytes) {}
 
-    private static Unpickled load(ZipDirectory zip, ZipRecord record, StorageTable storages, boolean isForeign,
+    private static Unpickled load(ZipDirectory zip, ZipRecord record, TorchStorages storages, boolean isForeign,
             ReadBudget budget) throws IOException {
         if (!record.isStored()) {
             budget.takeMemory(record.size());

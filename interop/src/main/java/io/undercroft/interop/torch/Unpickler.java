@@ -42,7 +42,7 @@ final class Unpickler {
     private int memoized;
 
     /// @param in the pickle
-    /// @param persistent gives what a persistent id refers to; throws [Refused]
+    /// @param persistent gives what a persistent id refers to; throws [PickleFault]
     /// @param budget what running the pickle may cost
     /// @param file the name of the file that the pickle is in
     Unpickler(PickleInput in, Function<@Nullable Object, ? extends @Nullable Object> persistent, ReadBudget budget,
@@ -70,7 +70,7 @@ final class Unpickler {
                     return result();
                 }
                 step(opcode);
-            } catch (Refused refused) {
+            } catch (PickleFault refused) {
                 String place = (opcode == null ? "" : ", opcode " + opcode)
                         + (base >= 0 ? "" : " at byte " + start + " of the uncompressed pickle");
                 throw refused.at(place, base >= 0 ? base + start : FormatException.NO_OFFSET);
@@ -81,7 +81,7 @@ final class Unpickler {
     /// Python lets a pickle leave values behind, but no pickler does.
     private @Nullable Object result() {
         if (top != 1 || openMarks > 0) {
-            throw Refused.malformed("the pickle ends with " + top + " values on the stack and not one");
+            throw PickleFault.malformed("the pickle ends with " + top + " values on the stack and not one");
         }
         return pop();
     }
@@ -168,7 +168,7 @@ final class Unpickler {
     private void protocol() {
         int version = in.u8();
         if (version > HIGHEST_PROTOCOL) {
-            throw Refused.because("TORCH-PROTOCOL", "the pickle has protocol " + version,
+            throw PickleFault.because("TORCH-PROTOCOL", "the pickle has protocol " + version,
                     "Protocols up to " + HIGHEST_PROTOCOL
                             + " are known; save again with pickle_protocol=2, PyTorch's default");
         }
@@ -192,7 +192,7 @@ final class Unpickler {
 
     private Number integer(long length) {
         if (length > LONGEST_INTEGER) {
-            throw Refused.malformed("an integer of " + length + " bytes");
+            throw PickleFault.malformed("an integer of " + length + " bytes");
         }
         byte[] digits = in.bytes(charged(length));
         for (int low = 0, high = digits.length - 1; low < high; low++, high--) {
@@ -209,7 +209,7 @@ final class Unpickler {
         byte[] bytes = in.bytes(charged(length));
         try {
             return in.decode(bytes);
-        } catch (Refused _) {
+        } catch (PickleFault _) {
             return bytes;
         }
     }
@@ -223,7 +223,7 @@ final class Unpickler {
             list.addAll(items);
             return;
         }
-        throw Refused.malformed("only lists can be appended to, not " + Arguments.describe(peek()));
+        throw PickleFault.malformed("only lists can be appended to, not " + Arguments.describe(peek()));
     }
 
     private void dict() {
@@ -234,10 +234,10 @@ final class Unpickler {
 
     private void setItems(List<@Nullable Object> items) {
         if (!(peek() instanceof LinkedHashMap<?, ?> || peek() instanceof TypedMap)) {
-            throw Refused.malformed("only dicts have items, not " + Arguments.describe(peek()));
+            throw PickleFault.malformed("only dicts have items, not " + Arguments.describe(peek()));
         }
         if (items.size() % 2 != 0) {
-            throw Refused.malformed("a key without a value");
+            throw PickleFault.malformed("a key without a value");
         }
         @SuppressWarnings("unchecked")
         Map<@Nullable Object, @Nullable Object> map = (Map<@Nullable Object, @Nullable Object>) peek();
@@ -248,7 +248,7 @@ final class Unpickler {
 
     private void addItems(List<@Nullable Object> items) {
         if (!(peek() instanceof LinkedHashSet<?>)) {
-            throw Refused.malformed("only sets can be added to, not " + Arguments.describe(peek()));
+            throw PickleFault.malformed("only sets can be added to, not " + Arguments.describe(peek()));
         }
         @SuppressWarnings("unchecked")
         LinkedHashSet<@Nullable Object> set = (LinkedHashSet<@Nullable Object>) peek();
@@ -260,7 +260,7 @@ final class Unpickler {
     private void stackGlobal() {
         List<@Nullable Object> names = pop(2);
         if (!(names.get(0) instanceof String module && names.get(1) instanceof String name)) {
-            throw Refused.malformed("a global's name is no string");
+            throw PickleFault.malformed("a global's name is no string");
         }
         // The same two strings may come again and again.
         budget.takeSteps(module.length() + name.length());
@@ -276,7 +276,7 @@ final class Unpickler {
         if (isClassOfSubclass()) {
             return ForeignClass.of(module, name);
         }
-        throw Refused.global(module + "." + name);
+        throw PickleFault.global(module + "." + name);
     }
 
     /// {@return whether what comes next is the second argument of `_rebuild_from_type_v2`} The class of a tensor
@@ -289,10 +289,10 @@ final class Unpickler {
     private void reduce() {
         List<@Nullable Object> call = pop(2);
         if (call.get(0) instanceof ForeignClass foreign) {
-            throw Refused.global(foreign.name());
+            throw PickleFault.global(foreign.name());
         }
         if (!(call.get(0) instanceof PickleFunction function && call.get(1) instanceof Tuple values)) {
-            throw Refused.malformed(
+            throw PickleFault.malformed(
                     "only functions can be called with tuples, not " + Arguments.describe(call.get(0)) + " with "
                             + Arguments.describe(call.get(1)));
         }
@@ -314,7 +314,7 @@ final class Unpickler {
             case TypedMap map -> containers.setAttributes(map.attributes(), state);
             case Typed typed when state instanceof Tuple values ->
                 Rebuild.setState(typed, new Arguments(typed.type() + ".__setstate__", values, containers));
-            case null, default -> throw Refused.malformed("no state can be set on " + Arguments.describe(peek()));
+            case null, default -> throw PickleFault.malformed("no state can be set on " + Arguments.describe(peek()));
         }
     }
 
@@ -347,7 +347,7 @@ final class Unpickler {
 
     private void require(int count) {
         if (top - floor() < count) {
-            throw Refused.malformed("the stack lacks a value");
+            throw PickleFault.malformed("the stack lacks a value");
         }
     }
 
@@ -375,7 +375,7 @@ final class Unpickler {
 
     private List<@Nullable Object> popToMark() {
         if (openMarks == 0) {
-            throw Refused.malformed("the stack lacks a mark");
+            throw PickleFault.malformed("the stack lacks a mark");
         }
         int count = top - floor();
         budget.takeMemory(2L * count * ReadBudget.SLOT);
@@ -393,7 +393,7 @@ final class Unpickler {
     private void memoize(long slot) {
         // A pickle writes at least one byte for every slot, so this bounds the memo.
         if (slot >= in.size()) {
-            throw Refused.malformed("memo slot " + slot + " in a pickle of " + in.size() + " bytes");
+            throw PickleFault.malformed("memo slot " + slot + " in a pickle of " + in.size() + " bytes");
         }
         int index = (int) slot;
         if (index >= memo.length) {
@@ -415,7 +415,7 @@ final class Unpickler {
     private @Nullable Object remembered(long slot) {
         Object value = slot < memo.length ? memo[(int) slot] : null;
         if (value == null) {
-            throw Refused.malformed("nothing was put into memo slot " + slot);
+            throw PickleFault.malformed("nothing was put into memo slot " + slot);
         }
         return value == NONE ? null : value;
     }

@@ -81,7 +81,7 @@ final class AsciiInput extends Input {
     /// the first one is.
     private void checkLine(long count) throws IOException {
         if (count > 0 && !isAtLine) {
-            throw Refusal.ofLines(bytes.peek() == '\r', position());
+            throw Torch7Faults.ofLines(bytes.peek() == '\r', position());
         }
     }
 
@@ -123,12 +123,12 @@ final class AsciiInput extends Input {
         int length = 0;
         for (int c = bytes.peek(); c >= 0 && !isSpace(c); c = bytes.peek()) {
             if (length == LONGEST_NUMBER) {
-                throw Refusal.of("NUMBER", "a number of more than " + LONGEST_NUMBER + " characters", position());
+                throw Torch7Faults.of("NUMBER", "a number of more than " + LONGEST_NUMBER + " characters", position());
             }
             word[length++] = (byte) bytes.next();
         }
         if (length == 0) {
-            throw Refusal.ends(position());
+            throw Torch7Faults.ends(position());
         }
         return length;
     }
@@ -164,7 +164,7 @@ final class AsciiInput extends Input {
         } catch (NumberFormatException _) {
             // Said below.
         }
-        throw Refusal.of("NUMBER", FormatException.quote(text) + " is no integer of " + bits + " bits", start);
+        throw Torch7Faults.of("NUMBER", FormatException.quote(text) + " is no integer of " + bits + " bits", start);
     }
 
     /// {@return the number that the word is, if it is a short one of digits only, as nearly all are; else -1}
@@ -193,7 +193,7 @@ final class AsciiInput extends Input {
         try {
             return parser.apply(text);
         } catch (NumberFormatException _) {
-            throw Refusal.of("NUMBER", FormatException.quote(text) + " is no number", start);
+            throw Torch7Faults.of("NUMBER", FormatException.quote(text) + " is no number", start);
         }
     }
 
@@ -242,7 +242,7 @@ final class AsciiInput extends Input {
     }
 
     private FormatException tooMany(long count, long most) {
-        return Refusal.of("STORAGE", "a storage of " + count + " elements, of which the file has at most " + most,
+        return Torch7Faults.of("STORAGE", "a storage of " + count + " elements, of which the file has at most " + most,
                 position());
     }
 

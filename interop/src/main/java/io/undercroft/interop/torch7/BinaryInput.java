@@ -64,7 +64,7 @@ final class BinaryInput extends Input {
         int width = widens ? Integer.BYTES : dtype.itemsize();
         long offset = position();
         if (count > remaining() / width) {
-            throw Refusal.of("STORAGE", "a storage of " + count + " elements, of which the file has "
+            throw Torch7Faults.of("STORAGE", "a storage of " + count + " elements, of which the file has "
                     + remaining() / width, offset);
         }
         bytes.skip(count * width);

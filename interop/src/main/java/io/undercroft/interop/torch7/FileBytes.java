@@ -68,7 +68,7 @@ final class FileBytes {
     int next() throws IOException {
         int value = peek();
         if (value < 0) {
-            throw Refusal.ends(position);
+            throw Torch7Faults.ends(position);
         }
         position++;
         return value;
@@ -94,7 +94,7 @@ final class FileBytes {
     byte[] take(int count) throws IOException {
         require(count);
         if (count > LONGEST) {
-            throw Refusal.tooLong(count, position);
+            throw Torch7Faults.tooLong(count, position);
         }
         byte[] bytes;
         if (position >= start && position + count <= start + filled) {
@@ -119,7 +119,7 @@ final class FileBytes {
 
     private void require(long count) {
         if (count > remaining()) {
-            throw Refusal.ends(file.size());
+            throw Torch7Faults.ends(file.size());
         }
     }
 }

@@ -44,7 +44,7 @@ final class LuaReader {
     private static final Object OPENED = new Object();
 
     private final Input in;
-    private final StorageTable storages;
+    private final Torch7Storages storages;
     private final References references;
     private final ReadBudget budget;
     private final Map<Integer, Object> numbered = new HashMap<>();
@@ -57,7 +57,7 @@ final class LuaReader {
     private @Nullable LuaObject lastObject;
     private long lastObjectEnd;
 
-    LuaReader(Input in, StorageTable storages, References references, ReadBudget budget) {
+    LuaReader(Input in, Torch7Storages storages, References references, ReadBudget budget) {
         this.in = in;
         this.storages = storages;
         this.references = references;
@@ -127,10 +127,11 @@ final class LuaReader {
 
     private FormatException withClass(FormatException e) {
         if (lastObject != null && e.offset() == lastObjectEnd) {
-            return Refusal.after(lastObject.className(), e);
+            return Torch7Faults.after(lastObject.className(), e);
         }
         return open.stream().filter(LuaObject.class::isInstance).findFirst()
-                .map(object -> Refusal.in(((LuaObject) object).className(), e, object == open.element())).orElse(e);
+                .map(object -> Torch7Faults.in(((LuaObject) object).className(), e, object == open.element()))
+                .orElse(e);
     }
 
     /// {@return the next object, as it is in the state; or as a [LuaValue], for what takes parts; or [#OPENED] if
@@ -149,7 +150,7 @@ final class LuaReader {
             case Tag.BOOLEAN -> in.readInt() == 1;
             case Tag.OLD_FUNCTION -> open(function(tag));
             case Tag.TABLE, Tag.TORCH, Tag.RECURSIVE_OLD_FUNCTION, Tag.FUNCTION -> numbered(tag, start);
-            default -> throw Refusal.of("OBJECT", "an object begins with " + tag + ", which says nothing", start);
+            default -> throw Torch7Faults.of("OBJECT", "an object begins with " + tag + ", which says nothing", start);
         };
     }
 
@@ -157,7 +158,7 @@ final class LuaReader {
         long start = in.position();
         int length = in.readInt();
         if (length < 0) {
-            throw Refusal.of("STRING", "a string of " + length + " bytes", start);
+            throw Torch7Faults.of("STRING", "a string of " + length + " bytes", start);
         }
         if (length <= in.remaining()) {
             budget.takeText(length);
@@ -204,7 +205,7 @@ final class LuaReader {
 
     private static Object checkShared(Object known, long start) {
         if (known instanceof LuaTable table && table.isBody()) {
-            throw Refusal.of("CLASS", "the fields of an object are referred to as a table", start);
+            throw Torch7Faults.of("CLASS", "the fields of an object are referred to as a table", start);
         }
         return known;
     }
@@ -230,7 +231,7 @@ final class LuaReader {
     private int entries(long number, int parts, long start) {
         long most = in.remaining() / ((long) parts * in.smallestObject()) + 1;
         if (number < 0 || number > Math.min(most, Integer.MAX_VALUE)) {
-            throw Refusal.of("TABLE", "a table of " + number + " entries, of which the file has at most " + most,
+            throw Torch7Faults.of("TABLE", "a table of " + number + " entries, of which the file has at most " + most,
                     start);
         }
         return (int) number;
@@ -276,7 +277,7 @@ final class LuaReader {
         int tag = in.readInt();
         int body = tag == Tag.TABLE ? in.readInt() : number;
         if (body <= number || known(body) != null) {
-            throw Refusal.ofOwnWay(object.className(), "does not begin with a table of its fields", start);
+            throw Torch7Faults.ofOwnWay(object.className(), "does not begin with a table of its fields", start);
         }
         return put(body, table(true));
     }
@@ -315,21 +316,21 @@ final class LuaReader {
 
     private static String checked(String name, boolean hasVersion, long start) {
         if (!isClassName(name, hasVersion)) {
-            throw Refusal.of("CLASS", FormatException.quote(name) + " is no name of a class", start);
+            throw Torch7Faults.of("CLASS", FormatException.quote(name) + " is no name of a class", start);
         }
         return name;
     }
 
     private String className(long start) throws IOException {
         return LuaText.decode(bytes())
-                .orElseThrow(() -> Refusal.of("CLASS", "the name of a class is no text", start));
+                .orElseThrow(() -> Torch7Faults.of("CLASS", "the name of a class is no text", start));
     }
 
     private TypedStorage storage(int number, DType dtype) throws IOException {
         long start = in.position();
         long size = in.readLong();
         if (size < 0) {
-            throw Refusal.of("STORAGE", "a storage of " + size + " elements", start);
+            throw Torch7Faults.of("STORAGE", "a storage of " + size + " elements", start);
         }
         Elements elements = in.skipElements(dtype, size);
         return put(number, storages.add(elements, dtype));
@@ -339,7 +340,7 @@ final class LuaReader {
         long start = in.position();
         int rank = in.readInt();
         if (rank < 0 || rank > Shape.MAX_RANK) {
-            throw Refusal.of("TENSOR", "a tensor of " + rank + " dimensions; 0 to " + Shape.MAX_RANK + " are read",
+            throw Torch7Faults.of("TENSOR", "a tensor of " + rank + " dimensions; 0 to " + Shape.MAX_RANK + " are read",
                     start);
         }
         long[] sizes = in.readLongs(rank);
@@ -353,7 +354,7 @@ final class LuaReader {
                     : Tensor.of(storage, dtype, Math.subtractExact(offset, 1), Shape.of(sizes), strides);
             return put(number, tensor);
         } catch (IllegalArgumentException | ArithmeticException e) {
-            throw Refusal.of("TENSOR", "a tensor that does not fit its storage: " + e.getMessage(), start);
+            throw Torch7Faults.of("TENSOR", "a tensor that does not fit its storage: " + e.getMessage(), start);
         }
     }
 
@@ -378,13 +379,13 @@ final class LuaReader {
                 return typed.untyped();
             }
         }
-        throw Refusal.of("TENSOR", "a tensor uses something that is no storage of " + dtype.name(), start);
+        throw Torch7Faults.of("TENSOR", "a tensor uses something that is no storage of " + dtype.name(), start);
     }
 
     private TypedStorage newStorage(int number, long start) throws IOException {
         ClassHeader header = classHeader();
         TorchClass known = TorchClass.find(header.name).filter(each -> each.role() == TorchClass.Role.STORAGE)
-                .orElseThrow(() -> Refusal.of("TENSOR", "a tensor uses an object of class "
+                .orElseThrow(() -> Torch7Faults.of("TENSOR", "a tensor uses an object of class "
                         + FormatException.quote(header.name), start));
         return storage(number, known.dtype());
     }

@@ -70,7 +70,7 @@ final class LuaTable extends LuaValue {
     }
 
     private static FormatException refused(String what, long offset) {
-        return Refusal.of("KEY", what, offset);
+        return Torch7Faults.of("KEY", what, offset);
     }
 
     @Override

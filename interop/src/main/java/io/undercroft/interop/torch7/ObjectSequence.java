@@ -18,7 +18,7 @@ final class ObjectSequence {
     }
 
     private final Input in;
-    private final StorageTable storages;
+    private final Torch7Storages storages;
     private final References references;
     private final Numbering numbering;
     private final ReadBudget budget;
@@ -26,7 +26,7 @@ final class ObjectSequence {
     private boolean hasSignature;
     private boolean hasStrings;
 
-    ObjectSequence(Input in, StorageTable storages, References references, Numbering numbering) {
+    ObjectSequence(Input in, Torch7Storages storages, References references, Numbering numbering) {
         this.in = in;
         this.storages = storages;
         this.references = references;

@@ -57,7 +57,7 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical
     private static Probe of(MappedFile file, Encoding encoding, References references, Numbering numbering)
             throws IOException {
         FileBytes bytes = new FileBytes(file, 0, BUDGET);
-        StorageTable nowhere = new StorageTable(file, OpenOptions.defaults().onMeta(), _ -> false);
+        Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), _ -> false);
         Input input = Input.of(encoding, bytes);
         ObjectSequence objects = new ObjectSequence(input, nowhere, references, numbering);
         boolean isSound = false;

@@ -34,7 +34,7 @@ record Survey(Numbering numbering, List<Long> ends, Optional<String> lastClass, 
 
     private static Survey of(MappedFile file, Encoding encoding, References references, Numbering numbering)
             throws IOException {
-        StorageTable nowhere = new StorageTable(file, OpenOptions.defaults().onMeta(), _ -> false);
+        Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), _ -> false);
         Input in = Input.of(encoding, new FileBytes(file, 0, FileBytes.UNLIMITED));
         ObjectSequence objects = new ObjectSequence(in, nowhere, references, numbering);
         List<Long> ends = new ArrayList<>();
@@ -82,7 +82,7 @@ record Survey(Numbering numbering, List<Long> ends, Optional<String> lastClass, 
                             + " is asked for", end(), "Set " + Torch7Format.OBJECT + " to one of these");
         }
         if (!isWhole() && lastClass.isPresent() && !isAskedFor) {
-            FormatException refusal = Refusal.ofOwnWay(lastClass.get(),
+            FormatException refusal = Torch7Faults.ofOwnWay(lastClass.get(),
                     "is followed by " + (size - end()) + " bytes that are no object", end());
             throw new FormatException(refusal.code(), refusal.what(), refusal.offset(), refusal.remedy()
                     + "; or set " + Torch7Format.OBJECT + " to 1 to ignore what follows");

@@ -72,7 +72,7 @@ public final class Torch7Format implements CheckpointFormat {
                 ? encodings.getFirst()
                 : Probe.likeliest(file, encodings, references).encoding();
         LongPredicate wanted = options.isPartial() ? chosen(file, options, encoding, references) : _ -> true;
-        StorageTable storages = new StorageTable(file, options, wanted);
+        Torch7Storages storages = new Torch7Storages(file, options, wanted);
         return contents(file, storages, encoding, references, options).only(options);
     }
 
@@ -80,11 +80,11 @@ public final class Torch7Format implements CheckpointFormat {
     /// any elements.
     private static LongPredicate chosen(MappedFile file, OpenOptions options, Encoding encoding,
             References references) throws IOException {
-        StorageTable blank = new StorageTable(file, options.onMeta(), _ -> true);
+        Torch7Storages blank = new Torch7Storages(file, options.onMeta(), _ -> true);
         return blank.among(contents(file, blank, encoding, references, options).only(options).storages());
     }
 
-    private static TreeContents contents(MappedFile file, StorageTable storages, Encoding encoding,
+    private static TreeContents contents(MappedFile file, Torch7Storages storages, Encoding encoding,
             References references, OpenOptions options) throws IOException {
         int number = Ordinals.of(options, OBJECT);
         ObjectSequence objects = objects(file, storages, encoding, references, Numbering.CONTINUED);
@@ -106,7 +106,7 @@ public final class Torch7Format implements CheckpointFormat {
                 .withUnverified(1, file.size()).withUnread(unread);
     }
 
-    private static ObjectSequence objects(MappedFile file, StorageTable storages, Encoding encoding,
+    private static ObjectSequence objects(MappedFile file, Torch7Storages storages, Encoding encoding,
             References references, Numbering numbering) {
         Input in = Input.of(encoding, new FileBytes(file, 0, FileBytes.UNLIMITED));
         return new ObjectSequence(in, storages, references, numbering);

@@ -360,7 +360,7 @@ class GgufFormatTest {
 
     @Test
     void blocksOfTheOtherByteOrderAreRefusedUnlessTheyAreNotWanted() throws IOException {
-        ByteBuffer header = ByteBuffer.allocate(160).put(Header.MAGIC).putInt(3).putLong(2).putLong(0);
+        ByteBuffer header = ByteBuffer.allocate(160).put(GgufHeader.MAGIC).putInt(3).putLong(2).putLong(0);
         header.putLong(1).put((byte) 'q').putInt(1).putLong(32).putInt(2).putLong(0);
         header.putLong(1).put((byte) 'f').putInt(1).putLong(1).putInt(0).putLong(32).putFloat(128, 2.5f);
         refuses("GGUF-ENDIAN", header.array());

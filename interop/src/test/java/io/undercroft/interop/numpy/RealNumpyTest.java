@@ -45,7 +45,7 @@ class RealNumpyTest {
     private static Map<String, Object> state() {
         Map<String, Object> state = new LinkedHashMap<>();
         for (DType dtype : DType.values()) {
-            if (ElementType.descr(dtype).isPresent()) {
+            if (NumpyType.descr(dtype).isPresent()) {
                 Tensor numbers = Tensor.arange(DType.FLOAT64, 6).view(2, 3);
                 Tensor tensor = dtype.equals(DType.BOOL) ? numbers.eq(numbers) : numbers.to(dtype);
                 state.put(dtype.name(), tensor);

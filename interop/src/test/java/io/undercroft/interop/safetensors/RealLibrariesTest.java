@@ -57,7 +57,7 @@ class RealLibrariesTest {
     private static Map<String, Object> everyDType() {
         Map<String, Object> state = new LinkedHashMap<>();
         for (DType dtype : DType.values()) {
-            if (ElementType.of(dtype).isPresent() && dtype.kind() != DType.Kind.BITS) {
+            if (SafetensorsType.of(dtype).isPresent() && dtype.kind() != DType.Kind.BITS) {
                 Tensor numbers = Tensor.arange(DType.FLOAT32, 6).view(2, 3);
                 state.put(dtype.name(), dtype.equals(DType.BOOL) ? numbers.eq(numbers) : numbers.to(dtype));
                 state.put(dtype.name() + ".empty", Tensor.zeros(dtype, 0, 2));

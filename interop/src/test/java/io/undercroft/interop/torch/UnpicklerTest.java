@@ -43,7 +43,7 @@ class UnpicklerTest {
         Map<Object, Storage> storages = new LinkedHashMap<>();
         Object state = new Unpickler(new PickleInput(MemorySegment.ofArray(pickle)), id -> {
             if (!(id instanceof Tuple parts && parts.size() == 5 && parts.get(4) instanceof Long numel && numel >= 0)) {
-                throw Refused.malformed("no storage");
+                throw PickleFault.malformed("no storage");
             }
             return new TypedStorage(storages.computeIfAbsent(parts.get(2), _ -> Storage.meta(4 * numel)),
                     DType.FLOAT32);

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 
 /// The names of shared memory, as this process makes, attaches and removes them. Safe for any thread.
-public sealed interface SegmentNames permits Registry, PlainNames {
+public sealed interface SegmentNames permits Registry, ProcessLocalNames {
     /// {@return those of this process; only where the library can be called}
     static SegmentNames ofThisProcess() {
         return OfThisProcess.NAMES;
@@ -84,7 +84,7 @@ final class OfThisProcess {
     private OfThisProcess() {}
 
     private static SegmentNames make(Libc libc) {
-        SegmentNames names = Constant.namesAreFiles() ? Registry.beside("/dev/shm", libc) : new PlainNames(libc);
+        SegmentNames names = Constant.namesAreFiles() ? Registry.beside("/dev/shm", libc) : new ProcessLocalNames(libc);
         try {
             Runtime.getRuntime().addShutdownHook(new Thread(names::releaseAll, "undercroft-shared-memory"));
         } catch (IllegalStateException ending) {

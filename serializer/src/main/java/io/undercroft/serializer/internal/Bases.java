@@ -155,11 +155,11 @@ public final class Bases implements BaseFiles, AutoCloseable {
     }
 
     private MappedFile openBelow(BaseRecord base, Path root) throws IOException {
-        Path path = Below.resolve(root, base.path())
+        Path path = ConfinedPath.resolve(root, base.path())
                 .orElseThrow(() -> unusable(base, "links lead from it out of " + quote(root),
                         "If that is meant, name the directory that they lead to with OpenOptions.root", null));
         MappedFile opened = open(base, path);
-        if (Below.isStill(path)) {
+        if (ConfinedPath.isStill(path)) {
             return opened;
         }
         opened.close();

@@ -131,7 +131,7 @@ final class CheckedBytes implements Backing {
     private List<StorageChunk> chunks() {
         synchronized (compared) {
             if (chunks == null) {
-                chunks = Reads.guarded(file, () -> check.table(storage));
+                chunks = MappedAccess.guarded(file, () -> check.table(storage));
             }
             return chunks;
         }

@@ -286,7 +286,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     private <T extends @Nullable Object> T reading(Supplier<T> access) {
-        return Reads.guarded(file, access);
+        return MappedAccess.guarded(file, access);
     }
 
     @Override

@@ -85,7 +85,7 @@ public final class CroftSalvage implements Salvage {
 
     private CroftSalvage sorted() {
         try {
-            return Reads.guarded(file, this::sort);
+            return MappedAccess.guarded(file, this::sort);
         } catch (Throwable e) {
             contents.release();
             throw e;
@@ -197,7 +197,7 @@ public final class CroftSalvage implements Salvage {
         if (hurt != null) {
             throw hurt.fault.withFile(file.path().toString());
         }
-        return Reads.guarded(file, () -> contents.tensor(Objects.requireNonNull(sound.get(found))));
+        return MappedAccess.guarded(file, () -> contents.tensor(Objects.requireNonNull(sound.get(found))));
     }
 
     @Override
@@ -206,7 +206,7 @@ public final class CroftSalvage implements Salvage {
         Hurt hurt = lookup.find(name).map(damaged::get).orElseThrow(() -> new NoSuchElementException(
                 file.path() + " has no damaged tensor " + FormatException.quote(name) + "; damaged are "
                         + damaged.size()));
-        return Reads.guarded(file, () -> contents.tensor(snapshot.tensorOfName(hurt.name)));
+        return MappedAccess.guarded(file, () -> contents.tensor(snapshot.tensorOfName(hurt.name)));
     }
 
     @Override

@@ -221,9 +221,9 @@ final class CroftStorages implements AutoCloseable {
         }
         if (!device.isCpu()) {
             return DeviceSource.storage(file, options, memoryOf(number, device), record.nbytes(),
-                    () -> Reads.guarded(file, () -> content(number, record)));
+                    () -> MappedAccess.guarded(file, () -> content(number, record)));
         }
-        return Storage.deferred(record.nbytes(), () -> Reads.guarded(file, () -> allocate(number, record)),
+        return Storage.deferred(record.nbytes(), () -> MappedAccess.guarded(file, () -> allocate(number, record)),
                 file.path());
     }
 
@@ -244,7 +244,7 @@ final class CroftStorages implements AutoCloseable {
         List<CheckedRun> runs = chunks.stream().map(chunk -> new CheckedRun(chunk.start(),
                 new RunChecksum(Kind.CRC32C, chunk.place().length(), chunk.checksum()))).toList();
         return new Stored(new PieceInput(extents(record).map(this::piece).toList()), runs,
-                (damaged, bytes) -> Reads.guarded(file, () -> uploaded(number,
+                (damaged, bytes) -> MappedAccess.guarded(file, () -> uploaded(number,
                         damaged.stream().map(chunk -> chunks.get(chunk).place()).toList(), bytes)));
     }
 
@@ -366,7 +366,7 @@ final class CroftStorages implements AutoCloseable {
     /// @return these bytes
     /// @throws FormatException by rule V14 if a chunk is damaged
     Allocation read(int number, Span part) {
-        return Reads.guarded(file, () -> readPart(number, part));
+        return MappedAccess.guarded(file, () -> readPart(number, part));
     }
 
     private Allocation readPart(int number, Span part) {

@@ -319,7 +319,7 @@ public final class References {
                 Path root = places.root.orElse(directory);
                 Optional<Path> found = given.isPresent() || root == null
                         ? given
-                        : Below.resolve(root.toRealPath(), base.path());
+                        : ConfinedPath.resolve(root.toRealPath(), base.path());
                 return found.isPresent() && Files.isRegularFile(found.get()) && search.isOf(base, found.get())
                         ? found
                         : Optional.empty();

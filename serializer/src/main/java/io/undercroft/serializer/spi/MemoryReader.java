@@ -5,7 +5,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.loading.PieceReader;
-import io.undercroft.serializer.internal.loading.Slabs;
+import io.undercroft.serializer.internal.loading.SlabAllocator;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.io.UncheckedIOException;
@@ -25,7 +25,7 @@ public final class MemoryReader {
     public MemoryReader(MappedFile file, OpenOptions options) {
         this.file = file;
         this.mode = options.mapping();
-        this.memory = options.memory().orElseGet(() -> new Slabs(file.size()));
+        this.memory = options.memory().orElseGet(() -> new SlabAllocator(file.size()));
     }
 
     /// Reads pieces, one after the other, into one run of memory. Large ones are read by several threads.

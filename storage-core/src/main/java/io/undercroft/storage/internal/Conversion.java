@@ -9,7 +9,7 @@ import java.util.Map;
 
 /// Converts runs of elements from one dtype to another, in three steps: elements become values of a block, the values
 /// get the Java type that the other dtype uses, and are written as its elements. So there is code for each dtype, not
-/// for each pair. Several threads share long runs ([Shares]).
+/// for each pair. Several threads share long runs ([ParallelRanges]).
 ///
 /// Answers are those of PyTorch 2.13 or Torch7 on x86-64. Floating-point types round to nearest, ties to even; what
 /// is not float64 goes through float32 to the narrower ones. How they become integers, [Truncation] says. Integers keep
@@ -58,7 +58,7 @@ public final class Conversion {
         int parts = from.kind() == Kind.COMPLEX || to.kind() == Kind.COMPLEX ? 2 : 1;
         Conversion conversion = of(from, to, convention);
         // A whole block begins at a whole byte, also of elements that do not.
-        Shares.run(Math.ceilDiv(numel, Block.ELEMENTS),
+        ParallelRanges.run(Math.ceilDiv(numel, Block.ELEMENTS),
                 (long) Block.ELEMENTS * Math.max(from.itemsize(), to.itemsize()),
                 (first, end) -> conversion.run(source, target, first * Block.ELEMENTS,
                         Math.min(end * Block.ELEMENTS, numel), parts),

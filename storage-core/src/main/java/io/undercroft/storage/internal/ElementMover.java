@@ -32,9 +32,9 @@ record ElementMover(DType dtype, MemorySegment source, MemorySegment target) {
     /// @param to position of the first element in the target
     void move(Tiles tiles, long from, long to) {
         Plan plan = plan(tiles);
-        Shares.Work work = (first, end) -> plan.grid.forEach(first, end, from, to, plan.way.get());
+        ParallelRanges.Work work = (first, end) -> plan.grid.forEach(first, end, from, to, plan.way.get());
         if (dtype.isByteSized() && tiles.areApartInTarget()) {
-            Shares.run(plan.grid.count(), plan.grid.tileSize() * dtype.itemsize(), work, source, target);
+            ParallelRanges.run(plan.grid.count(), plan.grid.tileSize() * dtype.itemsize(), work, source, target);
         } else {
             work.run(0, plan.grid.count());
         }

@@ -11,7 +11,7 @@ import java.util.Set;
 ///
 /// Elements that keep their bits are moved at once, by runs if they have any ([Tiles], [ElementMover]). Others go tile
 /// by tile through a small buffer, where they lie without gaps while they are converted. Several threads share large
-/// copies ([Shares]).
+/// copies ([ParallelRanges]).
 public final class StridedCopy {
     /// The most elements of a tile that is converted, and the side of a square one.
     private static final int TILE = 4096;
@@ -145,11 +145,11 @@ public final class StridedCopy {
     private void run() {
         boolean whereTheyAre = areLongRuns();
         Grid grid = whereTheyAre ? tiles.cut(LONGEST_RUN, 1) : grid();
-        Shares.Work work = (first, end) -> grid.forEach(first, end, source.offset, target.offset,
+        ParallelRanges.Work work = (first, end) -> grid.forEach(first, end, source.offset, target.offset,
                 whereTheyAre ? this::convertRun : buffered());
         if (source.dtype.isByteSized() && target.dtype.isByteSized() && tiles.areApartInTarget()) {
             long itemsize = Math.max(source.dtype.itemsize(), target.dtype.itemsize());
-            Shares.run(grid.count(), grid.tileSize() * itemsize, work, source.bytes, target.bytes);
+            ParallelRanges.run(grid.count(), grid.tileSize() * itemsize, work, source.bytes, target.bytes);
         } else {
             work.run(0, grid.count());
         }

@@ -50,7 +50,7 @@ record ArrayTypes(StateClasses classes) {
         }
         String name = KNOWN.containsKey(element.getTypeName())
                 ? element.getTypeName()
-                : classes.name(element).or(valueName(element)).orElseThrow(() -> Refusal.unregistered(type));
+                : classes.name(element).or(valueName(element)).orElseThrow(() -> ObjectFaults.unregistered(type));
         if (dimensions.length() > MAX_DIMENSIONS * DIMENSION.length()) {
             throw new IllegalArgumentException("an array has more than " + MAX_DIMENSIONS + " dimensions");
         }

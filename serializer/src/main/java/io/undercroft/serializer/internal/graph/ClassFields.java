@@ -89,7 +89,7 @@ final class ClassFields {
                 return;
             }
             if (field == null) {
-                throw Refusal.changed(
+                throw ObjectFaults.changed(
                         "was saved with the field " + FormatException.quote(name) + ", which " + type.getName()
                                 + " does not have",
                         "Register an upgrader that renames or removes it: StateClasses.upgrading("

@@ -24,7 +24,7 @@ final class Fitting {
         }
         Object number = value instanceof Number given ? convert(given, wanted) : null;
         if (number == null) {
-            throw Refusal.changed(
+            throw ObjectFaults.changed(
                     what.get() + " that takes a " + type.getTypeName() + ", but was saved with "
                             + (value == null ? "null" : "a " + value.getClass().getTypeName()),
                     "Register an upgrader that makes the one of the other: StateClasses.upgrading(…)");

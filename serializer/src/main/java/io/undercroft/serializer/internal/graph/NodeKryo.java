@@ -129,7 +129,7 @@ final class NodeKryo extends Kryo {
         public Enum<?> read(Kryo kryo, Input in, Class<? extends Enum<?>> type) {
             String name = in.readString();
             return Arrays.stream(type.getEnumConstants()).filter(constant -> constant.name().equals(name)).findFirst()
-                    .orElseThrow(() -> Refusal.changed(
+                    .orElseThrow(() -> ObjectFaults.changed(
                             "has the constant " + FormatException.quote(String.valueOf(name)) + ", which "
                                     + type.getName() + " does not have",
                             "Add it to the enum, or open the file with the enum that saved it"));
@@ -154,7 +154,7 @@ final class NodeKryo extends Kryo {
         @Override
         protected Registration readName(Input in) {
             String name = String.valueOf(in.readString());
-            return classes.type(name).map(kryo::getRegistration).orElseThrow(() -> Refusal.unknown(name));
+            return classes.type(name).map(kryo::getRegistration).orElseThrow(() -> ObjectFaults.unknown(name));
         }
     }
 

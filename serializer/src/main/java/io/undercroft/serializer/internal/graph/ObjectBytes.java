@@ -180,7 +180,7 @@ final class ObjectBytes {
         kryo().readChildren(children);
         Object object = instance(type, read(type, bytes, in -> serializer.read(kryo(), in, type)));
         if (kryo().childrenRead() < children.size()) {
-            throw Refusal
+            throw ObjectFaults
                     .changed("has the child " + kryo().childrenRead() + ", which the serializer of " + type.getName()
                             + " does not read", "Open the file with the serializer that saved it");
         }
@@ -222,7 +222,7 @@ final class ObjectBytes {
 
     private static void put(Map<String, @Nullable Object> values, String name, @Nullable Object value) {
         if (values.containsKey(name)) {
-            throw Refusal.damaged("has the field " + FormatException.quote(name) + " twice");
+            throw ObjectFaults.damaged("has the field " + FormatException.quote(name) + " twice");
         }
         values.put(name, value);
     }
@@ -245,7 +245,7 @@ final class ObjectBytes {
         try (BoundedInput in = new BoundedInput(bytes)) {
             T read = guarded("cannot be read as a " + type.getName(), () -> body.apply(in));
             if (in.left() > 0) {
-                throw Refusal.damaged("has bytes after the end of a " + type.getName());
+                throw ObjectFaults.damaged("has bytes after the end of a " + type.getName());
             }
             return read;
         } finally {
@@ -255,7 +255,7 @@ final class ObjectBytes {
 
     private static Object instance(Class<?> type, @Nullable Object object) {
         if (!type.isInstance(object)) {
-            throw Refusal.damaged("has bytes that are of no " + type.getName());
+            throw ObjectFaults.damaged("has bytes that are of no " + type.getName());
         }
         return Objects.requireNonNull(object);
     }
@@ -268,7 +268,7 @@ final class ObjectBytes {
             throw e;
         } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
             boolean isWrapped = e instanceof KryoException && e.getCause() != null;
-            throw Refusal.failed(failure, isWrapped ? e.getCause() : e);
+            throw ObjectFaults.failed(failure, isWrapped ? e.getCause() : e);
         }
     }
 

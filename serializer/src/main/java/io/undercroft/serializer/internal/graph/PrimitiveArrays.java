@@ -41,7 +41,7 @@ final class PrimitiveArrays {
         }
         ValueLayout layout = layout(component);
         if (bytes.length % layout.byteSize() != 0) {
-            throw Refusal.damaged("has " + bytes.length + " bytes for values of " + layout.byteSize());
+            throw ObjectFaults.damaged("has " + bytes.length + " bytes for values of " + layout.byteSize());
         }
         int length = (int) (bytes.length / layout.byteSize());
         Object array = Array.newInstance(component, length);

@@ -120,7 +120,7 @@ final class RecordType {
         try {
             return constructor.newInstance(arguments);
         } catch (InvocationTargetException e) {
-            throw Refusal.failed("cannot be made: the constructor of " + type.getName() + " threw", e.getCause());
+            throw ObjectFaults.failed("cannot be made: the constructor of " + type.getName() + " threw", e.getCause());
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException(type + " was made accessible", e);
         }
@@ -130,16 +130,18 @@ final class RecordType {
         List<String> names = fields.stream().map(Field::getName).toList();
         String missing = quoted(names.stream().filter(name -> !components.containsKey(name)).toList());
         if (!missing.isEmpty()) {
-            throw Refusal.changed("was saved without " + missing + " of the record " + type.getName(),
+            throw ObjectFaults.changed("was saved without " + missing + " of the record " + type.getName(),
                     "Register an upgrader that adds it: StateClasses.upgrading(" + type.getSimpleName()
                             + ".class, …), or declare a default: StateClasses.defaulting(" + type.getSimpleName()
                             + ".class, …)");
         }
         String gone = quoted(components.keySet().stream().filter(name -> !names.contains(name)).toList());
         if (!gone.isEmpty()) {
-            throw Refusal.changed("was saved with " + gone + ", which the record " + type.getName() + " does not have",
-                    "Register an upgrader that renames or removes it: StateClasses.upgrading(" + type.getSimpleName()
-                            + ".class, …), or StateClasses.ignoringUnknown");
+            throw ObjectFaults
+                    .changed("was saved with " + gone + ", which the record " + type.getName() + " does not have",
+                            "Register an upgrader that renames or removes it: StateClasses.upgrading("
+                                    + type.getSimpleName()
+                                    + ".class, …), or StateClasses.ignoringUnknown");
         }
     }
 

@@ -92,21 +92,23 @@ public final class CroftWriter {
             Formats.requireCroft(path, options, "committed to");
         }
         StatePlan plan = StatePlan.of(state, options);
-        return PreparedSave.of(target, (held, control) -> {
+        return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
-            held.add(target.lock());
+            resources.add(target.lock());
             return target.exists()
-                    ? appending(target, plan, options, staging, held, control)
-                    : replacing(held.add(create(target, options)), target, plan, options, staging, held, control);
+                    ? appending(target, plan, options, staging, resources, control)
+                    : replacing(resources.add(create(target, options)), target, plan, options, staging, resources,
+                            control);
         });
     }
 
     private PreparedSave prepare(Target target, StatePlan plan, SaveOptions options, @Nullable Staging staging)
             throws IOException {
-        return PreparedSave.of(target, (held, control) -> {
+        return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
-            held.add(staging == null ? target.lockIfInUse() : target.lock());
-            return replacing(held.add(create(target, options)), target, plan, options, staging, held, control);
+            resources.add(staging == null ? target.lockIfInUse() : target.lock());
+            return replacing(resources.add(create(target, options)), target, plan, options, staging, resources,
+                    control);
         });
     }
 
@@ -115,9 +117,9 @@ public final class CroftWriter {
     }
 
     private Target.Work<DedupReport> replacing(AtomicFile file, Target target, StatePlan plan, SaveOptions options,
-            @Nullable Staging staging, Held held, SaveControl control) throws IOException {
+            @Nullable Staging staging, ResourceStack resources, SaveControl control) throws IOException {
         requireSpace(target, plan, options);
-        StatePlan taken = taken(plan, options.chunkSize(), staging, held, control);
+        StatePlan taken = taken(plan, options.chunkSize(), staging, resources, control);
         return () -> {
             try (NamedBases bases = NamedBases.open(options, target.file(), chunkLog2(options))) {
                 DedupReport report = write(taken, options, bases, file, file.file());
@@ -129,16 +131,16 @@ public final class CroftWriter {
     }
 
     private Target.Work<DedupReport> appending(Target target, StatePlan plan, SaveOptions options,
-            @Nullable Staging staging, Held held, SaveControl control) throws IOException {
+            @Nullable Staging staging, ResourceStack resources, SaveControl control) throws IOException {
         requireSpace(target, plan, options);
-        Appender appender = held.add(Appender.open(target.file(), disk));
-        StatePlan taken = taken(plan, appender.chunkSize(), staging, held, control);
+        Appender appender = resources.add(Appender.open(target.file(), disk));
+        StatePlan taken = taken(plan, appender.chunkSize(), staging, resources, control);
         return () -> appender.append(taken, options, control::commit);
     }
 
-    private static StatePlan taken(StatePlan plan, long chunkSize, @Nullable Staging staging, Held held,
+    private static StatePlan taken(StatePlan plan, long chunkSize, @Nullable Staging staging, ResourceStack resources,
             SaveControl control) throws IOException {
-        return staging == null ? plan : StateSnapshot.of(plan, chunkSize, staging, control, held);
+        return staging == null ? plan : StateCopy.of(plan, chunkSize, staging, control, resources);
     }
 
     /// Refuses what does not fit on the disk, as far as that is known: bytes that may be shared, or may be zeros, may

@@ -47,7 +47,7 @@ record Destination(Sink sink, @Nullable ByteSource source, long start, int chunk
     ///
     /// @param candidates where to
     /// @throws IOException if reading an earlier snapshot fails
-    void addTo(Candidates candidates) throws IOException {
+    void addTo(ContentIndex candidates) throws IOException {
         if (source != null) {
             candidates.addFile(Place.THIS_FILE, source);
         }

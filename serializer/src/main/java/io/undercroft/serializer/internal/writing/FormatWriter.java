@@ -12,7 +12,7 @@ import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Target;
-import io.undercroft.serializer.internal.graph.Lowering;
+import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Unreadable;
@@ -61,7 +61,7 @@ public final class FormatWriter {
     /// @throws IOException if writing fails; nothing is left behind
     public SaveReport write(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options)
             throws IOException {
-        Object tree = Lowering.of(state, StateClasses.of());
+        Object tree = ObjectEncoder.of(state, StateClasses.of());
         // What a reader could not name is refused here too.
         StateIndex index = StateIndex.of(tree);
         Unreadable.requireNone(index);
@@ -126,7 +126,8 @@ public final class FormatWriter {
                 files.write(Target.of(companion.getKey()), companion.getValue());
             }
             files.writeLast(target, draft, () -> checkSources(index));
-            return new Written(Stream.concat(Stream.of(target.path()), companions.keySet().stream()).toList(), progress.done(),
+            return new Written(Stream.concat(Stream.of(target.path()), companions.keySet().stream()).toList(),
+                    progress.done(),
                     options.isDeletingFormerFiles() ? delete(former, target.path()) : new Former(List.of(), former));
         }
     }

@@ -12,7 +12,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Bases;
-import io.undercroft.serializer.internal.Below;
+import io.undercroft.serializer.internal.ConfinedPath;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
@@ -57,7 +57,7 @@ final class NamedBases implements AutoCloseable {
 
     @FunctionalInterface
     private interface Known {
-        void addTo(Candidates candidates, int number) throws IOException;
+        void addTo(ContentIndex candidates, int number) throws IOException;
     }
 
     private NamedBases(int chunkLog2) {
@@ -180,7 +180,7 @@ final class NamedBases implements AutoCloseable {
     }
 
     private static String hint(Path path, Path root) {
-        return Below.hint(root, path).orElseThrow(() -> new IllegalArgumentException("the base " + path
+        return ConfinedPath.hint(root, path).orElseThrow(() -> new IllegalArgumentException("the base " + path
                 + " is not below " + root + "; set SaveOptions.root to a directory above both, or move it there"));
     }
 
@@ -212,7 +212,7 @@ final class NamedBases implements AutoCloseable {
     ///
     /// @param candidates where to
     /// @throws IOException if reading fails
-    void addTo(Candidates candidates) throws IOException {
+    void addTo(ContentIndex candidates) throws IOException {
         for (int number = 1; number <= bases.size(); number++) {
             Base base = bases.get(number - 1);
             if (base.record.kind() == BaseKind.FOREIGN) {
@@ -225,7 +225,7 @@ final class NamedBases implements AutoCloseable {
     }
 
     private void addForeign(MappedFile file, CheckpointFormat format, Map<String, String> settings, int number,
-            Candidates candidates) throws IOException {
+            ContentIndex candidates) throws IOException {
         // Wherever they were saved from, their bytes are compared here.
         OpenOptions options = OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU)
                 .settings(settings);
@@ -242,7 +242,7 @@ final class NamedBases implements AutoCloseable {
         }
     }
 
-    private void addChunks(MappedFile file, Place storage, Candidates candidates) throws IOException {
+    private void addChunks(MappedFile file, Place storage, ContentIndex candidates) throws IOException {
         List<Place> places = new ArrayList<>();
         for (long start = storage.offset(); start < storage.end(); start += 1L << chunkLog2) {
             Place place = new Place(storage.base(), start, Math.min(1L << chunkLog2, storage.end() - start));

@@ -10,13 +10,13 @@ import java.nio.file.Path;
 /// taken. It is prepared by one thread and may be run by another one.
 public final class PreparedSave implements Closeable {
     private final Target target;
-    private final Held held;
+    private final ResourceStack resources;
     private final SaveControl control;
     private final Target.Work<DedupReport> saving;
 
-    private PreparedSave(Target target, Held held, SaveControl control, Target.Work<DedupReport> saving) {
+    private PreparedSave(Target target, ResourceStack resources, SaveControl control, Target.Work<DedupReport> saving) {
         this.target = target;
-        this.held = held;
+        this.resources = resources;
         this.control = control;
         this.saving = saving;
     }
@@ -26,20 +26,20 @@ public final class PreparedSave implements Closeable {
     interface Preparation {
         /// Takes what a save needs.
         ///
-        /// @param held gets what is to be closed in the end, also if this fails
+        /// @param resources gets what is to be closed in the end, also if this fails
         /// @param control what is said of the save
         /// @return what is left to do
-        Target.Work<DedupReport> prepare(Held held, SaveControl control) throws IOException;
+        Target.Work<DedupReport> prepare(ResourceStack resources, SaveControl control) throws IOException;
     }
 
     static PreparedSave of(Target target, Preparation preparation) throws IOException {
         return target.write(() -> {
-            Held held = new Held();
+            ResourceStack resources = new ResourceStack();
             SaveControl control = new SaveControl();
             try {
-                return new PreparedSave(target, held, control, preparation.prepare(held, control));
+                return new PreparedSave(target, resources, control, preparation.prepare(resources, control));
             } catch (Throwable e) {
-                held.closeAfter(e);
+                resources.closeAfter(e);
                 throw e;
             }
         });
@@ -61,7 +61,7 @@ public final class PreparedSave implements Closeable {
     /// @throws IOException if writing fails; the file is as it was
     /// @throws java.util.concurrent.CancellationException if it was cancelled in time
     public DedupReport run() throws IOException {
-        try (held) {
+        try (resources) {
             return target.write(saving);
         }
     }
@@ -69,6 +69,6 @@ public final class PreparedSave implements Closeable {
     /// Gives everything back. The second and later calls do nothing.
     @Override
     public void close() throws IOException {
-        held.close();
+        resources.close();
     }
 }

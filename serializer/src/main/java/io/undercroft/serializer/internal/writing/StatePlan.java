@@ -8,7 +8,7 @@ import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.internal.TensorFlags;
-import io.undercroft.serializer.internal.graph.Lowering;
+import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
@@ -53,7 +53,7 @@ final class StatePlan {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     /// @throws IllegalStateException if it holds a tensor whose storage was freed; the message has its name
     static StatePlan of(@Nullable Object state, SaveOptions options) {
-        Object tree = Lowering.of(state, options.classes());
+        Object tree = ObjectEncoder.of(state, options.classes());
         StateIndex names = StateIndex.of(tree);
         Unreadable.requireNone(names);
         names.storages().forEach(storage -> checkReadable(storage, names));

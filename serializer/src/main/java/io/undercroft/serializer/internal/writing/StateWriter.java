@@ -58,8 +58,8 @@ final class StateWriter {
         return new Draft(bytes, writer.position(), writer.tally().report(plan.identity(), bytes.byteSize()));
     }
 
-    private Candidates candidates(SaveOptions options) throws IOException {
-        Candidates candidates = new Candidates();
+    private ContentIndex candidates(SaveOptions options) throws IOException {
+        ContentIndex candidates = new ContentIndex();
         if (options.sharing() == SaveOptions.Sharing.CONTENT) {
             destination.addTo(candidates);
             bases.addTo(candidates);

@@ -38,10 +38,10 @@ final class StorageWriter {
     private static final long PAGES_AROUND = 2 * Layout.PAGE;
 
     private final Destination destination;
-    private final Candidates candidates;
+    private final ContentIndex candidates;
     private final SaveOptions options;
-    private final Crew crew = new Crew();
-    private final Tally tally = new Tally();
+    private final OrderedWorkers crew = new OrderedWorkers();
+    private final ByteCounts tally = new ByteCounts();
     private final Map<Integer, List<Extent>> extents = new HashMap<>();
     private long writtenBefore;
     private long position;
@@ -51,7 +51,7 @@ final class StorageWriter {
     /// @param destination the file
     /// @param candidates where bytes are already
     /// @param options whether chunks may share bytes, and whether zeros are written
-    StorageWriter(Destination destination, Candidates candidates, SaveOptions options) {
+    StorageWriter(Destination destination, ContentIndex candidates, SaveOptions options) {
         this.destination = destination;
         this.candidates = candidates;
         this.options = options;
@@ -64,7 +64,7 @@ final class StorageWriter {
     }
 
     /// {@return what became of the bytes}
-    Tally tally() {
+    ByteCounts tally() {
         return tally;
     }
 
@@ -107,11 +107,11 @@ final class StorageWriter {
                 && !needsLargeBuffers(storages)
                         ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes))
                         : 1;
-        Cutter cutter = new Cutter(storages, destination.chunkLog2(),
+        Chunker cutter = new Chunker(storages, destination.chunkLog2(),
                 options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
         try (Blocks blocks = Blocks.allocate(lanes, blockBytes)) {
             crew.work(lanes, number -> {
-                try (Lane lane = new Lane(blocks.get(number), candidates, options)) {
+                try (ChunkWorker lane = new ChunkWorker(blocks.get(number), candidates, options)) {
                     write(cutter, lane, progress);
                 }
             });
@@ -143,10 +143,10 @@ final class StorageWriter {
         return room == 0 ? 0 : Layout.placePage(room) + PAGES_AROUND;
     }
 
-    private void write(Cutter cutter, Lane lane, Progress progress) throws IOException {
+    private void write(Chunker cutter, ChunkWorker lane, Progress progress) throws IOException {
         for (Batch batch = cutter.next(); batch != null; batch = cutter.next()) {
             crew.check();
-            List<Finding> findings = lane.look(batch);
+            List<ChunkOutcome> findings = lane.look(batch);
             crew.awaitTurn(batch.number());
             Run run = place(batch, findings, lane);
             batch.chunks().stream().filter(Chunk::isLast).forEach(chunk -> chunk.storage().bytes().release());
@@ -185,7 +185,7 @@ final class StorageWriter {
     }
 
     /// Finds places for the chunks of a batch, and puts those together in the block that are to be written.
-    private Run place(Batch batch, List<Finding> findings, Lane lane) throws IOException {
+    private Run place(Batch batch, List<ChunkOutcome> findings, ChunkWorker lane) throws IOException {
         Run run = new Run(lane.block());
         for (int i = 0; i < findings.size(); i++) {
             Chunk chunk = batch.chunks().get(i);
@@ -201,27 +201,28 @@ final class StorageWriter {
         return run;
     }
 
-    private void place(Chunk chunk, Finding finding, List<Extent> before, Lane lane, Run run) throws IOException {
+    private void place(Chunk chunk, ChunkOutcome finding, List<Extent> before, ChunkWorker lane, Run run)
+            throws IOException {
         switch (finding) {
-            case Finding.Unreached() -> {
+            case ChunkOutcome.Unreached() -> {
                 tally.addUnreached(chunk.length());
                 addZeros(before, chunk.length());
             }
-            case Finding.Zeros() -> {
+            case ChunkOutcome.Zeros() -> {
                 tally.addZeros(chunk.length());
                 addZeros(before, chunk.length());
             }
-            case Finding.Unchanged(Extent.Stored same, MemorySegment bytes) -> {
+            case ChunkOutcome.Unchanged(Extent.Stored same, MemorySegment bytes) -> {
                 Place place = candidates.find(bytes, same.sums().digest(), chunk.alignment(), end(before),
                         same.place());
                 before.add(new Extent.Stored(place == null ? same.place() : place, same.sums()));
             }
-            case Finding.Copied(long at, ExtentSums sums) -> {
+            case ChunkOutcome.Copied(long at, ExtentSums sums) -> {
                 MemorySegment bytes = run.block.asSlice(at, chunk.length());
                 Place place = find(chunk, bytes, sums, before);
                 before.add(new Extent.Stored(place == null ? append(chunk, at, sums, run) : place, sums));
             }
-            case Finding.TooLarge(MemorySegment bytes) -> before.add(placeLarge(chunk, bytes, before, lane));
+            case ChunkOutcome.TooLarge(MemorySegment bytes) -> before.add(placeLarge(chunk, bytes, before, lane));
         }
     }
 
@@ -266,7 +267,7 @@ final class StorageWriter {
 
     /// A chunk that is larger than a block is read twice, unless it is somewhere already. The sums are those of
     /// what was written, should it have been changed in between.
-    private Extent.Stored placeLarge(Chunk chunk, MemorySegment bytes, List<Extent> before, Lane lane)
+    private Extent.Stored placeLarge(Chunk chunk, MemorySegment bytes, List<Extent> before, ChunkWorker lane)
             throws IOException {
         ExtentSums sums = lane.sum(chunk, bytes);
         Place found = find(chunk, bytes, sums, before);

@@ -1,0 +1,197 @@
+package io.undercroft.interop.gguf;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.OtherParts;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
+import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.storage.Shape;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.SequencedMap;
+
+/// What the header of a file says, checked against the file: no tensor reaches out of it, or into another one.
+///
+/// @param order the byte order of the file
+/// @param values the metadata
+/// @param tensors the tensors by name
+/// @param data where the bytes of tensors start
+record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, SequencedMap<String, TensorInfo> tensors,
+        long data) {
+    /// What every file begins with, whatever its byte order is.
+    static final byte[] MAGIC = {'G', 'G', 'U', 'F'};
+    static final int NEWEST = 3;
+    static final String ALIGNMENT = "general.alignment";
+    static final long DEFAULT_ALIGNMENT = 32;
+    static final int LONGEST_KEY = 0xFFFF;
+    static final int MOST_DIMENSIONS = 4;
+
+    private static final int OLDEST = 2;
+    static final long LARGEST_ALIGNMENT = 1L << 30;
+    /// The lengths and numbers of a value and of a tensor.
+    private static final int LEAST_VALUE = 8 + 4 + 1;
+    private static final int LEAST_TENSOR = 8 + 4 + 4 + 8;
+
+    /// Reads the header of a file.
+    ///
+    /// @param file the file
+    /// @param budget what reading it may cost
+    /// @return the header
+    static GgufHeader read(MappedFile file, ReadBudget budget) throws IOException {
+        if (!file.startsWith(MAGIC)) {
+            throw Input.damaged("GGUF-HEADER", "the file does not begin with GGUF", 0);
+        }
+        Input in = new Input(file, MAGIC.length);
+        in.order(ByteOrder.LITTLE_ENDIAN);
+        ByteOrder order = order(in);
+        in.order(order);
+        long tensorCount = in.count(LEAST_TENSOR, "tensors");
+        long valueCount = in.count(LEAST_VALUE, "values of metadata");
+        GgufHeader header = new GgufHeader(order, new LinkedHashMap<>(), new LinkedHashMap<>(), 0);
+        header.readValues(in, valueCount, budget);
+        long alignment = header.alignment();
+        for (long i = 0; i < tensorCount; i++) {
+            budget.takeMemory(ReadBudget.TENSOR);
+            header.readTensor(in, alignment);
+        }
+        long data = Math.ceilDiv(in.position(), alignment) * alignment;
+        header.checkLayout(data, file.size());
+        return new GgufHeader(order, header.values, header.tensors, data);
+    }
+
+    private static ByteOrder order(Input in) throws IOException {
+        int version = in.i32();
+        // A version has two bytes at most, so that a file of the other byte order shows.
+        boolean big = (version & 0xFFFF) == 0;
+        int number = big ? Integer.reverseBytes(version) : version;
+        if (number < OLDEST || number > NEWEST) {
+            throw new FormatException("GGUF-VERSION", "the format has version " + Integer.toUnsignedString(number),
+                    MAGIC.length, "Versions " + OLDEST + " and " + NEWEST + " are known; convert the model again");
+        }
+        return big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+    }
+
+    private void readValues(Input in, long count, ReadBudget budget) throws IOException {
+        Values reader = new Values(in, budget);
+        for (long i = 0; i < count; i++) {
+            long position = in.position();
+            budget.takeMemory(2 * ReadBudget.ENTRY);
+            String key = in.name(LONGEST_KEY);
+            budget.takeText(key.length());
+            if (values.putIfAbsent(key, reader.read()) != null) {
+                throw Input.damaged("GGUF-DUPLICATE", "the metadata " + FormatException.quote(key) + " is there twice",
+                        position);
+            }
+        }
+    }
+
+    private long alignment() {
+        Object value = values.get(ALIGNMENT);
+        if (value == null) {
+            return DEFAULT_ALIGNMENT;
+        }
+        if (!(value instanceof Typed typed && typed.value() instanceof Long alignment)
+                || !typed.type().equals(ValueType.UINT32.scalarName())
+                || Long.bitCount(alignment) != 1 || alignment > LARGEST_ALIGNMENT) {
+            throw Input.damaged("GGUF-VALUE", ALIGNMENT + " is no power of two in 32 bits up to " + LARGEST_ALIGNMENT,
+                    FormatException.NO_OFFSET);
+        }
+        return alignment;
+    }
+
+    private void readTensor(Input in, long alignment) throws IOException {
+        long position = in.position();
+        String name = in.name(LONGEST_KEY);
+        int rank = in.i32();
+        if (rank < 0 || rank > MOST_DIMENSIONS) {
+            throw broken(name, "has " + Integer.toUnsignedString(rank) + " dimensions and not up to " + MOST_DIMENSIONS,
+                    position);
+        }
+        long[] sizes = new long[rank];
+        for (int dim = rank - 1; dim >= 0; dim--) {
+            sizes[dim] = in.i64();
+        }
+        int code = in.i32();
+        TensorType type = TensorType.of(code);
+        if (type == null) {
+            throw new FormatException("GGUF-TYPE", "tensor " + FormatException.quote(name)
+                    + " is of the type " + Integer.toUnsignedString(code), position, "It is none of those known here");
+        }
+        long offset = in.i64();
+        if (offset < 0 || offset % alignment != 0) {
+            throw broken(name, "starts at " + Long.toUnsignedString(offset) + ", no multiple of " + alignment,
+                    position);
+        }
+        if (tensors.putIfAbsent(name, info(name, type, sizes, offset, position)) != null) {
+            throw Input.damaged("GGUF-DUPLICATE", "the tensor " + FormatException.quote(name) + " is there twice",
+                    position);
+        }
+    }
+
+    private static TensorInfo info(String name, TensorType type, long[] sizes, long offset, long position) {
+        if (type.block() > 1) {
+            if (sizes.length == 0 || sizes[sizes.length - 1] % type.block() != 0) {
+                throw broken(name, "has rows that are no whole blocks of " + type.block(), position);
+            }
+            sizes[sizes.length - 1] /= type.block();
+        }
+        try {
+            Shape shape = Shape.of(sizes);
+            shape.contiguousStride();
+            return new TensorInfo(name, type, shape, offset, type.dtype().nbytes(shape.numel()));
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            throw broken(name, "cannot be: " + e.getMessage(), position);
+        }
+    }
+
+    /// {@return what is between the tensors and behind them, but for what aligns them}
+    ///
+    /// @param fileSize the size of the file
+    List<UnreadPart> besides(long fileSize) {
+        OtherParts gaps = new OtherParts("gap");
+        long alignment = alignment();
+        long end = data;
+        for (TensorInfo tensor : inOrder()) {
+            if (data + tensor.offset() > end) {
+                gaps.add("before " + tensor.name(), end, data + tensor.offset() - end);
+            }
+            end = Math.ceilDiv(data + tensor.offset() + tensor.nbytes(), alignment) * alignment;
+        }
+        List<UnreadPart> parts = new ArrayList<>();
+        gaps.part().map(part -> new UnreadPart(Kind.BYTES, part.what(), part.offset(), part.nbytes()))
+                .ifPresent(parts::add);
+        if (fileSize > end) {
+            parts.add(new UnreadPart(Kind.BYTES, "what is behind the last tensor", end, fileSize - end));
+        }
+        return parts;
+    }
+
+    private List<TensorInfo> inOrder() {
+        return tensors.values().stream().filter(tensor -> tensor.nbytes() > 0)
+                .sorted(Comparator.comparingLong(TensorInfo::offset)).toList();
+    }
+
+    private void checkLayout(long start, long fileSize) {
+        long end = 0;
+        for (TensorInfo tensor : inOrder()) {
+            if (tensor.offset() < end) {
+                throw broken(tensor.name(), "overlaps the one before it", FormatException.NO_OFFSET);
+            }
+            if (start > fileSize || tensor.offset() > fileSize - start
+                    || tensor.nbytes() > fileSize - start - tensor.offset()) {
+                throw broken(tensor.name(), "reaches out of the file", FormatException.NO_OFFSET);
+            }
+            end = tensor.offset() + tensor.nbytes();
+        }
+    }
+
+    private static FormatException broken(String name, String what, long position) {
+        return Input.damaged("GGUF-TENSOR", "tensor " + FormatException.quote(name) + " " + what, position);
+    }
+}

@@ -1,0 +1,251 @@
+package io.undercroft.interop.safetensors;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.JsonReader;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.storage.Shape;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
+
+/// What the header of a file says, checked against the file: the tensors lie one behind the other, without gaps, and
+/// fill it.
+///
+/// @param entries the tensors by name, in the order of the header
+/// @param metadata free-form text, in the order of the header
+record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<String, String> metadata) {
+    /// The length of the header is before it.
+    static final int PREFIX = Long.BYTES;
+    /// How long a header may be: the limit of the reference implementation.
+    static final long LONGEST = 100_000_000;
+    /// The member that is no tensor.
+    static final String METADATA = "__metadata__";
+    static final String DAMAGED = "The file is incomplete or damaged; get it again from its source";
+
+    private static final ValueLayout.OfLong LENGTH = ValueLayout.JAVA_LONG_UNALIGNED
+            .withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final Comparator<Entry> BY_PLACE = Comparator.comparingLong(Entry::start)
+            .thenComparingLong(Entry::end);
+
+    /// {@return whether a file starts as files of this format do}
+    ///
+    /// @param file any file
+    static boolean startsIn(MappedFile file) throws IOException {
+        if (file.size() < PREFIX + 2) {
+            return false;
+        }
+        MemorySegment start = MemorySegment.ofArray(new byte[PREFIX + 1]);
+        file.read(0, start);
+        long length = start.get(LENGTH, 0);
+        return length >= 2 && length <= LONGEST && start.get(ValueLayout.JAVA_BYTE, PREFIX) == '{';
+    }
+
+    /// Reads the header of a file.
+    ///
+    /// @param file the file
+    /// @return the header
+    static SafetensorsHeader read(MappedFile file) throws IOException {
+        if (file.size() < PREFIX) {
+            throw damaged("SAFETENSORS-HEADER", "the file ends before its header", 0);
+        }
+        MemorySegment prefix = MemorySegment.ofArray(new byte[PREFIX]);
+        file.read(0, prefix);
+        long length = prefix.get(LENGTH, 0);
+        if (length < 0 || length > LONGEST) {
+            throw damaged("SAFETENSORS-HEADER", "the header takes " + Long.toUnsignedString(length)
+                    + " bytes, and not up to " + LONGEST, 0);
+        }
+        if (length > file.size() - PREFIX) {
+            throw damaged("SAFETENSORS-HEADER",
+                    "of a header of " + length + " bytes the file has " + (file.size() - PREFIX), PREFIX);
+        }
+        byte[] text = new byte[(int) length];
+        file.read(PREFIX, MemorySegment.ofArray(text));
+        return new Reader(text).header(file.size());
+    }
+
+    /// {@return the size of a tensor in bits} As with the reference implementation a size of 0 does not undo what came
+    /// before it.
+    ///
+    /// @param type the type of its elements
+    /// @param sizes its sizes in the file
+    /// @throws ArithmeticException if that is 2^63 or more
+    static long nbits(SafetensorsType type, long[] sizes) {
+        long bits = type.bits();
+        for (long size : sizes) {
+            bits = Math.multiplyExact(bits, size);
+        }
+        return bits;
+    }
+
+    static FormatException damaged(String code, String what, long offset) {
+        return new FormatException(code, what, offset, DAMAGED);
+    }
+
+    /// A header that is being read.
+    private static final class Reader {
+        private final byte[] text;
+        private final long data;
+        private final JsonReader json;
+        private final SequencedMap<String, Entry> entries = new LinkedHashMap<>();
+        private final SequencedMap<String, String> metadata = new LinkedHashMap<>();
+        private boolean hasMetadata;
+
+        Reader(byte[] text) {
+            this.text = text;
+            this.data = PREFIX + (long) text.length;
+            this.json = new JsonReader(text, PREFIX);
+        }
+
+        SafetensorsHeader header(long fileSize) {
+            if (text.length == 0 || text[0] != '{') {
+                throw damaged("SAFETENSORS-HEADER", "the header does not begin with '{'", PREFIX);
+            }
+            json.object(this::member);
+            json.end();
+            checkLayout(fileSize);
+            return new SafetensorsHeader(entries, metadata);
+        }
+
+        private void member(String name) {
+            if (name.equals(METADATA)) {
+                metadata();
+            } else if (entries.putIfAbsent(name, entry(name)) != null) {
+                throw twice(name);
+            }
+        }
+
+        private void metadata() {
+            if (hasMetadata) {
+                throw twice(METADATA);
+            }
+            hasMetadata = true;
+            if (!json.takeNull()) {
+                json.object(key -> {
+                    if (metadata.putIfAbsent(key, json.string()) != null) {
+                        throw twice(key);
+                    }
+                });
+            }
+        }
+
+        private Entry entry(String name) {
+            long position = json.position();
+            Fields fields = new Fields();
+            json.object(fields::read);
+            SafetensorsType type = fields.type;
+            long[] shape = fields.shape;
+            long[] offsets = fields.offsets;
+            if (type == null || shape == null || offsets == null || offsets.length != 2) {
+                throw damaged("SAFETENSORS-TENSOR", "tensor " + FormatException.quote(name)
+                        + " lacks a dtype, a shape, or two data_offsets", position);
+            }
+            if (offsets[0] > offsets[1] || offsets[1] > Long.MAX_VALUE - data) {
+                throw damaged("SAFETENSORS-TENSOR",
+                        "the bytes of tensor " + FormatException.quote(name) + " end before they start", position);
+            }
+            long nbytes = offsets[1] - offsets[0];
+            if (nbytes != nbytes(type, shape, name, position)) {
+                throw damaged("SAFETENSORS-TENSOR", "tensor " + FormatException.quote(name) + " has " + nbytes
+                        + " bytes, which its dtype and shape do not make", position);
+            }
+            return new Entry(name, type, shape(shape, name, position), data + offsets[0], data + offsets[1]);
+        }
+
+        /// Only of an empty tensor the strides can be too large, since its other sizes are not bounded by its bytes.
+        private static Shape shape(long[] sizes, String name, long position) {
+            try {
+                Shape shape = Shape.of(sizes);
+                if (shape.numel() == 0) {
+                    shape.contiguousStride();
+                }
+                return shape;
+            } catch (IllegalArgumentException e) {
+                throw damaged("SAFETENSORS-TENSOR",
+                        "tensor " + FormatException.quote(name) + " cannot be: " + e.getMessage(), position);
+            }
+        }
+
+        private static long nbytes(SafetensorsType type, long[] shape, String name, long position) {
+            try {
+                long bits = nbits(type, shape);
+                return bits % Byte.SIZE == 0 ? bits / Byte.SIZE : -1;
+            } catch (ArithmeticException _) {
+                throw damaged("SAFETENSORS-TENSOR",
+                        "tensor " + FormatException.quote(name) + " has more than 2^63-1 bits", position);
+            }
+        }
+
+        private void checkLayout(long fileSize) {
+            List<Entry> sorted = new ArrayList<>(entries.values());
+            sorted.sort(BY_PLACE);
+            long end = data;
+            for (Entry entry : sorted) {
+                if (entry.start() != end) {
+                    throw damaged("SAFETENSORS-LAYOUT", "tensor " + FormatException.quote(entry.name()) + " starts "
+                            + Math.abs(entry.start() - end) + " bytes " + (entry.start() < end ? "before" : "behind")
+                            + " the end of the one before it", entry.start());
+                }
+                end = entry.end();
+            }
+            if (end != fileSize) {
+                throw damaged("SAFETENSORS-LAYOUT",
+                        "the tensors end at byte " + end + " and the file at byte " + fileSize,
+                        Math.min(end, fileSize));
+            }
+        }
+
+        private FormatException twice(String name) {
+            return damaged("SAFETENSORS-DUPLICATE", FormatException.quote(name) + " is there twice", json.position());
+        }
+
+        /// What describes one tensor.
+        private final class Fields {
+            private @Nullable SafetensorsType type;
+            private long @Nullable [] shape;
+            private long @Nullable [] offsets;
+
+            void read(String field) {
+                switch (field) {
+                    case "dtype" -> {
+                        checkFirst(type, field);
+                        type = type(json.string());
+                    }
+                    case "shape" -> {
+                        checkFirst(shape, field);
+                        shape = json.naturals(Shape.MAX_RANK);
+                    }
+                    case "data_offsets" -> {
+                        checkFirst(offsets, field);
+                        offsets = json.naturals(2);
+                    }
+                    // The reference implementation passes over what it does not know, too.
+                    default -> json.skip();
+                }
+            }
+
+            private void checkFirst(@Nullable Object before, String field) {
+                if (before != null) {
+                    throw twice(field);
+                }
+            }
+
+            private SafetensorsType type(String name) {
+                SafetensorsType known = SafetensorsType.find(name);
+                if (known == null) {
+                    throw new FormatException("SAFETENSORS-DTYPE", "the dtype " + FormatException.quote(name)
+                            + " is none of safetensors 0.8", json.position(),
+                            "Convert the file to a dtype that it has");
+                }
+                return known;
+            }
+        }
+    }
+}

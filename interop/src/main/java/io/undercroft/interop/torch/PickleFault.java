@@ -1,0 +1,51 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.format.FormatException;
+import java.io.Serial;
+
+/// Why an opcode cannot be run, thrown by those who do not know where in the file it is; [Unpickler] adds that.
+final class PickleFault extends RuntimeException {
+    @Serial
+    private static final long serialVersionUID = 1;
+
+    /// What to do about a pickle that no version of PyTorch would have written.
+    static final String DAMAGED = "The file is damaged or made to mislead; get it again from its source";
+
+    private final String code;
+    private final String what;
+    private final String remedy;
+
+    private PickleFault(String code, String what, String remedy) {
+        // Without a stack trace: it is only a way to carry three strings a few frames up.
+        super(what, null, false, false);
+        this.code = code;
+        this.what = what;
+        this.remedy = remedy;
+    }
+
+    /// {@return a refusal of something that the pickle should not hold}
+    static PickleFault malformed(String what) {
+        return new PickleFault("TORCH-PICKLE", what, DAMAGED);
+    }
+
+    /// {@return a refusal of something that means well but is not supported}
+    static PickleFault because(String code, String what, String remedy) {
+        return new PickleFault(code, what, remedy);
+    }
+
+    /// {@return a refusal of a name outside the table of what a pickle may call}
+    static PickleFault global(String name) {
+        return new PickleFault("TORCH-GLOBAL",
+                "the file asks for " + FormatException.quote(name) + ", which would run code in Python",
+                "Only tensors and plain values are read; if you trust the file, load it in Python and save its"
+                        + " state_dict() again");
+    }
+
+    /// {@return the same with its place}
+    ///
+    /// @param place what is behind the description, for instance the opcode
+    /// @param offset byte in the file, or [FormatException#NO_OFFSET]
+    FormatException at(String place, long offset) {
+        return new FormatException(code, what + place, offset, remedy);
+    }
+}

@@ -1,0 +1,244 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.TypedStorage;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/// The storages of a file, by their keys: one storage for each key, however often the pickle refers to it.
+final class TorchStorages {
+    /// The longest key or location, in characters: a number, or a device.
+    private static final int LONGEST_NAME = 256;
+
+    private final OpenOptions options;
+    private final Predicate<String> wanted;
+    private final Source source;
+    private final Tails tails;
+    private final Map<String, Opened> byKey = new LinkedHashMap<>();
+    private final Map<Storage, Entry> byStorage = new HashMap<>();
+    /// Where storages of a location go; a file names few locations many times.
+    private final Map<String, Device> devices = new HashMap<>();
+
+    /// Where the bytes of storages are.
+    @FunctionalInterface
+    interface Source {
+        /// {@return a storage on the bytes of an entry}
+        ///
+        /// @param entry the entry
+        /// @param device where it goes; not meta
+        /// @throws PickleFault if there are none, or not as many
+        Storage open(Entry entry, Device device);
+    }
+
+    /// Tells how many bytes a storage has behind its last whole element. The pickle counts elements only, so that a
+    /// storage of 10 bytes under a tensor of float32 is one of 2 elements there.
+    @FunctionalInterface
+    interface Tails {
+        /// {@return fewer bytes than an element has}
+        long of(Entry entry);
+    }
+
+    /// @param options where storages go
+    /// @param wanted which storages are loaded, by their keys; the others go to the meta device
+    /// @param tails what the pickle does not count
+    /// @param source where the bytes are
+    TorchStorages(OpenOptions options, Predicate<String> wanted, Tails tails, Source source) {
+        this.options = options;
+        this.wanted = wanted;
+        this.tails = tails;
+        this.source = source;
+    }
+
+    /// {@return a table of the sizes of storages, without their bytes}
+    static TorchStorages ofSizes() {
+        return new TorchStorages(OpenOptions.defaults().onMeta(), _ -> true, _ -> 0,
+                (entry, _) -> Storage.meta(entry.nbytes()));
+    }
+
+    /// How the pickle speaks of a storage. Whoever speaks of it again has to say the same.
+    static final class Entry {
+        private final String key;
+        private final String location;
+        private final StorageClass first;
+        /// The bytes of the elements that the pickle counts.
+        private final long counted;
+        private long tail;
+        /// Null as long as only `UntypedStorage` was said.
+        private @Nullable DType dtype;
+
+        Entry(String key, String location, StorageClass first, long numel) {
+            this.key = key;
+            this.location = location;
+            this.first = first;
+            this.counted = bytesIn(first, numel);
+            this.dtype = first.dtype();
+        }
+
+        String key() {
+            return key;
+        }
+
+        /// {@return its size in bytes}
+        long nbytes() {
+            return counted + tail;
+        }
+
+        /// {@return the bytes of the elements that the pickle counts}
+        long counted() {
+            return counted;
+        }
+
+        /// {@return bytes in an element of the class that was said first}
+        int itemsize() {
+            return first.itemsize();
+        }
+
+        /// {@return the type of the elements, as far as it was said by now}
+        @Nullable
+        DType dtype() {
+            return dtype;
+        }
+
+        void checkSame(String otherLocation, long otherNbytes) {
+            if (counted != otherNbytes) {
+                throw refused("has both " + counted + " and " + otherNbytes + " bytes");
+            }
+            if (!location.equals(otherLocation)) {
+                throw refused("has two locations");
+            }
+        }
+
+        void use(@Nullable DType other) {
+            // PyTorch does not mind where there are no bytes.
+            if (counted > 0 && dtype != null && other != null && !dtype.equals(other)) {
+                throw refused("has elements of both " + dtype.name() + " and " + other.name());
+            }
+            dtype = dtype == null ? other : dtype;
+        }
+
+        PickleFault refused(String what) {
+            return PickleFault.because("TORCH-STORAGE", "storage " + FormatException.quote(key) + " " + what,
+                    PickleFault.DAMAGED);
+        }
+    }
+
+    /// An entry and the storage made of it.
+    private record Opened(Entry entry, Storage storage) {}
+
+    /// Finds the storage that a persistent id names: `("storage", class, key, location, number of elements)`.
+    ///
+    /// @param id the id
+    /// @return a [TypedStorage], or a [Storage] for PyTorch's untyped ones
+    /// @throws PickleFault if the id is malformed, contradicts another one or its record
+    Object find(@Nullable Object id) {
+        if (!(id instanceof Tuple parts && parts.size() == 5)) {
+            throw notStorage();
+        }
+        return findStorage(parts);
+    }
+
+    /// Finds the storage that the first five parts of a persistent id name.
+    ///
+    /// @param parts at least five
+    /// @return as [#find]
+    /// @throws PickleFault if the id is malformed, contradicts another one or its record
+    Object findStorage(Tuple parts) {
+        if (!("storage".equals(parts.get(0)) && parts.get(1) instanceof StorageClass type
+                && parts.get(2) instanceof String key && parts.get(3) instanceof String location
+                && parts.get(4) instanceof Long numel)
+                || key.length() > LONGEST_NAME || location.length() > LONGEST_NAME) {
+            throw notStorage();
+        }
+        Opened opened = byKey.get(key);
+        if (opened == null) {
+            opened = open(new Entry(key, location, type, numel));
+            byKey.put(key, opened);
+            byStorage.put(opened.storage, opened.entry);
+        } else {
+            opened.entry.checkSame(location, bytesIn(type, numel));
+            opened.entry.use(type.dtype());
+        }
+        return type.dtype() == null ? opened.storage : new TypedStorage(opened.storage, type.dtype());
+    }
+
+    static PickleFault notStorage() {
+        return PickleFault.malformed("a persistent id that does not name a storage");
+    }
+
+    /// Takes note that a tensor uses an untyped storage of another byte order, so that its elements can be swapped
+    /// to this machine's. (PyTorch does not swap these.)
+    ///
+    /// @param storage a storage of the table, or any other
+    /// @param dtype the type of the tensor
+    /// @throws PickleFault if tensors of two types use it
+    void use(Storage storage, DType dtype) {
+        Entry entry = byStorage.get(storage);
+        if (entry != null) {
+            entry.use(dtype);
+        }
+    }
+
+    /// {@return what the pickle said of all storages, in the order in which it named them}
+    Collection<Entry> entries() {
+        return byKey.values().stream().map(Opened::entry).toList();
+    }
+
+    /// {@return the keys of storages}
+    ///
+    /// @param storages storages of this table, or slices of them
+    Set<String> keys(Collection<Storage> storages) {
+        return storages.stream().map(storage -> byStorage.get(storage.base().orElse(storage)))
+                .filter(Objects::nonNull).map(entry -> entry.key).collect(Collectors.toSet());
+    }
+
+    private static long bytesIn(StorageClass type, long numel) {
+        try {
+            if (numel >= 0) {
+                return Math.multiplyExact(numel, type.itemsize());
+            }
+        } catch (ArithmeticException _) {
+            // Said below.
+        }
+        throw PickleFault.because("TORCH-STORAGE", "a storage of " + numel + " elements", PickleFault.DAMAGED);
+    }
+
+    private Opened open(Entry entry) {
+        entry.tail = tails.of(entry);
+        Device device = devices.computeIfAbsent(entry.location, this::deviceOf);
+        if (device.isMeta() || !wanted.test(entry.key)) {
+            return new Opened(entry, Storage.meta(entry.nbytes()));
+        }
+        try {
+            return new Opened(entry, source.open(entry, device));
+        } catch (FormatException e) {
+            throw e.code().equals(FileStorages.NO_DEVICE) ? noDevice(entry, e) : e;
+        }
+    }
+
+    private static PickleFault noDevice(Entry entry, FormatException why) {
+        return PickleFault.because("TORCH-DEVICE", "storage " + FormatException.quote(entry.key) + " was saved from "
+                + FormatException.quote(entry.location) + ": " + why.what(), why.remedy());
+    }
+
+    private Device deviceOf(String location) {
+        try {
+            return options.deviceFor(Device.parse(location));
+        } catch (IllegalArgumentException _) {
+            throw PickleFault.because("TORCH-LOCATION", FormatException.quote(location) + " is no device",
+                    PickleFault.DAMAGED);
+        }
+    }
+}

@@ -1,0 +1,415 @@
+package io.undercroft.serializer.internal.graph;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import java.lang.reflect.Array;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SequencedMap;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Says of every node of a tree how it becomes an object again; the other way round is [ObjectEncoder].
+///
+/// A tree is not trusted. The name of a class is looked up among those that are registered or known here, and nowhere
+/// else.
+final class NodeFactories {
+    private final StateClasses classes;
+    private final ArrayTypes arrays;
+    private final HashedParts hashed;
+    private final KeyWork work = new KeyWork();
+    private final Map<Class<?>, RecordType> records = new HashMap<>();
+    private @Nullable ObjectBytes bytes;
+
+    /// Recipes for objects.
+    ///
+    /// @param classes the classes whose objects there may be
+    NodeFactories(StateClasses classes) {
+        this.classes = classes;
+        this.arrays = new ArrayTypes(classes);
+        this.hashed = new HashedParts(classes);
+    }
+
+    /// Kryo takes a while to load, and most objects do not need it.
+    private ObjectBytes bytes() {
+        if (bytes == null) {
+            bytes = new ObjectBytes(classes);
+        }
+        return bytes;
+    }
+
+    /// {@return how a node becomes an object}
+    ///
+    /// @param node a container of a tree
+    /// @throws FormatException if its class is not registered, or it is not what is saved of one
+    Recipe of(Object node) {
+        String name = JavaNode.className(node);
+        if (name != null) {
+            return object(name, node);
+        }
+        return switch (node) {
+            case TypedMap map -> typedMap(map);
+            case Typed typed -> typed(typed);
+            case Map<?, ?> map -> Recipe.early(values(map), new LinkedHashMap<>(),
+                    (made, values) -> putAll(keys(map), values, made));
+            case Tuple tuple -> tuple(tuple);
+            case List<?> list -> Recipe.early(list, new ArrayList<>(list.size()), ArrayList::addAll);
+            // Elements of sets and keys of maps are plain values.
+            case Set<?> set -> Recipe.late(List.of(), _ -> new LinkedHashSet<@Nullable Object>(set));
+            default -> throw new IllegalArgumentException(node.getClass() + " is no container of a tree");
+        };
+    }
+
+    private Recipe object(String name, Object node) {
+        Optional<Class<?>> registered = classes.type(name);
+        if (registered.isPresent()) {
+            return registered(registered.get(), node);
+        }
+        CollectionType collection = CollectionType.named(name);
+        if (collection != null) {
+            return collection(collection, node);
+        }
+        Optional<Class<?>> array = arrays.named(name);
+        if (array.isPresent()) {
+            return array(array.get().componentType(), typedNode(node));
+        }
+        return switch (name) {
+            case CollectionType.ENUM_MAP -> ofNames(mapNode(node), newEnumMap(constants(node)));
+            case CollectionType.ENUM_SET -> enumSet(typedNode(node));
+            case "java.util.Optional" -> optional(typedNode(node));
+            default -> {
+                Class<?> type = ObjectBytes.valueClass(name).orElseThrow(() -> ObjectFaults.unknown(name));
+                yield Recipe.late(List.of(), _ -> bytes().value(type, kryo(typedNode(node).attributes())));
+            }
+        };
+    }
+
+    // ---- objects of registered classes ----
+
+    private Recipe registered(Class<?> type, Object node) {
+        if (type.isEnum()) {
+            Object constant = constant(type, typedNode(node).value());
+            return Recipe.late(List.of(), _ -> constant);
+        }
+        if (Modifier.isAbstract(type.getModifiers())) {
+            throw ObjectFaults.damaged("is a " + type.getName() + ", which has no objects of its own");
+        }
+        TypedMap map = mapNode(node);
+        List<String> names = map.keySet().stream().map(NodeFactories::text).toList();
+        return type.isRecord() ? record(type, names, map) : fields(type, names, map);
+    }
+
+    private Recipe record(Class<?> type, List<String> names, TypedMap map) {
+        RecordType known = records.computeIfAbsent(type, RecordType::new);
+        return Recipe.late(values(map), values -> {
+            // A class that has become a record since.
+            SequencedMap<String, @Nullable Object> components = map.attributes().containsKey(JavaNode.KRYO)
+                    ? bytes().fields(type, kryo(map.attributes()), zip(names, values))
+                    : zip(names, values);
+            classes.upgrader(type).ifPresent(upgrader -> upgrade(upgrader, type, components));
+            return known.make(components, classes);
+        });
+    }
+
+    private static void upgrade(StateClasses.Upgrader upgrader, Class<?> type,
+            SequencedMap<String, @Nullable Object> components) {
+        try {
+            upgrader.upgrade(components);
+        } catch (RuntimeException e) {
+            throw ObjectFaults.failed("cannot be upgraded: the upgrader of " + type.getName() + " threw", e);
+        }
+    }
+
+    private Recipe fields(Class<?> type, List<String> names, TypedMap map) {
+        boolean wasRecord = bytes().isEarly(type) && !map.attributes().containsKey(JavaNode.KRYO);
+        byte[] kryo = wasRecord ? ObjectBytes.NO_FIELDS : kryo(map.attributes());
+        return bytes().isEarly(type)
+                ? Recipe.early(values(map), bytes().allocate(type),
+                        (object, values) -> bytes().fill(object, kryo, zip(names, values)))
+                : Recipe.late(values(map), values -> bytes().read(type, kryo, zip(names, values)));
+    }
+
+    private static byte[] kryo(Map<String, @Nullable Object> attributes) {
+        if (attributes.get(JavaNode.KRYO) instanceof byte[] bytes) {
+            return bytes;
+        }
+        throw ObjectFaults.damaged("has no bytes of Kryo");
+    }
+
+    private static Object constant(Class<?> type, @Nullable Object name) {
+        // Any other value may hold the whole state, and must not be printed.
+        String wanted = text(name);
+        return Arrays.stream(type.getEnumConstants())
+                .filter(constant -> ((Enum<?>) constant).name().equals(wanted)).findFirst()
+                .orElseThrow(() -> ObjectFaults.changed(
+                        "is the constant " + FormatException.quote(wanted) + ", which the enum "
+                                + type.getName() + " does not have",
+                        "Add it to the enum"));
+    }
+
+    // ---- what the tree has of itself ----
+
+    private static Recipe typed(Typed node) {
+        List<@Nullable Object> parts = new ArrayList<>();
+        parts.add(node.value());
+        parts.addAll(node.attributes().values());
+        return Recipe.early(parts, new Typed(node.type(), null), (made, values) -> {
+            made.value(values.getFirst());
+            made.attributes().putAll(zip(List.copyOf(node.attributes().keySet()), values.subList(1, values.size())));
+        });
+    }
+
+    private static Recipe typedMap(TypedMap node) {
+        List<@Nullable Object> parts = new ArrayList<>(node.values());
+        parts.addAll(node.attributes().values());
+        return Recipe.early(parts, new TypedMap(node.type()), (made, values) -> {
+            int entries = node.size();
+            putAll(keys(node), values.subList(0, entries), made);
+            made.attributes()
+                    .putAll(zip(List.copyOf(node.attributes().keySet()), values.subList(entries, values.size())));
+        });
+    }
+
+    private static Recipe tuple(Tuple node) {
+        Tuple.Builder builder = new Tuple.Builder();
+        return Recipe.early(node, builder.tuple(), (_, values) -> values.forEach(builder::add));
+    }
+
+    // ---- collections ----
+
+    private Recipe collection(CollectionType type, Object node) {
+        Map<String, @Nullable Object> attributes = node instanceof TypedMap map
+                ? map.attributes()
+                : typedNode(node).attributes();
+        Object made = type.maker().apply(order(attributes));
+        if (made instanceof Map<?, ?>) {
+            return map(type, node, mutable((Map<?, ?>) made));
+        }
+        List<?> elements = elements(typedNode(node));
+        Collection<@Nullable Object> collection = mutable((Collection<?>) made);
+        if (!type.isSorted() && !(made instanceof Set)) {
+            return Recipe.early(elements, collection, Collection::addAll);
+        }
+        List<Integer> parts = made instanceof Set ? elements.stream().map(this::partsOfKey).toList() : List.of();
+        return Recipe.ofContents(elements, collection, (filled, values) -> {
+            checkWork(type, values, parts);
+            addDistinct(filled, values);
+        });
+    }
+
+    private Recipe map(CollectionType type, Object node, Map<@Nullable Object, @Nullable Object> made) {
+        if (!(node instanceof TypedMap map)) {
+            return pairs(type, typedNode(node), made);
+        }
+        if (map.attributes().containsKey(JavaNode.ENUM)) {
+            return ofNames(map, made);
+        }
+        List<@Nullable Object> keys = keys(map);
+        return type.isSorted()
+                ? Recipe.ofContents(values(map), made, (filled, values) -> putAll(keys, values, filled))
+                : Recipe.early(values(map), made, (filled, values) -> putAll(keys, values, filled));
+    }
+
+    private int partsOfKey(@Nullable Object key) {
+        return hashed.count(key)
+                .orElseThrow(() -> ObjectFaults.damaged("has a key or element of more than " + HashedParts.MAX
+                        + " parts, or that holds itself, or too many that share much"));
+    }
+
+    private void checkWork(CollectionType type, List<@Nullable Object> keys, List<Integer> parts) {
+        if (type.isTooMuch(work, keys, parts)) {
+            throw ObjectFaults
+                    .damaged("has " + keys.size() + " keys or elements, of which too many would be compared with each "
+                            + "other");
+        }
+    }
+
+    private Recipe pairs(CollectionType type, Typed node, Map<@Nullable Object, @Nullable Object> made) {
+        List<@Nullable Object> entries = new ArrayList<>();
+        List<Integer> parts = new ArrayList<>();
+        for (Object pair : elements(node)) {
+            if (!(pair instanceof List<?> entry) || entry.size() != 2) {
+                throw ObjectFaults.damaged("has an entry that is no pair");
+            }
+            parts.add(partsOfKey(entry.getFirst()));
+            entries.addAll(entry);
+        }
+        return Recipe.ofContents(entries, made, (filled, values) -> {
+            List<@Nullable Object> keys = everyOther(values, 0);
+            checkWork(type, keys, parts);
+            putAll(keys, everyOther(values, 1), filled);
+        });
+    }
+
+    private static List<@Nullable Object> everyOther(List<@Nullable Object> values, int first) {
+        List<@Nullable Object> chosen = new ArrayList<>(values.size() / 2);
+        for (int i = first; i < values.size(); i += 2) {
+            chosen.add(values.get(i));
+        }
+        return chosen;
+    }
+
+    private Recipe ofNames(TypedMap node, Map<@Nullable Object, @Nullable Object> made) {
+        Class<?> type = constants(node);
+        List<@Nullable Object> keys = new ArrayList<>();
+        node.keySet().forEach(name -> keys.add(constant(type, name)));
+        return Recipe.early(values(node), made, (filled, values) -> putAll(keys, values, filled));
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static Map<@Nullable Object, @Nullable Object> newEnumMap(Class<?> type) {
+        return new EnumMap(type);
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private Recipe enumSet(Typed node) {
+        Class<?> type = constants(node);
+        EnumSet set = EnumSet.noneOf((Class) type);
+        elements(node).forEach(name -> set.add((Enum) constant(type, name)));
+        return Recipe.late(List.of(), _ -> set);
+    }
+
+    /// The enum that a node names.
+    private Class<?> constants(Object node) {
+        Map<String, @Nullable Object> attributes = node instanceof TypedMap map
+                ? map.attributes()
+                : typedNode(node).attributes();
+        String name = text(attributes.get(JavaNode.ENUM));
+        return classes.type(name).or(() -> ObjectBytes.valueClass(name)).filter(Class::isEnum)
+                .orElseThrow(() -> ObjectFaults.unknown(name));
+    }
+
+    private static @Nullable Comparator<Object> order(Map<String, @Nullable Object> attributes) {
+        if (!attributes.containsKey(JavaNode.ORDER)) {
+            return null;
+        }
+        if (!JavaNode.REVERSE.equals(attributes.get(JavaNode.ORDER))) {
+            throw ObjectFaults.damaged("has an order that is not known");
+        }
+        return Collections.reverseOrder();
+    }
+
+    private static Recipe optional(Typed node) {
+        List<?> held = elements(node);
+        if (held.size() > 1) {
+            throw ObjectFaults.damaged("is an Optional of " + held.size() + " values");
+        }
+        return Recipe.late(held, values -> values.isEmpty() ? Optional.empty() : Optional.of(values.getFirst()));
+    }
+
+    private static void addDistinct(Collection<@Nullable Object> made, List<@Nullable Object> elements) {
+        for (Object element : elements) {
+            if (!made.add(element)) {
+                throw ObjectFaults.damaged("has an element twice");
+            }
+        }
+    }
+
+    private static void putAll(List<@Nullable Object> keys, List<@Nullable Object> values,
+            Map<@Nullable Object, @Nullable Object> made) {
+        for (int i = 0; i < keys.size(); i++) {
+            putNew(made, keys.get(i), values.get(i));
+        }
+    }
+
+    private static void putNew(Map<@Nullable Object, @Nullable Object> made, @Nullable Object key,
+            @Nullable Object value) {
+        int before = made.size();
+        made.put(key, value);
+        if (made.size() == before) {
+            throw ObjectFaults.damaged("has a key twice");
+        }
+    }
+
+    // ---- arrays ----
+
+    private static Recipe array(Class<?> component, Typed node) {
+        if (component.isPrimitive()) {
+            return Recipe.late(List.of(), _ -> node.value() instanceof byte[] held
+                    ? PrimitiveArrays.ofBytes(component, held)
+                    : damagedArray(component));
+        }
+        List<?> elements = elements(node);
+        return Recipe.early(elements, (@Nullable Object[]) Array.newInstance(component, elements.size()),
+                (array, values) -> {
+                    for (int i = 0; i < array.length; i++) {
+                        array[i] = Fitting.fit(component, values.get(i), () -> "has elements");
+                    }
+                });
+    }
+
+    private static Object damagedArray(Class<?> component) {
+        throw ObjectFaults.damaged("is an array of " + component.getTypeName() + " without bytes");
+    }
+
+    // ---- parts of nodes ----
+
+    private static Typed typedNode(Object node) {
+        if (node instanceof Typed typed) {
+            return typed;
+        }
+        throw ObjectFaults.damaged("is a map where there should be none");
+    }
+
+    private static TypedMap mapNode(Object node) {
+        if (node instanceof TypedMap map) {
+            return map;
+        }
+        throw ObjectFaults.damaged("is no map where there should be one");
+    }
+
+    private static List<?> elements(Typed node) {
+        if (node.value() instanceof List<?> list) {
+            return list;
+        }
+        throw ObjectFaults.damaged("has no list of what it holds");
+    }
+
+    private static String text(@Nullable Object name) {
+        if (name instanceof String text) {
+            return text;
+        }
+        throw ObjectFaults.damaged("has a name that is no text");
+    }
+
+    private static List<@Nullable Object> keys(Map<?, ?> map) {
+        return new ArrayList<>(map.keySet());
+    }
+
+    private static List<@Nullable Object> values(Map<?, ?> map) {
+        return new ArrayList<>(map.values());
+    }
+
+    private static SequencedMap<String, @Nullable Object> zip(List<String> names, List<@Nullable Object> values) {
+        SequencedMap<String, @Nullable Object> zipped = new LinkedHashMap<>();
+        for (int i = 0; i < names.size(); i++) {
+            zipped.put(names.get(i), values.get(i));
+        }
+        return zipped;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<@Nullable Object, @Nullable Object> mutable(Map<?, ?> made) {
+        return (Map<@Nullable Object, @Nullable Object>) made;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Collection<@Nullable Object> mutable(Collection<?> made) {
+        return (Collection<@Nullable Object>) made;
+    }
+}

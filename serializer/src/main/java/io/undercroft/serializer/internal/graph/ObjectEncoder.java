@@ -1,0 +1,526 @@
+package io.undercroft.serializer.internal.graph;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.internal.graph.ObjectBytes.Fields;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.TensorNodes;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.QuantizedTensor;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.SparseTensor;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.math.BigInteger;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.PriorityQueue;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.concurrent.PriorityBlockingQueue;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// Makes of a state the tree that stands for it: the same containers, in which each object that only Java understands
+/// is a node of [io.undercroft.serializer.state], whose type begins with `java:` and goes on with the name of its
+/// class.
+///
+/// | object | node |
+/// |---|---|
+/// | record | map of its components |
+/// | other object of a registered class | map of what has an identity in it, under the names of its fields; all else is bytes of Kryo, in an attribute |
+/// | value of the JDK | null, with bytes of Kryo |
+/// | constant of an enum | its name |
+/// | map that is more than a map | map; or list of pairs, where keys are no plain values |
+/// | other collection | list |
+/// | array | list; or bytes, of primitive values |
+///
+/// What has an identity is encoded once. The tree shares no container with the state, so that what is done to the state
+/// does not change it. Recursion is as deep as containers nest, which is limited.
+public final class ObjectEncoder {
+    private final StateClasses classes;
+    private final ArrayTypes arrays;
+    private final HashedParts hashed;
+    private final KeyWork work = new KeyWork();
+    private final IdentityHashMap<Object, Object> nodes = new IdentityHashMap<>();
+    /// What a state may hold as it is.
+    private static final Set<Class<?>> PLAIN = Set.of(String.class, Boolean.class, Byte.class, Short.class,
+            Integer.class, Long.class, Float.class, Double.class, BigInteger.class, Optional.class, Complex.class,
+            DType.class, Device.class, Shape.class, Symbol.class, Tuple.class, Typed.class, TypedMap.class,
+            Tensor.class, Storage.class, TypedStorage.class, QuantizedTensor.class);
+
+    private final Map<Class<?>, RecordType> records = new HashMap<>();
+    /// Where this is, for messages: keys, indices and names of components from the innermost outwards.
+    private final Deque<String> path = new ArrayDeque<>();
+    /// The objects that this is in.
+    private final List<Object> open = new ArrayList<>();
+    /// From where on they are such as cannot be made before what they hold.
+    private int lateFrom;
+    private @Nullable ObjectBytes bytes;
+
+    private ObjectEncoder(StateClasses classes) {
+        this.classes = classes;
+        this.arrays = new ArrayTypes(classes);
+        this.hashed = new HashedParts(classes);
+    }
+
+    /// Encodes a state.
+    ///
+    /// @param state what is to be saved
+    /// @param classes the classes whose objects may be in it
+    /// @return the tree
+    /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
+    public static @Nullable Object of(@Nullable Object state, StateClasses classes) {
+        return of(state, classes, "save");
+    }
+
+    /// Encodes a state for another end than saving it.
+    ///
+    /// @param state what [#of(Object, StateClasses)] takes
+    /// @param classes the classes whose objects may be in it
+    /// @param end what could not be done, for messages: `load into`
+    /// @return the tree
+    /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
+    public static @Nullable Object of(@Nullable Object state, StateClasses classes, String end) {
+        ObjectEncoder encoder = new ObjectEncoder(classes);
+        try {
+            return encoder.encode(state);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("cannot " + end + " " + encoder.where() + ": " + e.getMessage(), e);
+        }
+    }
+
+    /// {@return whether a class is one of the JDK whose objects any state may hold}
+    ///
+    /// @param type any class
+    public static boolean isValue(Class<?> type) {
+        return ObjectBytes.valueClass(type.getName()).isPresent() || PLAIN.contains(type)
+                || SparseTensor.class.isAssignableFrom(type) || isCollectionOfJdk(type);
+    }
+
+    private static boolean isCollectionOfJdk(Class<?> type) {
+        return type.getName().startsWith("java.")
+                && (Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type));
+    }
+
+    /// {@return whether files have a name for a class of the JDK: one of its values or collections}
+    ///
+    /// @param name any name
+    public static boolean isKnown(String name) {
+        return ObjectBytes.valueClass(name).isPresent() || CollectionType.named(name) != null
+                || Set.of(Optional.class.getName(), CollectionType.ENUM_MAP, CollectionType.ENUM_SET).contains(name);
+    }
+
+    /// Kryo takes a while to load, and most states do not need it.
+    private ObjectBytes bytes() {
+        if (bytes == null) {
+            bytes = new ObjectBytes(classes);
+        }
+        return bytes;
+    }
+
+    private String where() {
+        return path.isEmpty() ? "the state" : FormatException.printable("state/" + String.join("/", path.reversed()));
+    }
+
+    private @Nullable Object encode(@Nullable Object value) {
+        return switch (value) {
+            case null -> null;
+            case Tensor _,Storage _,TypedStorage _,Boolean _,String _,byte[] _ -> value;
+            case Long _,Integer _,Double _,Float _,Short _,Byte _ -> value;
+            case BigInteger big when big.bitLength() >= Long.SIZE -> value;
+            case Complex _,DType _,Device _,Shape _,Symbol _ -> value;
+            default -> {
+                Object known = nodes.get(value);
+                yield known != null ? met(value, known) : encodeObject(value);
+            }
+        };
+    }
+
+    private Object encodeObject(Object object) {
+        if (open.size() == StateIndex.MAX_DEPTH) {
+            throw new IllegalArgumentException(
+                    "the state nests containers more than " + StateIndex.MAX_DEPTH + " deep");
+        }
+        int before = lateFrom;
+        open.add(object);
+        lateFrom = isLate(object) ? before : open.size();
+        String name = nameOf(object);
+        Object node = name == null ? unregistered(object) : registered(object, name);
+        open.removeLast();
+        lateFrom = before;
+        return node;
+    }
+
+    /// {@return whether an object cannot be made again before what it holds}
+    private boolean isLate(Object object) {
+        return object instanceof Record || object instanceof Optional
+                || classes.serializer(object.getClass()).isPresent();
+    }
+
+    /// Refuses an object that holds itself, and nothing on the way could be there before the others.
+    private Object met(Object object, Object node) {
+        for (Object holder : open.subList(lateFrom, open.size())) {
+            if (holder == object) {
+                throw new IllegalArgumentException("a " + object.getClass().getName()
+                        + " holds itself, and could not be made "
+                        + "again, as its serializer needs what it holds; put a list between, or save it by its fields");
+            }
+        }
+        return node;
+    }
+
+    private Object unregistered(Object object) {
+        return switch (object) {
+            case Typed typed -> typed(typed);
+            case TypedMap map -> typedMap(map);
+            case Tuple tuple -> tuple(tuple);
+            case QuantizedTensor tensor -> noted(tensor, TensorNodes.of(tensor));
+            case SparseTensor tensor -> noted(tensor, TensorNodes.of(tensor));
+            case Map<?, ?> map -> map(map);
+            case Collection<?> collection -> collection(collection);
+            case Optional<?> optional -> optional(optional);
+            case Object array when array.getClass().isArray() -> array(array);
+            case Object value when ObjectBytes.isValue(value.getClass()) -> value(value);
+            default -> throw ObjectFaults.unregistered(object.getClass());
+        };
+    }
+
+    /// {@return the node of an object, known from now on}
+    private <T> T noted(Object object, T node) {
+        nodes.put(object, node);
+        return node;
+    }
+
+    private @Nullable Object encodeAt(String segment, @Nullable Object value) {
+        path.push(segment);
+        Object encoded = encode(value);
+        path.pop();
+        return encoded;
+    }
+
+    // ---- objects of registered classes ----
+
+    /// {@return the name of an object's class in files, or null if it is not registered} A constant of an enum may have
+    /// a class of its own.
+    private @Nullable String nameOf(Object object) {
+        Class<?> type = object instanceof Enum<?> constant ? constant.getDeclaringClass() : object.getClass();
+        return classes.name(type).orElse(null);
+    }
+
+    private Object registered(Object object, String name) {
+        String type = JavaNode.PREFIX + name;
+        return switch (object) {
+            case Enum<?> constant -> noted(constant, new Typed(type, constant.name()));
+            case Record record -> record(record, type);
+            default -> fields(object, type);
+        };
+    }
+
+    private TypedMap record(Record record, String type) {
+        TypedMap node = noted(record, new TypedMap(type));
+        RecordType known = records.computeIfAbsent(record.getClass(), RecordType::new);
+        known.components(record)
+                .forEach((name, value) -> node.put(name, held(record, known.typeOf(name), name, value)));
+        return node;
+    }
+
+    /// What an object holds in a component or field, which has to take what comes back. An upgrader may see to that.
+    private @Nullable Object held(Object holder, Class<?> type, String name, @Nullable Object value) {
+        path.push(name);
+        Object node = encode(value);
+        if (classes.upgrader(holder.getClass()).isEmpty()) {
+            CollectionType.checkFits(type, value, node);
+        }
+        path.pop();
+        return node;
+    }
+
+    private TypedMap fields(Object object, String type) {
+        TypedMap node = noted(object, new TypedMap(type));
+        Fields fields = bytes().of(object);
+        node.attributes().put(JavaNode.KRYO, fields.bytes());
+        fields.children().forEach((name, value) -> node.put(name,
+                held(object, bytes().typeOf(object.getClass(), name), name, value)));
+        return node;
+    }
+
+    private Typed value(Object value) {
+        Typed node = noted(value, new Typed(JavaNode.PREFIX + ObjectBytes.valueName(value.getClass()), null));
+        node.attributes().put(JavaNode.KRYO, bytes().ofValue(value));
+        return node;
+    }
+
+    // ---- what the tree has of itself ----
+
+    private Typed typed(Typed typed) {
+        Typed node = noted(typed, new Typed(typed.type(), null));
+        node.value(encode(typed.value()));
+        typed.attributes().forEach((name, value) -> node.attributes().put(name, encodeAt(name, value)));
+        return node;
+    }
+
+    private TypedMap typedMap(TypedMap map) {
+        TypedMap node = noted(map, new TypedMap(map.type()));
+        putAll(map, node);
+        map.attributes().forEach((name, value) -> node.attributes().put(name, encodeAt(name, value)));
+        return node;
+    }
+
+    private Tuple tuple(Tuple tuple) {
+        Tuple.Builder node = new Tuple.Builder();
+        noted(tuple, node.tuple());
+        int index = 0;
+        for (Object element : tuple) {
+            node.add(encodeAt(Integer.toString(index++), element));
+        }
+        return node.tuple();
+    }
+
+    private void putAll(Map<?, ?> map, Map<@Nullable Object, @Nullable Object> node) {
+        map.forEach((key, value) -> node.put(key, encodeAt(String.valueOf(key), value)));
+    }
+
+    private List<@Nullable Object> addAll(Collection<?> elements, List<@Nullable Object> node) {
+        for (Object element : elements) {
+            node.add(encodeAt(Integer.toString(node.size()), element));
+        }
+        return node;
+    }
+
+    // ---- collections ----
+
+    private Object map(Map<?, ?> map) {
+        if (map instanceof IdentityHashMap) {
+            throw new IllegalArgumentException(
+                    "an IdentityHashMap cannot be saved, since its keys are found by identity; "
+                            + "use a list of pairs");
+        }
+        if (map instanceof EnumMap<?, ?> enums) {
+            return mapOfNames(enums, CollectionType.ENUM_MAP, enumOfKeys(enums));
+        }
+        CollectionType type = CollectionType.of(map);
+        CollectionType saved = type == null ? CollectionType.MAP : type;
+        if (!map.keySet().stream().allMatch(ObjectEncoder::isPlainKey)) {
+            String constants = enumOf(map.keySet());
+            return constants == null ? pairs(map, saved) : mapOfNames(map, saved.type().getName(), constants);
+        }
+        if (type != null) {
+            return mapOfNames(map, type.type().getName(), null);
+        }
+        Map<@Nullable Object, @Nullable Object> node = noted(map, new LinkedHashMap<>());
+        putAll(map, node);
+        return node;
+    }
+
+    private Object mapOfNames(Map<?, ?> map, String type, @Nullable String constants) {
+        TypedMap node = noted(map, new TypedMap(JavaNode.PREFIX + type));
+        putOrder(map, node.attributes());
+        if (constants != null) {
+            node.attributes().put(JavaNode.ENUM, constants);
+        }
+        map.forEach((key, value) -> {
+            Object name = key instanceof Enum<?> constant ? constant.name() : key;
+            node.put(name, encodeAt(String.valueOf(name), value));
+        });
+        return node;
+    }
+
+    private Object pairs(Map<?, ?> map, CollectionType type) {
+        Typed node = noted(map, new Typed(JavaNode.PREFIX + type.type().getName(), null));
+        putOrder(map, node.attributes());
+        List<@Nullable Object> pairs = new ArrayList<>();
+        List<Integer> parts = new ArrayList<>();
+        node.value(pairs);
+        map.forEach((key, value) -> {
+            path.push(Integer.toString(pairs.size()));
+            Object encoded = encodeAt("0", key);
+            parts.add(partsOfKey(encoded));
+            pairs.add(Tuple.of(encoded, encodeAt("1", value)));
+            path.pop();
+        });
+        checkWork(type, new ArrayList<>(map.keySet()), parts);
+        return node;
+    }
+
+    private Object collection(Collection<?> collection) {
+        CollectionType type = CollectionType.of(collection);
+        return switch (collection) {
+            case EnumSet<?> set -> enumSet(set);
+            case Collection<?> known when type != null -> elements(known, type);
+            case Set<?> set when set.stream().allMatch(ObjectEncoder::isPlainKey) ->
+                noted(set, new LinkedHashSet<@Nullable Object>(set));
+            case Set<?> set -> elements(set, CollectionType.SET);
+            case List<?> list -> {
+                List<@Nullable Object> node = new ArrayList<>(list.size());
+                yield addAll(list, noted(list, node));
+            }
+            default -> throw new IllegalArgumentException("a " + collection.getClass().getName()
+                    + " is neither a list nor a set; copy it into one of them");
+        };
+    }
+
+    private Typed elements(Collection<?> elements, CollectionType type) {
+        Typed node = noted(elements, new Typed(JavaNode.PREFIX + type.type().getName(), null));
+        putOrder(elements, node.attributes());
+        List<@Nullable Object> list = new ArrayList<>();
+        node.value(list);
+        addAll(elements, list);
+        if (elements instanceof Set) {
+            checkWork(type, new ArrayList<>(elements), list.stream().map(this::partsOfKey).toList());
+        }
+        return node;
+    }
+
+    /// What takes too long to hash when it is opened is not saved.
+    private int partsOfKey(@Nullable Object key) {
+        return hashed.count(key)
+                .orElseThrow(() -> new IllegalArgumentException("a key of a map or an element of a set has more than "
+                        + HashedParts.MAX + " parts, holds itself, or is one of too many that share much"));
+    }
+
+    private void checkWork(CollectionType type, List<@Nullable Object> keys, List<Integer> parts) {
+        if (type.isTooMuch(work, keys, parts)) {
+            throw new IllegalArgumentException("a " + type.type().getSimpleName() + " of " + keys.size()
+                    + " compares too many of them with each other; use another collection, or keys of which fewer "
+                    + "have equal "
+                    + "hashes");
+        }
+    }
+
+    private Typed enumSet(EnumSet<?> set) {
+        List<@Nullable Object> names = new ArrayList<>();
+        set.forEach(constant -> names.add(constant.name()));
+        Typed node = noted(set, new Typed(JavaNode.PREFIX + CollectionType.ENUM_SET, names));
+        String constants = enumOf(set.isEmpty() ? EnumSet.complementOf(set) : set);
+        if (constants == null) {
+            throw unregisteredEnum(set);
+        }
+        node.attributes().put(JavaNode.ENUM, constants);
+        return node;
+    }
+
+    private Typed optional(Optional<?> optional) {
+        Typed node = noted(optional, new Typed(JavaNode.PREFIX + Optional.class.getName(), null));
+        List<@Nullable Object> held = new ArrayList<>();
+        node.value(held);
+        optional.ifPresent(value -> held.add(encode(value)));
+        return node;
+    }
+
+    /// Values that the tree takes as keys, and gives back as they are.
+    private static boolean isPlainKey(@Nullable Object key) {
+        return switch (key) {
+            case null -> true;
+            case String _,Boolean _,Long _,Integer _,Double _,Float _,Short _,Byte _,byte[] _ -> true;
+            case BigInteger big -> big.bitLength() >= Long.SIZE;
+            case Complex _,Tensor _,Storage _,TypedStorage _,DType _,Device _,Shape _,Symbol _ -> true;
+            case Tuple tuple -> StateKeys.isKey(tuple) && tuple.stream().allMatch(ObjectEncoder::isPlainKey);
+            default -> false;
+        };
+    }
+
+    /// {@return the name of the enum whose constants some objects are; null if they are not all of one that is known}
+    private @Nullable String enumOf(Collection<?> constants) {
+        Class<?> type = null;
+        for (Object constant : constants) {
+            if (!(constant instanceof Enum<?> known) || (type != null && type != known.getDeclaringClass())) {
+                return null;
+            }
+            type = known.getDeclaringClass();
+        }
+        return type == null ? null : enumName(type);
+    }
+
+    private @Nullable String enumName(Class<?> type) {
+        return classes.name(type).orElseGet(() -> ObjectBytes.isValue(type) ? ObjectBytes.valueName(type) : null);
+    }
+
+    /// {@return the name of the enum of a map} An empty one does not tell it, but takes no constant of another.
+    private String enumOfKeys(EnumMap<?, ?> map) {
+        if (map.isEmpty()) {
+            return Stream.concat(classes.classes().stream(), ObjectBytes.valueClasses())
+                    .filter(type -> type.isEnum() && takesKeysOf(map, type)).findFirst().map(this::enumName)
+                    .orElseThrow(() -> unregisteredEnum(map));
+        }
+        String constants = enumOf(map.keySet());
+        if (constants == null) {
+            throw unregisteredEnum(map);
+        }
+        return constants;
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static boolean takesKeysOf(EnumMap<?, ?> map, Class<?> type) {
+        EnumMap<?, ?> probe = map.clone();
+        try {
+            for (Object constant : type.getEnumConstants()) {
+                ((EnumMap) probe).put((Enum) constant, null);
+            }
+            return type.getEnumConstants().length > 0;
+        } catch (ClassCastException _) {
+            return false;
+        }
+    }
+
+    private static IllegalArgumentException unregisteredEnum(Object collection) {
+        return new IllegalArgumentException("the enum of a " + collection.getClass().getSimpleName()
+                + " is not registered: StateClasses.of(…), as classes of the options");
+    }
+
+    private static void putOrder(Object collection, Map<String, @Nullable Object> attributes) {
+        Comparator<?> order = switch (collection) {
+            case SortedMap<?, ?> map -> map.comparator();
+            case SortedSet<?> set -> set.comparator();
+            case PriorityQueue<?> queue -> queue.comparator();
+            case PriorityBlockingQueue<?> queue -> queue.comparator();
+            default -> null;
+        };
+        if (Collections.reverseOrder().equals(order)) {
+            attributes.put(JavaNode.ORDER, JavaNode.REVERSE);
+        } else if (order != null && !Comparator.naturalOrder().equals(order)) {
+            throw new IllegalArgumentException(
+                    "a " + collection.getClass().getName() + " with a comparator of its own ("
+                            + order.getClass().getName() + ") cannot be saved; use the natural order or its reverse, "
+                            + "or copy it into a list");
+        }
+    }
+
+    // ---- arrays ----
+
+    private Typed array(Object array) {
+        Class<?> type = array.getClass();
+        String name = JavaNode.PREFIX + arrays.name(type);
+        if (type.componentType().isPrimitive()) {
+            return noted(array, new Typed(name, PrimitiveArrays.toBytes(array)));
+        }
+        Typed node = noted(array, new Typed(name, null));
+        List<@Nullable Object> elements = new ArrayList<>();
+        node.value(elements);
+        addAll(Arrays.asList((@Nullable Object[]) array), elements);
+        return node;
+    }
+}

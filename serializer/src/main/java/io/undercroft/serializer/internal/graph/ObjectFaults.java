@@ -1,0 +1,70 @@
+package io.undercroft.serializer.internal.graph;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.StateClasses;
+import org.jspecify.annotations.Nullable;
+
+/// What is said of objects that cannot be saved or made. Where they are is added by who knows it, in front.
+final class ObjectFaults {
+    /// The code of a class that is not registered.
+    static final String CLASS = "CROFT-CLASS";
+    /// The code of an object that cannot be made of what was saved.
+    static final String OBJECT = "CROFT-OBJECT";
+
+    private static final String TENSORS_STAY = "its tensors can be read by name all the same";
+
+    private ObjectFaults() {}
+
+    /// {@return what a class is told that cannot be saved}
+    ///
+    /// @param type a class that is not registered
+    static IllegalArgumentException unregistered(Class<?> type) {
+        return new IllegalArgumentException("a " + type.getTypeName() + " is not part of a state unless its class is "
+                + "registered: StateClasses.of(…), as classes of the options; or use maps, lists, plain values "
+                + "and tensors");
+    }
+
+    /// {@return what is said of a node whose class nobody registered}
+    ///
+    /// @param name the name of the class
+    static FormatException unknown(String name) {
+        return new FormatException(CLASS, "is a " + FormatException.quote(name) + ", which is not registered",
+                FormatException.NO_OFFSET,
+                "Register it: OpenOptions.classes(StateClasses.of(…)); " + TENSORS_STAY);
+    }
+
+    /// {@return what is said of an object whose class is not what it was}
+    ///
+    /// @param what what is wrong, after "the state"
+    /// @param remedy what to do
+    static FormatException changed(String what, String remedy) {
+        return new FormatException(OBJECT, what, FormatException.NO_OFFSET, remedy);
+    }
+
+    /// {@return what is said of a node that no writer makes}
+    ///
+    /// @param what what is wrong, after "the state"
+    static FormatException damaged(String what) {
+        return changed(what, "The file was made by something else; " + TENSORS_STAY);
+    }
+
+    /// {@return what is said of an object whose class does not want to be made}
+    ///
+    /// @param what what was tried, after "the state"
+    /// @param cause what the class threw
+    static FormatException failed(String what, @Nullable Throwable cause) {
+        return new FormatException(OBJECT, what + ": " + FormatException.quote(String.valueOf(cause)),
+                FormatException.NO_OFFSET, "See what the class wants; " + TENSORS_STAY,
+                cause == null ? new IllegalStateException(what) : cause);
+    }
+
+    /// {@return what is wrong, with the place where it is}
+    ///
+    /// @param place the path of a value
+    /// @param refused without a place
+    static FormatException at(String place, FormatException refused) {
+        return new FormatException(refused.code(), place + " " + refused.what(), refused.offset(), refused.remedy(),
+                refused);
+    }
+}

@@ -1,0 +1,93 @@
+package io.undercroft.serializer.internal.loading;
+
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Allocator;
+import io.undercroft.storage.Storage;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/// Memory for many storages, cut from blocks of whole huge pages. A mapping for each storage would be slow to make and
+/// to give back, would round each up to pages, and lie across the borders of huge ones.
+///
+/// A block is given back when the last piece cut from it is freed. Safe for any thread.
+public final class SlabAllocator implements Allocator {
+    private static final long SLAB = 32L << 20;
+    private static final long HUGE_PAGE = 2L << 20;
+
+    private final Allocator memory = AnonymousMemory.allocator();
+    private final ReentrantLock lock = new ReentrantLock();
+    private final long slabSize;
+    private @Nullable Slab current;
+
+    /// Memory for about so much.
+    ///
+    /// @param expected how many bytes are going to be asked for, about; blocks are no larger than that
+    public SlabAllocator(long expected) {
+        this.slabSize = Math.min(SLAB, Math.max(expected, Storage.ALIGNMENT));
+    }
+
+    /// One block. Its fields are only touched under the lock.
+    private static final class Slab {
+        private final Allocation whole;
+        private long used;
+        private int pieces;
+
+        Slab(Allocation whole) {
+            this.whole = whole;
+        }
+
+        boolean has(long nbytes) {
+            return nbytes <= whole.segment().byteSize() - used;
+        }
+    }
+
+    @Override
+    public Allocation allocate(long nbytes) {
+        lock.lock();
+        try {
+            if (nbytes > slabSize / 2) {
+                return cut(new Slab(memory.allocate(roundedUp(nbytes))), nbytes);
+            }
+            if (current == null || !current.has(nbytes)) {
+                current = new Slab(memory.allocate(slabSize));
+            }
+            return cut(current, nbytes);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /// Large ones are whole huge pages, which the system then aligns to them; the tail is never touched.
+    private static long roundedUp(long nbytes) {
+        boolean rounds = nbytes >= HUGE_PAGE && nbytes <= Long.MAX_VALUE - HUGE_PAGE;
+        return rounds ? roundedUp(nbytes, HUGE_PAGE) : nbytes;
+    }
+
+    private static long roundedUp(long nbytes, long unit) {
+        return (nbytes + unit - 1) & -unit;
+    }
+
+    private Allocation cut(Slab slab, long nbytes) {
+        long start = slab.used;
+        slab.used = Math.min(roundedUp(start + nbytes, Storage.ALIGNMENT), slab.whole.segment().byteSize());
+        slab.pieces++;
+        return new Allocation(slab.whole.segment().asSlice(start, nbytes), Allocation.Sharing.PRIVATE, null,
+                () -> free(slab));
+    }
+
+    private void free(Slab slab) {
+        lock.lock();
+        try {
+            slab.pieces--;
+            if (slab.pieces == 0) {
+                if (slab == current) {
+                    current = null;
+                }
+                slab.whole.free();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,132 @@
+package io.undercroft.serializer.internal.writing;
+
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/// Threads that do a piece of work together, some of it at once and some of it in turns. What one of them throws ends
+/// the work of all, and so does an interruption of the thread that waits for them. None of them outlives [#work].
+final class OrderedWorkers {
+    private long turn;
+    private @Nullable Throwable failure;
+
+    /// The work of one of them.
+    @FunctionalInterface
+    interface Work {
+        /// Works.
+        ///
+        /// @param member which one it is, from 0
+        void run(int member) throws IOException;
+    }
+
+    /// Says to a member that another one failed.
+    private static final class StoppedException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        StoppedException() {
+            super(null, null, false, false);
+        }
+    }
+
+    /// Works until all are done. If there is only one, that is the calling thread.
+    ///
+    /// @param members how many
+    /// @param work what they do
+    /// @throws IOException if one of them throws it; anything else that one throws is thrown as it is, too
+    /// @throws ClosedByInterruptException if the calling thread is interrupted
+    void work(int members, Work work) throws IOException {
+        if (members == 1) {
+            work.run(0);
+            return;
+        }
+        List<Thread> threads = new ArrayList<>();
+        try {
+            for (int i = 0; i < members; i++) {
+                int member = i;
+                threads.add(Thread.ofPlatform().daemon().name("undercroft-save-" + member)
+                        .start(() -> run(member, work)));
+            }
+        } catch (Throwable e) {
+            fail(e);
+        }
+        join(threads);
+        rethrow();
+    }
+
+    private void run(int member, Work work) {
+        try {
+            work.run(member);
+        } catch (StoppedException _) {
+            // The one that failed has said why.
+        } catch (Throwable e) {
+            fail(e);
+        }
+    }
+
+    /// Waits for all, also when interrupted: they use what the caller frees afterwards.
+    private void join(List<Thread> threads) {
+        boolean interrupted = false;
+        for (Thread thread : threads) {
+            while (thread.isAlive()) {
+                try {
+                    thread.join();
+                } catch (InterruptedException _) {
+                    interrupted = true;
+                    fail(new ClosedByInterruptException());
+                }
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private synchronized void rethrow() throws IOException {
+        switch (failure) {
+            case null -> {
+                // All went well.
+            }
+            case IOException e -> throw e;
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            default -> throw new AssertionError("no member throws anything else", failure);
+        }
+    }
+
+    private synchronized void fail(Throwable e) {
+        if (failure == null) {
+            failure = e;
+        }
+        notifyAll();
+    }
+
+    /// Ends the work of a member whose crew has failed.
+    synchronized void check() {
+        if (failure != null) {
+            throw new StoppedException();
+        }
+    }
+
+    /// Waits for a turn. They come in the order of their numbers, each when the one before is [over][#endTurn].
+    ///
+    /// @param number which, from 0
+    synchronized void awaitTurn(long number) {
+        while (turn != number) {
+            check();
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException("nobody interrupts this thread", e);
+            }
+        }
+        check();
+    }
+
+    /// Ends a turn.
+    synchronized void endTurn() {
+        turn++;
+        notifyAll();
+    }
+}

@@ -1,0 +1,169 @@
+package io.undercroft.storage;
+
+import java.lang.ref.Cleaner;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/// What a storage holds and must give back: an allocation, or the way to make it, or the storage that it is a slice of.
+///
+/// It is apart from [Storage] because it outlives it: when nobody can reach a storage any more, the cleaner gives back
+/// what it held. So nothing here may lead to the storage itself.
+///
+/// The count is free of locks. Everything else changes under the monitor of this object, which is also how a storage
+/// makes sure that its bytes are not remembered after they were given back.
+final class StorageBacking implements Runnable {
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    private final AtomicInteger references = new AtomicInteger(1);
+    private final @Nullable Storage base;
+    private @Nullable Supplier<Allocation> source;
+    /// How often the source may still be used for a loan, which does not keep what it makes.
+    private int loansLeft;
+    private volatile @Nullable Allocation allocation;
+    private Cleaner.@Nullable Cleanable cleanable;
+
+    private StorageBacking(@Nullable Allocation allocation, @Nullable Supplier<Allocation> source,
+            @Nullable Storage base) {
+        this.allocation = allocation;
+        this.source = source;
+        this.base = base;
+    }
+
+    /// Holds bytes that are there.
+    static StorageBacking of(Allocation allocation) {
+        return new StorageBacking(allocation, null, null);
+    }
+
+    /// Holds bytes that are made at the first need.
+    static StorageBacking deferred(Supplier<Allocation> source) {
+        return new StorageBacking(null, source, null);
+    }
+
+    /// Holds bytes that are made at the first need, and for each of a number of loans before it.
+    static StorageBacking decoded(Supplier<Allocation> source, int loans) {
+        StorageBacking holding = deferred(source);
+        holding.loansLeft = loans;
+        return holding;
+    }
+
+    /// {@return whether a loan would make bytes of its own}
+    synchronized boolean isLent() {
+        return allocation == null && source != null && loansLeft > 0;
+    }
+
+    /// {@return what makes the bytes of a loan; null if the bytes are there, or are to be made and kept}
+    synchronized @Nullable Supplier<Allocation> lend() {
+        if (!isLent()) {
+            return null;
+        }
+        loansLeft--;
+        return source;
+    }
+
+    /// {@return what makes the bytes, if they are not there yet}
+    synchronized @Nullable Supplier<Allocation> source() {
+        return source;
+    }
+
+    /// Holds a reference to the storage that a slice is a part of.
+    static StorageBacking slice(Storage base) {
+        return new StorageBacking(null, null, base.retain());
+    }
+
+    /// Holds nothing.
+    static StorageBacking nothing() {
+        return new StorageBacking(null, null, null);
+    }
+
+    @Nullable
+    Storage base() {
+        return base;
+    }
+
+    /// {@return the allocation if it is there}
+    @Nullable
+    Allocation allocation() {
+        return allocation;
+    }
+
+    int references() {
+        return references.get();
+    }
+
+    /// Adds a reference unless there is none left. {@return whether it could}
+    boolean retain() {
+        return references.getAndUpdate(count -> count == 0 ? 0 : count + 1) > 0;
+    }
+
+    /// Takes a reference away if there is one. {@return how many there were before}
+    int release() {
+        return references.getAndUpdate(count -> Math.max(count - 1, 0));
+    }
+
+    /// Makes the allocation if it is not there. Called under the monitor, of a storage that is not freed.
+    ///
+    /// @param owner on whose end the cleaner gives the bytes back
+    /// @return the allocation; null if there is nothing to make it from
+    @Nullable
+    Allocation materialize(Storage owner) {
+        Allocation there = allocation;
+        if (there != null || source == null) {
+            return there;
+        }
+        Allocation made = source.get().checkSize(owner.nbytes());
+        allocation = made;
+        source = null;
+        cleanAfter(owner);
+        return made;
+    }
+
+    /// Puts another allocation in place and frees the old one. Called under the monitor.
+    void replace(Storage owner, Allocation other) {
+        Allocation old = allocation;
+        allocation = other;
+        cleanAfter(owner);
+        if (old != null) {
+            old.free();
+        }
+    }
+
+    /// Puts an allocation of the same bytes in place, which frees the old one. Called under the monitor.
+    void wrap(Storage owner, Allocation same) {
+        allocation = same;
+        cleanAfter(owner);
+    }
+
+    /// Sees to it that what is held is given back when nobody can reach the owner any more. Memory that the garbage
+    /// collector owns needs no cleaner.
+    void cleanAfter(Storage owner) {
+        Allocation there = allocation;
+        boolean needed = base != null || (there != null && !there.isCollected());
+        if (needed && cleanable == null) {
+            cleanable = CLEANER.register(owner, this);
+        }
+    }
+
+    /// Gives back what is held. Called under the monitor, once the last reference is gone.
+    void giveBack() {
+        if (cleanable != null) {
+            cleanable.clean();
+        } else {
+            run();
+        }
+    }
+
+    /// Gives back what is held; for the cleaner, which calls it at most once.
+    @Override
+    public synchronized void run() {
+        Allocation there = allocation;
+        allocation = null;
+        source = null;
+        if (there != null) {
+            there.free();
+        }
+        if (base != null) {
+            base.release();
+        }
+    }
+}
