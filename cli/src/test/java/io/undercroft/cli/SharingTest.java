@@ -89,7 +89,7 @@ class SharingTest {
         OpenOptions shared = OpenOptions.defaults().mapping(MapMode.SHARED);
         try (Checkpoint one = Published.attach(name, shared); Checkpoint other = Published.attach(name, shared)) {
             one.names().forEach(each -> assertThat(other.tensor(each).contentEquals(one.tensor(each))).isTrue());
-            one.tensor(EMBEDDING).setDouble(42, 0, 0);
+            one.tensor(EMBEDDING).setDouble(0, 0, 42);
             assertThat(other.tensor(HEAD).getDouble(0, 0)).isEqualTo(42);
         }
     }

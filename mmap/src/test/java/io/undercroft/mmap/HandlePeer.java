@@ -36,7 +36,7 @@ final class HandlePeer {
         }
         for (Tensor tensor : tensors) {
             long[] first = new long[tensor.dim()];
-            tensor.setDouble(tensor.getDouble(first) + 1, first);
+            tensor.setDouble(first, tensor.getDouble(first) + 1);
         }
         System.out.println("added");
         for (Tensor tensor : tensors) {

@@ -190,7 +190,7 @@ class PagesTest {
     @Test
     void elementLoopsOverAFileThatWasCutAreTranslatedByAGuard() throws IOException {
         for (Consumer<Tensor> loop : List.<Consumer<Tensor>>of(PagesTest::sum, t -> t.getFloat(-1),
-                t -> t.setDouble(1, -1), t -> t.storage().get(t.nbytes() - 1))) {
+                t -> t.setDouble(-1, 1), t -> t.storage().get(t.nbytes() - 1))) {
             Tensor tensor = cutTensor();
             assertThatExceptionOfType(TruncatedMappingException.class)
                     .isThrownBy(() -> Pages.guard(tensor.storage().segment(), () -> {

@@ -40,7 +40,7 @@ class SharedTensorTest {
         assertThat(whole.toDoubleArray()).containsExactly(1, 1, 3, 3, 4, 5);
         assertThat(column.toDoubleArray()).containsExactly(3, 5);
         assertThat(slice.isShared()).isTrue();
-        whole.setDouble(-1, 0, 1);
+        whole.setDouble(0, 1, -1);
         assertThat(Tensor.of(slice, DType.FLOAT64, 0, Shape.of(2), 1).toDoubleArray()).containsExactly(-1, 3);
         slice.release();
         whole.storage().release();
@@ -52,7 +52,7 @@ class SharedTensorTest {
         Tensor part = Tensor.of(base.storage().slice(16, 24), DType.INT64, 0, Shape.of(3), 1).shareMemory();
 
         assertThat(base.isShared()).isTrue();
-        part.setLong(-7, 0);
+        part.setLong(0, -7);
         assertThat(base.getLong(2)).isEqualTo(-7);
     }
 

@@ -34,7 +34,7 @@ class ArrowVectorsTest {
             Tensor c = checkpoint.tensor("c");
             try (Float4Vector vector = (Float4Vector) ArrowVectors.lend(c, "c", allocator)) {
                 assertThat(vector.getDataBufferAddress()).isEqualTo(c.dataPtr());
-                c.setDouble(42, 1, 0);
+                c.setDouble(1, 0, 42);
                 vector.set(3, 43);
                 assertThat(vector.getValueCount()).isEqualTo(4);
                 assertThat(vector.getNullCount()).isZero();
@@ -72,7 +72,7 @@ class ArrowVectorsTest {
                 }
                 vector.setValueCount(3);
                 tensor = ArrowVectors.tensor(vector);
-                tensor.setLong(42, 1);
+                tensor.setLong(1, 42);
                 assertThat(vector.get(1)).isEqualTo(42);
             }
             assertThat(tensor.toIntArray()).containsExactly(0, 42, 2);

@@ -32,7 +32,7 @@ class BytesStoresTest {
             BytesStore<?, Void> store = BytesStores.lend(w.storage());
             assertThat(store.addressForRead(0)).isEqualTo(w.dataPtr());
             assertThat(store.capacity()).isEqualTo(w.nbytes());
-            w.setDouble(42, 1);
+            w.setDouble(1, 42);
             store.writeFloat(8, 43);
             assertThat(store.readFloat(4)).isEqualTo(42);
             assertThat(w.getFloat(2)).isEqualTo(43);

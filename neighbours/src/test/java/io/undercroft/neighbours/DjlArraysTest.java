@@ -27,7 +27,7 @@ class DjlArraysTest {
         try (Checkpoint checkpoint = Checkpoint.open(file); NDManager manager = manager()) {
             Tensor w = checkpoint.tensor("w");
             NDArray array = DjlArrays.lend(w, manager);
-            w.setDouble(42, 1, 2);
+            w.setDouble(1, 2, 42);
             assertThat(array.getShape().getShape()).containsExactly(2, 3);
             assertThat(array.toFloatArray()).containsExactly(1, 2, 3, 4, 5, 42);
         }

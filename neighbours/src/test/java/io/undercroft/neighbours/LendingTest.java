@@ -64,7 +64,7 @@ class LendingTest {
                 BufferAllocator allocator = new RootAllocator()) {
             Storage storage = Storage.wrap(file.map(MapMode.READ_WRITE, 0, THREE_GIB, arena));
             Tensor tensor = Tensor.zeros(DType.INT8, 0).set(storage);
-            tensor.setLong(42, THREE_GIB - 1);
+            tensor.setLong(THREE_GIB - 1, 42);
 
             assertThatThrownBy(() -> OnnxTensors.lend(tensor, OnnxModel.environment()))
                     .isInstanceOf(UnsupportedOperationException.class).hasMessageContaining("narrow()");
@@ -110,7 +110,7 @@ class LendingTest {
         Tensor tensor = Tensor.of(1f, 2, 3);
         ByteBuffer buffer = tensor.asByteBuffer();
         Tensor back = tensor.set(Storage.wrap(MemorySegment.ofBuffer(buffer)));
-        back.setDouble(42, 1);
+        back.setDouble(1, 42);
         assertThat(back.dataPtr()).isEqualTo(tensor.dataPtr()).isEqualTo(tensor.bytes().address());
         assertThat(tensor.getFloat(1)).isEqualTo(42);
         assertThat(buffer.getFloat(4)).isEqualTo(42);

@@ -31,7 +31,7 @@ class Nd4jArraysTest {
             Tensor w = checkpoint.tensor("w");
             INDArray array = Nd4jArrays.lend(w);
             assertThat(array.data().address()).isEqualTo(w.dataPtr());
-            w.setDouble(42, 0, 0);
+            w.setDouble(0, 0, 42);
             assertThat(array.getFloat(0, 0)).isEqualTo(42);
             array.addi(1);
             assertThat(w.toFloatArray()).containsExactly(43, 3, 4, 5, 6, 7);
@@ -58,7 +58,7 @@ class Nd4jArraysTest {
     void anArrayOfAnyStridesIsATensor() {
         INDArray array = Nd4j.arange(12).castTo(org.nd4j.linalg.api.buffer.DataType.FLOAT).reshape(3, 4);
         Tensor whole = Nd4jArrays.tensor(array);
-        whole.setDouble(42, 1, 2);
+        whole.setDouble(1, 2, 42);
         assertThat(array.getFloat(1, 2)).isEqualTo(42);
 
         assertThat(Nd4jArrays.tensor(array.transpose()).toFloatArray())

@@ -42,7 +42,7 @@ class OnnxTensorsTest {
             session.run(Map.of("x", x.tensor(), "w", w.tensor()), Set.of(), Map.of("y", y.tensor())).close();
             assertThat(result.toFloatArray()).containsExactly(14, 25, 36);
 
-            checkpoint.tensor("w").setDouble(100, 0, 0);
+            checkpoint.tensor("w").setDouble(0, 0, 100);
             session.run(Map.of("x", x.tensor(), "w", w.tensor()), Set.of(), Map.of("y", y.tensor())).close();
             assertThat(result.toFloatArray()).containsExactly(1004, 25, 36);
         }
@@ -78,7 +78,7 @@ class OnnxTensorsTest {
         FloatBuffer buffer = bytes.asFloatBuffer();
         try (OnnxTensor theirs = OnnxTensor.createTensor(ENVIRONMENT, buffer, new long[]{2, 2})) {
             Tensor here = OnnxTensors.tensor(theirs);
-            here.setDouble(42, 1, 0);
+            here.setDouble(1, 0, 42);
             assertThat(here.dataPtr()).isEqualTo(bytes.dataPtr());
             assertThat(theirs.getFloatBuffer().get(2)).isEqualTo(42);
         }

@@ -72,7 +72,7 @@ final class CyclesProof {
 
     private static void handOver(Tensor tensor) throws IOException {
         Tensor opened = SharedTensorHandle.parse(SharedTensorHandle.of(tensor).toString()).open();
-        opened.setDouble(2, 0);
+        opened.setDouble(0, 2);
         opened.storage().release();
         tensor.storage().release();
     }

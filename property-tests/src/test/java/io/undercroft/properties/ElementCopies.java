@@ -39,7 +39,7 @@ final class ElementCopies {
         if (from.model().numel() > 0) {
             long[] index = from.model().sizes().stream().mapToLong(choices::below).toArray();
             Complex old = copy.getComplex(index);
-            copy.setLong(old.real() == 1 ? 2 : 1, index);
+            copy.setLong(index, old.real() == 1 ? 2 : 1);
             assertThat(copy.contentEquals(from.tensor())).as("%s is a changed copy", chain).isFalse();
         }
     }

@@ -63,8 +63,8 @@ final class Refusals {
             outside("narrow", () -> tensor.narrow(dim, 0, Math.max(at, size + 1L)));
             index[dim] = at;
             outside("getLong", () -> tensor.getLong(index));
-            outside("setLong", () -> tensor.setLong(1, index));
-            outside("setDouble", () -> tensor.setDouble(1, index));
+            outside("setLong", () -> tensor.setLong(index, 1));
+            outside("setDouble", () -> tensor.setDouble(index, 1));
         }
         outside("narrow", () -> tensor.narrow(dim, 0, -1));
         wrong("slice", () -> tensor.slice(dim, 0, size, 0));
@@ -93,7 +93,7 @@ final class Refusals {
         wrong("reshape", () -> tensor.reshape(-2, model.numel()));
         wrong("permute", () -> tensor.permute(new int[model.rank() + 1]));
         outside("getDouble", () -> tensor.getDouble(new long[model.rank() + 1]));
-        outside("setDouble", () -> tensor.setDouble(1, new long[model.rank() + 1]));
+        outside("setDouble", () -> tensor.setDouble(new long[model.rank() + 1], 1));
         wrong("copyTo", () -> tensor.copyTo(MemorySegment.ofArray(new byte[(int) tensor.nbytes() + 1])));
         wrong("copyFrom", () -> tensor.copyFrom(MemorySegment.ofArray(new byte[(int) tensor.nbytes() + 1])));
         List<Integer> more = IndexModel.with(model.sizes(), 0, 1);

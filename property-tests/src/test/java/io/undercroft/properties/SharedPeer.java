@@ -103,10 +103,10 @@ final class SharedPeer {
         for (int i = 0; i < elements.size(); i++) {
             String[] parts = elements.get(i).split(",", 2);
             switch (tensor.dtype().kind()) {
-                case COMPLEX -> tensor.setComplex(
-                        new Complex(Double.parseDouble(parts[0]), Double.parseDouble(parts[1])), i);
-                case FLOATING -> tensor.setDouble(Double.parseDouble(parts[0]), i);
-                default -> tensor.setLong(Long.parseLong(parts[0]), i);
+                case COMPLEX -> tensor.setComplex(i,
+                        new Complex(Double.parseDouble(parts[0]), Double.parseDouble(parts[1])));
+                case FLOATING -> tensor.setDouble(i, Double.parseDouble(parts[0]));
+                default -> tensor.setLong(i, Long.parseLong(parts[0]));
             }
         }
         return List.of();

@@ -33,7 +33,7 @@ class SoakTest {
             Checkpoint.save(path, NumberedState.of(7));
             try (Checkpoint checkpoint = Checkpoint.open(path)) {
                 assertThat(NumberedState.faultOf(checkpoint)).isEmpty();
-                checkpoint.tensor("tensor of 20000").setLong(8, 19_999);
+                checkpoint.tensor("tensor of 20000").setLong(19_999, 8);
                 assertThat(NumberedState.faultOf(checkpoint)).contains("another number than 7");
             }
         }

@@ -112,10 +112,10 @@ final class ViewChain {
     ViewChain write() {
         int value = 1 + choices.below(SMALL_NUMBERS);
         switch (choices.below(5)) {
-            case 0 -> writeOne(Encoding.number(last.dtype(), value, 0), index -> tensor().setLong(value, index));
-            case 1 -> writeOne(Encoding.number(last.dtype(), value, 0), index -> tensor().setDouble(value, index));
+            case 0 -> writeOne(Encoding.number(last.dtype(), value, 0), index -> tensor().setLong(index, value));
+            case 1 -> writeOne(Encoding.number(last.dtype(), value, 0), index -> tensor().setDouble(index, value));
             case 2 -> writeOne(Encoding.number(last.dtype(), value, value + 1),
-                    index -> tensor().setComplex(new Complex(value, value + 1), index));
+                    index -> tensor().setComplex(index, new Complex(value, value + 1)));
             case 3 -> fill(value, () -> tensor().fill(value));
             default -> fill(value, () -> tensor().fill((double) value));
         }

@@ -80,7 +80,7 @@ class CheckpointTest {
         Checkpoint.save(file, map("a", weight, "b", weight.narrow(0, 3, 3)));
         byte[] before = Files.readAllBytes(file);
         try (Checkpoint c = Checkpoint.open(file)) {
-            c.tensor("a").setDouble(42, 4);
+            c.tensor("a").setDouble(4, 42);
             assertThat(c.tensor("b").getFloat(1)).isEqualTo(42f);
         }
         assertThat(Files.readAllBytes(file)).isEqualTo(before);
@@ -101,12 +101,12 @@ class CheckpointTest {
     void aSharedMappingReachesTheFileAndAReadOnlyOneRefuses() throws IOException {
         Checkpoint.save(file, map("a", counting(4)));
         try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().mapping(MapMode.SHARED))) {
-            c.tensor("a").setDouble(9, 0);
+            c.tensor("a").setDouble(0, 9);
         }
         try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().mapping(MapMode.READ_ONLY))) {
             assertThat(c.tensor("a").getFloat(0)).isEqualTo(9f);
             assertThatExceptionOfType(UnsupportedOperationException.class)
-                    .isThrownBy(() -> c.tensor("a").setDouble(1, 0));
+                    .isThrownBy(() -> c.tensor("a").setDouble(0, 1));
         }
     }
 
@@ -230,13 +230,13 @@ class CheckpointTest {
     @Test
     void zerosTakeNoRoomAndMetaStoragesHaveNoBytes() throws IOException {
         Tensor sparse = Tensor.zeros(DType.UINT8, 8 << 20);
-        sparse.setLong(1, 5 << 20);
+        sparse.setLong(5 << 20, 1);
         Storage meta = Storage.meta(1L << 40);
         Checkpoint.save(file, map("sparse", sparse, "meta", Tensor.of(meta, DType.UINT8, 0, Shape.of(1L << 40), 1)));
         assertThat(Files.size(file)).isLessThan(2 << 20);
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.tensor("sparse").contentEquals(sparse)).isTrue();
-            c.tensor("sparse").setLong(3, 0);
+            c.tensor("sparse").setLong(0, 3);
             assertThat(c.tensor("sparse").getLong(0)).isEqualTo(3);
             assertThat(c.tensor("meta").device()).isEqualTo(Device.META);
             assertThat(c.verify().damages()).isEmpty();

@@ -243,7 +243,7 @@ class DamagedSourceTest {
     void whatTheProgramWroteIsNotDamage() throws IOException {
         damage(CHUNK + 7, 1);
         try (Checkpoint c = Checkpoint.open(file)) {
-            c.tensor("middle").setLong(99, 5);
+            c.tensor("middle").setLong(5, 99);
             c.tensor("end").fill(3);
             Checkpoint.save(copy, c.tree());
             Checkpoint.saveAsync(folder.resolve("async.croft"), c.tree()).join();
@@ -262,7 +262,7 @@ class DamagedSourceTest {
     @Test
     void aDamagedChunkToWhichTheProgramWroteIsRefused() throws IOException {
         try (Checkpoint c = Checkpoint.open(file)) {
-            c.tensor("middle").setLong(99, 5);
+            c.tensor("middle").setLong(5, 99);
             assertRefused(() -> Checkpoint.save(copy, c.tree()));
             assertRefused(() -> Checkpoint.saveAsync(copy, c.tree()).join());
         }
@@ -271,7 +271,7 @@ class DamagedSourceTest {
     @Test
     void damageThatTheProgramRepairedIsSaved() throws IOException {
         try (Checkpoint c = Checkpoint.open(file)) {
-            c.tensor("middle").setLong(bytes[CHUNK + 7], 7);
+            c.tensor("middle").setLong(7, bytes[CHUNK + 7]);
             Checkpoint.save(copy, c.tree());
         }
         try (Checkpoint c = Checkpoint.open(copy)) {
@@ -357,7 +357,7 @@ class DamagedSourceTest {
         Checkpoint.save(shared, Map.of("w", Tensor.arange(DType.INT32, 1000)),
                 SaveOptions.defaults().writableInPlace());
         try (Checkpoint c = Checkpoint.open(shared, OpenOptions.defaults().mapping(MapMode.SHARED))) {
-            c.tensor("w").setLong(5, 0);
+            c.tensor("w").setLong(0, 5);
             Checkpoint.save(copy, c.tree());
         }
         try (Checkpoint c = Checkpoint.open(copy)) {

@@ -177,8 +177,8 @@ class DeviceLoadingTest {
     @ValueSource(booleans = {true, false})
     void zerosThatAreInNoFileAreNotRead(boolean isInMemory) throws IOException {
         Tensor sparse = Tensor.zeros(DType.INT32, 4 * CHUNK);
-        sparse.setLong(7, 0);
-        sparse.setLong(9, 4 * CHUNK - 1);
+        sparse.setLong(0, 7);
+        sparse.setLong(4 * CHUNK - 1, 9);
         Path file = save(Map.of("zeros", Tensor.zeros(DType.INT8, 10 * CHUNK)));
         try (Checkpoint c = Checkpoint.open(file, isInMemory ? there().inMemory() : there())) {
             assertThat(c.tensor("zeros").cpu().contentEquals(Tensor.zeros(DType.INT8, 10 * CHUNK))).isTrue();

@@ -50,7 +50,7 @@ class DeviceSavingTest {
         put("head", weight.view(1000, 2000).t());
         put("equal", Tensor.arange(DType.INT32, 2_000_000));
         Tensor sparse = Tensor.zeros(DType.FLOAT32, 3_000_000);
-        sparse.setDouble(1, 1_500_000);
+        sparse.setDouble(1_500_000, 1);
         put("sparse", sparse);
         put("zeros", Tensor.zeros(DType.FLOAT32, 1_000_000));
         put("part", Tensor.arange(DType.INT64, 1_000_000).narrow(0, 500_000, 10));

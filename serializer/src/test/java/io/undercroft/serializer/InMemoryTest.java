@@ -90,7 +90,7 @@ class InMemoryTest {
     void writesStayInMemory() throws IOException {
         byte[] before = Files.readAllBytes(file);
         try (Checkpoint c = Checkpoint.open(file, IN_MEMORY)) {
-            c.tensor("wte").setLong(-7, 0, 1);
+            c.tensor("wte").setLong(0, 1, -7);
             assertThat(c.tensor("head").getLong(1, 0)).isEqualTo(-7);
         }
         assertThat(Files.readAllBytes(file)).isEqualTo(before);
@@ -208,7 +208,7 @@ class InMemoryTest {
         Files.write(file, image.tensor("again", CroftImage.CHUNK).commit());
         try (Checkpoint lazy = Checkpoint.open(file); Checkpoint c = Checkpoint.open(file, IN_MEMORY)) {
             assertThat(c.tensor("mixed").contentEquals(lazy.tensor("mixed"))).isTrue();
-            c.tensor("mixed").setLong(first[0] + 1, 0);
+            c.tensor("mixed").setLong(0, first[0] + 1);
             assertThat(c.tensor("again").contentEquals(lazy.tensor("again"))).isTrue();
         }
     }

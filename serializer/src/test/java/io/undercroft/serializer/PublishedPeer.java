@@ -34,7 +34,7 @@ final class PublishedPeer {
         return switch (words[0]) {
             case "get" -> tensor.getDouble(0);
             case "set" -> {
-                tensor.setDouble(Double.parseDouble(words[2]), 0);
+                tensor.setDouble(0, Double.parseDouble(words[2]));
                 yield tensor.getDouble(0);
             }
             case "sum" -> sum(tensor);

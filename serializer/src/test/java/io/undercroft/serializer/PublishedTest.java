@@ -51,7 +51,7 @@ class PublishedTest {
     /// Tied weights, a view, and a large storage of zeros.
     private static Map<String, Object> state(double first) {
         Tensor weight = Tensor.arange(DType.FLOAT32, 30_000).view(3, 10_000);
-        weight.setDouble(first, 0, 0);
+        weight.setDouble(0, 0, first);
         Map<String, Object> state = new LinkedHashMap<>();
         state.put("wte", weight.flatten());
         state.put("head", weight.flatten());
@@ -132,7 +132,7 @@ class PublishedTest {
             assertThat(peer.ask("set wte 42")).isEqualTo("42.0");
             assertThat(peer.ask("get head")).isEqualTo("42.0");
             assertThat(c.tensor("wte").getDouble(0)).isEqualTo(1);
-            c.tensor("wte").setDouble(5, 0);
+            c.tensor("wte").setDouble(0, 5);
             assertThat(peer.ask("get head")).isEqualTo("42.0");
             try (Checkpoint later = Published.attach(name)) {
                 assertThat(later.tensor("wte").getDouble(0)).isEqualTo(1);
@@ -151,7 +151,7 @@ class PublishedTest {
             assertThat(peer.ask("set head 42")).isEqualTo("42.0");
             assertThat(c.tensor("wte").getDouble(0)).isEqualTo(42);
             assertThat(c.tensor("copy").getDouble(0)).isEqualTo(1);
-            c.tensor("zeros").setLong(3, 0);
+            c.tensor("zeros").setLong(0, 3);
             assertThat(peer.ask("get zeros")).isEqualTo("3.0");
             peer.endsWell();
         }

@@ -39,7 +39,7 @@ class ReferencedFilesTest {
     private static Map<String, Tensor> state() {
         Tensor weight = Tensor.zeros(DType.INT64, 20_000);
         for (int i = 0; i < 20_000; i++) {
-            weight.setLong(i * 31L, i);
+            weight.setLong(i, i * 31L);
         }
         return Map.of("weight", weight);
     }

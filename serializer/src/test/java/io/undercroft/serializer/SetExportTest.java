@@ -41,7 +41,7 @@ class SetExportTest {
     private static Tensor bytes(int... values) {
         Tensor tensor = Tensor.zeros(DType.UINT8, values.length);
         for (int i = 0; i < values.length; i++) {
-            tensor.setLong(values[i], i);
+            tensor.setLong(i, values[i]);
         }
         return tensor;
     }

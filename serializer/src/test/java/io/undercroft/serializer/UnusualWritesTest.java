@@ -287,9 +287,9 @@ class UnusualWritesTest {
         assertThat(report.written()).isEqualTo(report.storages()).isEqualTo(11 * CHUNK);
         OpenOptions shared = OpenOptions.defaults().mapping(MapMode.SHARED);
         try (Checkpoint checkpoint = Checkpoint.open(path, shared)) {
-            checkpoint.tensor("zeros").setLong(7, 2 * CHUNK);
-            checkpoint.tensor("same").setLong(1, 0);
-            checkpoint.tensor("part").setLong(2, 9);
+            checkpoint.tensor("zeros").setLong(2 * CHUNK, 7);
+            checkpoint.tensor("same").setLong(0, 1);
+            checkpoint.tensor("part").setLong(9, 2);
         }
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.tensor("zeros").getLong(2 * CHUNK)).isEqualTo(7);

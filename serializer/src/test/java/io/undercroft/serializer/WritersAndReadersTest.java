@@ -30,7 +30,7 @@ class WritersAndReadersTest {
     private static Map<String, Object> state(long number) {
         Tensor tensor = Tensor.zeros(DType.INT64, ELEMENTS);
         for (int i = 0; i < ELEMENTS; i++) {
-            tensor.setLong(number, i);
+            tensor.setLong(i, number);
         }
         return Map.of("numbers", tensor, "small", Tensor.of(number), "step", number);
     }

@@ -30,10 +30,10 @@ record DenseParts(Tensor parts) {
         DType dtype = parts.dtype();
         for (long i = 0; i < parts.size(1); i++) {
             switch (dtype.kind()) {
-                case FLOATING -> parts.setDouble(parts.getDouble(at, i) + other.parts.getDouble(from, i), at, i);
-                case COMPLEX -> parts.setComplex(sum(parts.getComplex(at, i), other.parts.getComplex(from, i)), at, i);
-                case SIGNED, UNSIGNED -> parts.setLong(parts.getLong(at, i) + other.parts.getLong(from, i), at, i);
-                case BOOLEAN -> parts.setLong(parts.getLong(at, i) | other.parts.getLong(from, i), at, i);
+                case FLOATING -> parts.setDouble(at, i, parts.getDouble(at, i) + other.parts.getDouble(from, i));
+                case COMPLEX -> parts.setComplex(at, i, sum(parts.getComplex(at, i), other.parts.getComplex(from, i)));
+                case SIGNED, UNSIGNED -> parts.setLong(at, i, parts.getLong(at, i) + other.parts.getLong(from, i));
+                case BOOLEAN -> parts.setLong(at, i, parts.getLong(at, i) | other.parts.getLong(from, i));
                 case QUANTIZED, BITS -> throw new UnsupportedOperationException(
                         "elements of " + dtype.name() + " cannot be summed");
             }

@@ -144,69 +144,86 @@ abstract sealed class ElementAccess extends StridedWindow permits Tensor {
     /// 32 bits, counts as the lowest integer of that width, as does NaN; so it is on x86-64, while C leaves the answer
     /// open.
     ///
-    /// @param value what to write
     /// @param index one index for each dimension, negative from the end
+    /// @param value what to write
     /// @throws IndexOutOfBoundsException if there is no such element
     /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
-    public void setDouble(double value, long... index) {
+    public void setDouble(long[] index, double value) {
         setDoubleAt(position(index), value);
     }
 
-    /// Writes one element of a tensor of one dimension, as [#setDouble(double,long...)].
+    /// Writes one element of a tensor of one dimension, as [#setDouble(long[],double)].
     ///
-    /// @param value what to write
     /// @param i its index, negative from the end
-    public void setDouble(double value, long i) {
+    /// @param value what to write
+    public void setDouble(long i, double value) {
         setDoubleAt(position(i), value);
     }
 
-    /// Writes one element of a tensor of two dimensions, as [#setDouble(double,long...)].
+    /// Writes one element of a tensor of two dimensions, as [#setDouble(long[],double)].
     ///
-    /// @param value what to write
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
-    public void setDouble(double value, long i, long j) {
+    /// @param value what to write
+    public void setDouble(long i, long j, double value) {
         setDoubleAt(position(i, j), value);
     }
 
     /// Writes one element; integers too wide for the dtype lose their upper bits, as in C.
     ///
-    /// @param value what to write
     /// @param index one index for each dimension, negative from the end
+    /// @param value what to write
     /// @throws IndexOutOfBoundsException if there is no such element
     /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
-    public void setLong(long value, long... index) {
+    public void setLong(long[] index, long value) {
         setLongAt(position(index), value);
     }
 
-    /// Writes one element of a tensor of one dimension, as [#setLong(long,long...)].
+    /// Writes one element of a tensor of one dimension, as [#setLong(long[],long)].
     ///
-    /// @param value what to write
     /// @param i its index, negative from the end
-    public void setLong(long value, long i) {
+    /// @param value what to write
+    public void setLong(long i, long value) {
         setLongAt(position(i), value);
     }
 
-    /// Writes one element of a tensor of two dimensions, as [#setLong(long,long...)].
+    /// Writes one element of a tensor of two dimensions, as [#setLong(long[],long)].
     ///
-    /// @param value what to write
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
-    public void setLong(long value, long i, long j) {
+    /// @param value what to write
+    public void setLong(long i, long j, long value) {
         setLongAt(position(i, j), value);
     }
 
     /// Writes one element; a dtype that is not complex drops the imaginary part.
     ///
-    /// @param value what to write
     /// @param index one index for each dimension, negative from the end
+    /// @param value what to write
     /// @throws IndexOutOfBoundsException if there is no such element
     /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
-    public void setComplex(Complex value, long... index) {
-        type.elements.setComplex(writable(), position(index), value.real(), value.imaginary());
+    public void setComplex(long[] index, Complex value) {
+        setComplexAt(position(index), value);
+    }
+
+    /// Writes one element of a tensor of one dimension, as [#setComplex(long[],Complex)].
+    ///
+    /// @param i its index, negative from the end
+    /// @param value what to write
+    public void setComplex(long i, Complex value) {
+        setComplexAt(position(i), value);
+    }
+
+    /// Writes one element of a tensor of two dimensions, as [#setComplex(long[],Complex)].
+    ///
+    /// @param i its index in the first dimension, negative from the end
+    /// @param j its index in the second
+    /// @param value what to write
+    public void setComplex(long i, long j, Complex value) {
+        setComplexAt(position(i, j), value);
     }
 
     // ---- bytes ----
@@ -370,6 +387,10 @@ abstract sealed class ElementAccess extends StridedWindow permits Tensor {
         } else {
             type.elements.setLong(bytes, position, value);
         }
+    }
+
+    private void setComplexAt(long position, Complex value) {
+        type.elements.setComplex(writable(), position, value.real(), value.imaginary());
     }
 
     private Complex complexAt(MemorySegment bytes, long position) {

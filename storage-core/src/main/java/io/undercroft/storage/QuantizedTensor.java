@@ -50,7 +50,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
         checkParts(dtype, quantizer, floats.shape());
         Tensor integers = Tensors.zerosLike(floats, dtype, floats.shape());
         convert(floats, integers, quantizer, dtype, (arithmetic, from, to, index) -> to
-                .setLong(arithmetic.quantize(from.getFloat(index)), index));
+                .setLong(index, arithmetic.quantize(from.getFloat(index))));
         return new QuantizedTensor(integers, quantizer);
     }
 
@@ -88,7 +88,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
     public Tensor dequantize() {
         Tensor floats = Tensors.zerosLike(integers, DType.FLOAT32, shape());
         convert(integers, floats, quantizer, dtype(), (arithmetic, from, to, index) -> to
-                .setDouble(arithmetic.dequantize(from.getLong(index)), index));
+                .setDouble(index, arithmetic.dequantize(from.getLong(index))));
         return floats;
     }
 

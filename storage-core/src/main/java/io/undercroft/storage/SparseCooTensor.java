@@ -134,7 +134,7 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
             }
             to.put(group, from, k);
             for (int d = 0; d < sparseDim(); d++) {
-                distinct.setLong(indices.getLong(d, k), d, group);
+                distinct.setLong(d, group, indices.getLong(d, k));
             }
         }
         return new SparseCooTensor(distinct, sums, shape, Coalescence.COALESCED);
@@ -145,7 +145,7 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
         Tensor groups = Tensor.zeros(DType.INT64, nnz());
         for (long i = 1; i < nnz(); i++) {
             boolean same = positions.getLong(order.getLong(i)) == positions.getLong(order.getLong(i - 1));
-            groups.setLong(groups.getLong(i - 1) + (same ? 0 : 1), i);
+            groups.setLong(i, groups.getLong(i - 1) + (same ? 0 : 1));
         }
         return groups;
     }
@@ -153,7 +153,7 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
     private Tensor positions() {
         Tensor positions = Tensor.zeros(DType.INT64, nnz());
         for (long k = 0; k < nnz(); k++) {
-            positions.setLong(position(k), k);
+            positions.setLong(k, position(k));
         }
         return positions;
     }

@@ -33,7 +33,7 @@ final class StableSort {
         for (long i = start; i < end; i++) {
             boolean takeLeft = right == end || (left < middle
                     && keys.getLong(from.getLong(left)) <= keys.getLong(from.getLong(right)));
-            to.setLong(from.getLong(takeLeft ? left++ : right++), i);
+            to.setLong(i, from.getLong(takeLeft ? left++ : right++));
         }
     }
 }

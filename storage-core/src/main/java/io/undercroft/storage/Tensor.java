@@ -114,7 +114,7 @@ public abstract sealed class Tensor extends ElementAccess {
     /// A tensor of one number repeated, on a storage of its own.
     ///
     /// @param dtype type of the elements
-    /// @param value the number; converted as [#setDouble(double,long...)] does
+    /// @param value the number; converted as [#setDouble(long[],double)] does
     /// @param sizes size in each dimension
     /// @return the tensor
     /// @throws IllegalArgumentException as [#zeros(DType,long...)]
@@ -682,7 +682,7 @@ public abstract sealed class Tensor extends ElementAccess {
         return copyFrom(rowMajor(Storage.wrap(source), ElementType.of(dtype()), shape()));
     }
 
-    /// Writes one number over all elements, converted as [#setDouble(double,long...)] does.
+    /// Writes one number over all elements, converted as [#setDouble(long[],double)] does.
     ///
     /// @param value what to write
     /// @return this tensor

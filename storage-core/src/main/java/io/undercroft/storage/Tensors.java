@@ -54,7 +54,7 @@ final class Tensors {
     static Tensor of(boolean... values) {
         Tensor tensor = Tensor.zeros(DType.BOOL, values.length);
         for (int i = 0; i < values.length; i++) {
-            tensor.setLong(values[i] ? 1 : 0, i);
+            tensor.setLong(i, values[i] ? 1 : 0);
         }
         return tensor;
     }
@@ -62,7 +62,7 @@ final class Tensors {
     static Tensor of(Complex... values) {
         Tensor tensor = Tensor.zeros(DType.COMPLEX128, values.length);
         for (int i = 0; i < values.length; i++) {
-            tensor.setComplex(values[i], i);
+            tensor.setComplex(i, values[i]);
         }
         return tensor;
     }

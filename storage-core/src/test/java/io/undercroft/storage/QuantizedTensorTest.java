@@ -95,7 +95,7 @@ class QuantizedTensorTest {
         assertSame(quantized.narrow(1, 1, 2), floats.narrow(1, 1, 2));
         assertSame(quantized.slice(1, 0, Long.MAX_VALUE, 2), floats.slice(1, 0, Long.MAX_VALUE, 2));
         assertSame(quantized.permute(1, 0), floats.permute(1, 0));
-        quantized.select(0, 1).integers().setLong(10, 0);
+        quantized.select(0, 1).integers().setLong(0, 10);
         assertThat(quantized.getDouble(1, 0)).isZero();
     }
 

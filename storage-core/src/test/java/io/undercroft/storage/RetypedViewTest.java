@@ -52,7 +52,7 @@ class RetypedViewTest {
         Tensor floats = Tensor.of(1f, -2f);
         assertThat(floats.view(DType.INT32).toIntArray()).containsExactly(0x3F800000, 0xC0000000);
         assertThat(floats.view(DType.UINT8).shape()).isEqualTo(Shape.of(8));
-        floats.view(DType.INT32).setLong(0x40400000, 0);
+        floats.view(DType.INT32).setLong(0, 0x40400000);
         assertThat(floats.getFloat(0)).isEqualTo(3f);
     }
 
@@ -103,7 +103,7 @@ class RetypedViewTest {
         assertThat(conjugates.real().toDoubleArray()).containsExactly(1, 3);
         assertThat(conjugates.imag().toDoubleArray()).containsExactly(-2, 4);
         assertThat(conjugates.neg().imag().toDoubleArray()).containsExactly(2, -4);
-        conjugates.imag().setDouble(7, 0);
+        conjugates.imag().setDouble(0, 7);
         assertThat(conjugates.conj().getComplex(0)).isEqualTo(new Complex(1, -7));
     }
 

@@ -16,7 +16,7 @@ class SharingCopyTest {
         Tensor viewCopy = copy.of(view);
         assertThat(viewCopy.storage()).isSameAs(tensorCopy.storage()).isNotSameAs(tensor.storage());
         assertThat(viewCopy.stride()).containsExactly(1, 2);
-        tensorCopy.setDouble(9, 1);
+        tensorCopy.setDouble(1, 9);
         assertThat(viewCopy.getDouble(1, 0)).isEqualTo(9);
         assertThat(tensor.getDouble(1)).isEqualTo(2);
     }

@@ -122,7 +122,7 @@ class SparseTensorTest {
         Tensor indices = Tensor.zeros(DType.INT64, 1, count);
         Tensor values = Tensor.zeros(DType.INT64, count);
         for (long i = 0; i < count; i++) {
-            indices.setLong(i * 7919 % 101, 0, i);
+            indices.setLong(0, i, i * 7919 % 101);
             values.setLong(i, i);
         }
         SparseCooTensor sums = coo(indices, values, Shape.of(101)).coalesce();

@@ -70,7 +70,7 @@ class StridedCopyTest {
             Random random = new Random(seed);
             Pair pair = pair(random, signed);
             for (long[] index : indices(pair.source.shape())) {
-                pair.source.setComplex(new Complex(random.nextInt(7) - 3, random.nextInt(7) - 3), index);
+                pair.source.setComplex(index, new Complex(random.nextInt(7) - 3, random.nextInt(7) - 3));
             }
             return new Pair(withRandomFlags(pair.source, random), withRandomFlags(pair.target, random));
         });
@@ -83,7 +83,7 @@ class StridedCopyTest {
         Tensor expected = Tensor.of(target.storage().copy(), target.dtype(), target.storageOffset(), target.shape(),
                 target.stride()).withFlags(target.flags());
         for (long[] index : indices(target.shape())) {
-            expected.setComplex(pair.source.getComplex(index), index);
+            expected.setComplex(index, pair.source.getComplex(index));
         }
         copy(pair.source, target);
         assertThat(hex(target.storage().segment())).isEqualTo(hex(expected.storage().segment()));
@@ -131,7 +131,7 @@ class StridedCopyTest {
     void elementsThatEndInsideAByteAreConvertedBothWays() {
         Tensor nibbles = Tensor.zeros(DType.QUINT4X2, 5, 3);
         for (long[] index : indices(nibbles.shape())) {
-            nibbles.setLong(index[0] * 3 + index[1], index);
+            nibbles.setLong(index, index[0] * 3 + index[1]);
         }
         Tensor floats = Tensor.zeros(DType.FLOAT32, 3, 5);
         copy(nibbles.transpose(0, 1), floats);

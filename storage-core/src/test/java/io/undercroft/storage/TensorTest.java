@@ -74,7 +74,7 @@ class TensorTest {
         void everyViewSharesTheBytesOfItsBase(Function<Tensor, Tensor> view) {
             Tensor base = arange(24).view(2, 3, 4);
             Tensor seen = view.apply(base);
-            seen.setDouble(-7, new long[seen.dim()]);
+            seen.setDouble(new long[seen.dim()], -7);
             assertThat(seen.storage()).isSameAs(base.storage());
             assertThat(base.getDouble(0, 0, 0)).isEqualTo(-7);
         }
@@ -100,7 +100,7 @@ class TensorTest {
         @Test
         void aWindowMayOverlapItself() {
             Tensor windows = arange(6).asStrided(Shape.of(4, 3), new long[]{1, 1}, 0);
-            windows.setDouble(9, 0, 2);
+            windows.setDouble(0, 2, 9);
             assertThat(windows.getDouble(1, 1)).isEqualTo(9);
             assertThat(windows.getDouble(2, 0)).isEqualTo(9);
         }
@@ -220,7 +220,8 @@ class TensorTest {
         void indicesOutsideNameTheDimension() {
             assertThatThrownBy(() -> data.getDouble(0, 3, 0)).isInstanceOf(IndexOutOfBoundsException.class)
                     .hasMessage("index 3 of dimension 1 that has size 3");
-            assertThatThrownBy(() -> data.setDouble(1, 0, -4, 0)).isInstanceOf(IndexOutOfBoundsException.class)
+            assertThatThrownBy(() -> data.setDouble(new long[]{0, -4, 0}, 1))
+                    .isInstanceOf(IndexOutOfBoundsException.class)
                     .hasMessage("index -4 of dimension 1 that has size 3");
             assertThatThrownBy(() -> data.getDouble(0, Long.MIN_VALUE, 0))
                     .isInstanceOf(IndexOutOfBoundsException.class);
@@ -238,9 +239,9 @@ class TensorTest {
             Tensor negated = stored.withFlags(EnumSet.of(Tensor.Flag.NEG));
             assertThat(negated.getDouble(0)).isEqualTo(-1.5);
             assertThat(negated.getLong(1)).isEqualTo(2);
-            negated.setDouble(4, 0);
+            negated.setDouble(0, 4);
             assertThat(stored.getDouble(0)).isEqualTo(-4);
-            negated.setLong(5, 0);
+            negated.setLong(0, 5);
             assertThat(stored.getDouble(0)).isEqualTo(-5);
         }
 
@@ -252,19 +253,19 @@ class TensorTest {
             Tensor unsigned = Tensor.of(Storage.copyOf((byte) 1), DType.UINT8, 0, Shape.SCALAR)
                     .withFlags(EnumSet.of(Tensor.Flag.NEG));
             assertThat(unsigned.getDouble()).isEqualTo(255);
-            unsigned.setLong(3);
+            unsigned.setLong(new long[0], 3);
             assertThat(unsigned.storage().get(0)).isEqualTo((byte) -3);
         }
 
         @Test
         void conjugatedTensorsReadAndWriteConjugates() {
             Tensor stored = Tensor.zeros(DType.COMPLEX128, 1);
-            stored.setComplex(new Complex(1, 2), 0);
+            stored.setComplex(0, new Complex(1, 2));
             Tensor conjugated = stored.withFlags(EnumSet.of(Tensor.Flag.CONJ));
             assertThat(conjugated.getComplex(0)).isEqualTo(new Complex(1, 2).conjugate());
             Tensor both = stored.withFlags(EnumSet.of(Tensor.Flag.CONJ, Tensor.Flag.NEG));
             assertThat(both.getComplex(0)).isEqualTo(new Complex(1, 2).conjugate().negate());
-            both.setComplex(new Complex(3, 4), 0);
+            both.setComplex(0, new Complex(3, 4));
             assertThat(stored.getComplex(0)).isEqualTo(new Complex(-3, 4));
         }
 
@@ -274,7 +275,7 @@ class TensorTest {
             tensor.storage().release();
             assertThatThrownBy(() -> tensor.getDouble(0)).isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("#" + tensor.storage().id()).hasMessageContaining("was freed");
-            assertThatThrownBy(() -> tensor.setDouble(1, 0)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> tensor.setDouble(0, 1)).isInstanceOf(IllegalStateException.class);
             assertThatThrownBy(tensor::bytes).isInstanceOf(IllegalStateException.class);
             assertThatThrownBy(tensor::copy).isInstanceOf(IllegalStateException.class);
             assertThat(tensor).hasToString("tensor(..., size=(2,), storage=freed)");
@@ -286,9 +287,9 @@ class TensorTest {
             Tensor tensor = Tensor.of(storage, DType.INT32, 0, Shape.SCALAR);
             assertThat(tensor.getLong()).isZero();
             assertThat(tensor.bytes().isReadOnly()).isTrue();
-            assertThatThrownBy(() -> tensor.setLong(1)).isInstanceOf(UnsupportedOperationException.class)
+            assertThatThrownBy(() -> tensor.setLong(new long[0], 1)).isInstanceOf(UnsupportedOperationException.class)
                     .hasMessageContaining("read-only").hasMessageContaining("copy");
-            tensor.copy().setLong(1);
+            tensor.copy().setLong(new long[0], 1);
         }
 
         @Test
@@ -386,7 +387,7 @@ class TensorTest {
         void equalElementsAreEqualWhateverTheirStrides() {
             Tensor rowMajor = data.transpose(0, 2).copy();
             assertThat(rowMajor.contentEquals(data.transpose(0, 2))).isTrue();
-            rowMajor.setDouble(99, 3, 2, 1);
+            rowMajor.setDouble(new long[]{3, 2, 1}, 99);
             assertThat(rowMajor.contentEquals(data.transpose(0, 2))).isFalse();
         }
 
@@ -487,7 +488,7 @@ class TensorTest {
         assertThat(Tensor.of(1e30, -1e30).neg().getLong(0)).isEqualTo(Long.MIN_VALUE);
         assertThat(Tensor.of(1e30, -1e30).neg().getLong(1)).isEqualTo(Long.MAX_VALUE);
         Tensor negated = Tensor.zeros(DType.FLOAT64, 1).neg();
-        negated.setLong(Long.MIN_VALUE, 0);
+        negated.setLong(0, Long.MIN_VALUE);
         assertThat(negated.getDouble(0)).isEqualTo(-0x1p63);
     }
 

@@ -158,7 +158,7 @@ public class ElementLoops {
 
     private static void write(Tensor tensor) {
         for (long i = 0; i < NUMEL; i++) {
-            tensor.setDouble((double) i, i);
+            tensor.setDouble(i, (double) i);
         }
     }
 }

@@ -95,7 +95,7 @@ class SafetensorsFormatTest {
         try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("all-dtypes.safetensors"))) {
             assertThat(c.tensor("int64").storage().isMaterialized()).isFalse();
             assertThat(c.tensor("int64").storage().filename()).endsWith("all-dtypes.safetensors");
-            c.tensor("int64").setLong(9, 0, 0);
+            c.tensor("int64").setLong(0, 0, 9);
         }
         try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("all-dtypes.safetensors"))) {
             assertThat(c.tensor("int64").getLong(0, 0)).isZero();
@@ -143,7 +143,7 @@ class SafetensorsFormatTest {
             assertThat(c.tensor("transposed").stride()).containsExactly(1, 6);
             assertThat(c.tensor("column").contentEquals(base.select(1, 2))).isTrue();
             assertThat(c.tensor("bytes").contentEquals(base.view(DType.UINT8).narrow(1, 4, 8))).isTrue();
-            c.tensor("window").setDouble(-1, 0, 2);
+            c.tensor("window").setDouble(0, 2, -1);
             assertThat(c.tensor("column").getFloat(1)).isEqualTo(-1);
             assertThat(c.verify().damages()).isEmpty();
         }
@@ -269,7 +269,7 @@ class SafetensorsFormatTest {
         Storage whole = Storage.allocate(16);
         Tensor base = Tensor.of(whole, DType.INT32, 0, Shape.of(4), 1);
         Tensor slice = Tensor.of(whole.slice(8, 8), DType.INT32, 1, Shape.of(1), 1);
-        base.setLong(7, 3);
+        base.setLong(3, 7);
         try (Checkpoint c = Checkpoint.open(export(state("slice", slice, "base", base)))) {
             assertThat(c.storages()).hasSize(1);
             assertThat(c.tensor("slice").getLong(0)).isEqualTo(7);

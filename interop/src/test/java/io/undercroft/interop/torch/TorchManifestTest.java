@@ -137,7 +137,7 @@ class TorchManifestTest {
             assertThat(whole.toFloatArray()).containsExactly(0, 1, 2, 3, 4, 5);
             assertThat(tensor.storage()).isSameAs(second.untyped());
             assertThat(second.untyped().base()).contains(whole.storage());
-            whole.setDouble(17, 4);
+            whole.setDouble(4, 17);
             assertThat(tensor.getFloat(1)).isEqualTo(17);
         });
     }

@@ -107,7 +107,7 @@ class TorchZipFormatTest {
         Path file = Fixtures.PYTORCH.resolve("tied.pt");
         byte[] before = Files.readAllBytes(file);
         Fixtures.open(file, contents -> {
-            contents.tensor("emb.weight").orElseThrow().setDouble(17, 1, 2);
+            contents.tensor("emb.weight").orElseThrow().setDouble(1, 2, 17);
             assertThat(contents.tensor("head.weight").orElseThrow().getDouble(1, 2)).isEqualTo(17);
             assertThat(contents.verify().damages()).as("the file is as it was").isEmpty();
         });
@@ -118,7 +118,7 @@ class TorchZipFormatTest {
     void aSharedMappingWritesToTheFile() throws IOException {
         Path file = Files.copy(Fixtures.PYTORCH.resolve("tied.pt"), directory.resolve("tied.pt"));
         Fixtures.open(file, OpenOptions.defaults().mapping(MapMode.SHARED),
-                contents -> contents.tensor("emb.weight").orElseThrow().setDouble(17, 1, 2));
+                contents -> contents.tensor("emb.weight").orElseThrow().setDouble(1, 2, 17));
         Fixtures.open(file, contents -> {
             assertThat(contents.tensor("head.weight").orElseThrow().getDouble(1, 2)).isEqualTo(17);
             assertThat(contents.verify().damages()).extracting(Damage::where).containsExactly("record tied/data/0");

@@ -147,7 +147,7 @@ class LoadingTest {
     void whatIsWrittenToADecodedStorageStaysInMemory() throws IOException {
         Path path = Files7.FIXTURES.resolve("tensor-double-2x3.be.t7");
         try (Checkpoint c = Checkpoint.open(path)) {
-            c.tensor("").setDouble(42, 0, 0);
+            c.tensor("").setDouble(0, 0, 42);
             assertThat(c.tensor("").getDouble(0, 0)).isEqualTo(42);
         }
         try (Checkpoint c = Checkpoint.open(path)) {

@@ -123,7 +123,7 @@ class RealTorch7Test {
     private static Tensor normal(Random random, int count) {
         Tensor tensor = Tensor.zeros(DType.FLOAT32, count);
         for (int i = 0; i < count; i++) {
-            tensor.setDouble(random.nextGaussian() / 2, i);
+            tensor.setDouble(i, random.nextGaussian() / 2);
         }
         return tensor;
     }

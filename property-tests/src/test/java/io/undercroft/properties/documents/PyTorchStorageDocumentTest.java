@@ -92,7 +92,7 @@ class PyTorchStorageDocumentTest {
             Path file = directory.resolve("shared.croft");
             Checkpoint.save(file, Map.of("base", base, "view", base.view(2, 3)));
             try (Checkpoint loaded = Checkpoint.open(file)) {
-                loaded.tensor("view").setDouble(42, 1, 2);
+                loaded.tensor("view").setDouble(1, 2, 42);
                 assertThat(loaded.tensor("base").storage()).isSameAs(loaded.tensor("view").storage());
                 assertThat(loaded.tensor("base").getDouble(5)).isEqualTo(42);
             }
@@ -139,7 +139,7 @@ class PyTorchStorageDocumentTest {
         void tensorsOfDifferentDtypesAndShapesMayPointToOneStorage() {
             Storage storage = Tensor.ones(DType.FLOAT32, 2).storage();
             Tensor bytes = Tensor.of(storage, DType.UINT8, 0, Shape.of(2, 4), 4, 1);
-            bytes.setLong(64, 1, 3);
+            bytes.setLong(1, 3, 64);
             assertThat(bytes.toString()).isEqualTo("""
                     tensor([[  0,   0, 128,  63],
                             [  0,   0, 128,  64]], dtype=torch.uint8)""");

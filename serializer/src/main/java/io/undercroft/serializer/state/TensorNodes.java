@@ -164,9 +164,9 @@ public final class TensorNodes {
             for (int i = 0; i < list.size(); i++) {
                 Number number = as(Number.class, type, name, list.get(i));
                 if (dtype.kind() == DType.Kind.FLOATING) {
-                    vector.setDouble(number.doubleValue(), i);
+                    vector.setDouble(i, number.doubleValue());
                 } else {
-                    vector.setLong(number.longValue(), i);
+                    vector.setLong(i, number.longValue());
                 }
             }
             return vector;

@@ -36,7 +36,7 @@ public final class PeerSide {
                 return FORSAKEN;
             }
             Tensor head = shared.tensor(TiedWeights.HEAD);
-            head.setDouble(ShareWithSecondProcess.QUESTION, 0, 0);
+            head.setDouble(0, 0, ShareWithSecondProcess.QUESTION);
             say(out, "written");
             if (!"answered".equals(in.readLine())) {
                 return FORSAKEN;

@@ -50,7 +50,7 @@ final class ShareWithSecondProcess implements Step {
             out.line("   it wrote lm_head.weight[0, 0]; here transformer.wte.weight[0, 0] = %s".formatted(question));
             Step.check(question == QUESTION, "what the second process writes is read here");
 
-            embedding.setDouble(ANSWER, 0, 1);
+            embedding.setDouble(0, 1, ANSWER);
             peer.send("answered\n");
             peer.expect("read " + ANSWER);
             out.line("   here transformer.wte.weight[0, 1] = %s was written; it read that through lm_head.weight"

@@ -28,7 +28,7 @@ final class WriteThroughTiedWeights implements Step {
             Step.check(embedding.storage() == head.storage(), "tied weights are still one storage");
 
             double old = embedding.getDouble(3, 17);
-            head.setDouble(WRITTEN, 3, 17);
+            head.setDouble(3, 17, WRITTEN);
             double seen = embedding.getDouble(3, 17);
 
             out.line("   wrote  lm_head.weight[3, 17] = %s (it was %s)".formatted(WRITTEN, old));
