@@ -154,7 +154,7 @@ class ArrowVectorsTest {
             Tensor bool = Tensor.of(true, false);
             assertThatThrownBy(() -> ArrowVectors.lend(bool, "b", allocator))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("Arrow has no elements of torch.bool");
+                    .hasMessageContaining("Arrow has no elements of bool");
             assertThat(bool.storage().referenceCount()).isEqualTo(1);
 
             Tensor large = Tensor.zeros(DType.FLOAT32, 1000);

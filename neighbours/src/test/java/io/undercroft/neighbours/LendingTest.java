@@ -40,7 +40,7 @@ class LendingTest {
                 Tensor.of(Storage.wrap(Arena.ofAuto().allocate(8).asReadOnly()), DType.FLOAT32, 0, Shape.of(2), 1),
                 "copy-on-write");
         assertRefused(Tensor.of(Storage.allocate(16).slice(1, 8), DType.FLOAT32, 0, Shape.of(2), 1),
-                "no multiple of the 4 bytes of torch.float32; copy() it first");
+                "no multiple of the 4 bytes of float32; copy() it first");
         assertThatThrownBy(() -> Nd4jArrays.lend(Tensor.meta(DType.FLOAT32, 2)))
                 .isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> Nd4jArrays.lend(Tensor.zeros(DType.FLOAT32, 0)))

@@ -99,6 +99,6 @@ class Nd4jArraysTest {
     void complexElementsAreRefused() {
         assertThatThrownBy(() -> Nd4jArrays.lend(Tensor.zeros(DType.COMPLEX64, 2)))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("ND4J has no elements of torch.complex64");
+                .hasMessageContaining("ND4J has no elements of complex64");
     }
 }

@@ -288,10 +288,10 @@ public final class DType {
         return 31 * name.hashCode() + bits;
     }
 
-    /// {@return the name with PyTorch's prefix, for instance `torch.float32`}
+    /// {@return the name, for instance `float32`}
     @Override
     public String toString() {
-        return "torch." + name;
+        return name;
     }
 
     /// What the stored bits of elements without flags mean.

@@ -624,7 +624,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     @Override
     public String toString() {
         String lines = Bulk.ask(untyped, () -> StoragePrinter.lines(untyped, size(), this::text));
-        return lines + "\n[torch.storage.TypedStorage(dtype=" + dtype
+        return lines + "\n[torch.storage.TypedStorage(dtype=torch." + dtype
                 + ", device=" + device() + ") of size " + size() + "]";
     }
 

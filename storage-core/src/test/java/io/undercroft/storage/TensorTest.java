@@ -149,7 +149,7 @@ class TensorTest {
             assertThatThrownBy(() -> Tensor.of(twelveBytes, DType.FLOAT32, 2, Shape.of(2), 1))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage(
-                            "shape [2], stride [1] and offset 2 of torch.float32 reach byte 16"
+                            "shape [2], stride [1] and offset 2 of float32 reach byte 16"
                                     + " of a storage of 12 bytes");
         }
 
@@ -502,7 +502,7 @@ class TensorTest {
     void sizesBeyondALongAreRefusedWithTheNumbers() {
         Tensor repeated = Tensor.zeros(DType.FLOAT32, 1).expand(Long.MAX_VALUE);
         assertThatThrownBy(repeated::nbytes).isInstanceOf(ArithmeticException.class)
-                .hasMessage("9223372036854775807 elements of torch.float32 take more than 2^63-1 bytes");
+                .hasMessage("9223372036854775807 elements of float32 take more than 2^63-1 bytes");
         assertThatThrownBy(() -> DType.FLOAT32.nbytes(-5)).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("-5");
     }

@@ -32,7 +32,7 @@ public final class HolderPrinter {
         List<String> suffixes = new ArrayList<>();
         addDevice(suffixes, tensor.device());
         suffixes.add("size=" + TensorPrinter.tuple(tensor.shape()));
-        suffixes.add("dtype=" + tensor.dtype());
+        suffixes.add("dtype=torch." + tensor.dtype());
         suffixes.add("quantization_scheme=" + tensor.qscheme());
         switch (tensor.quantizer()) {
             case PerTensor(double scale, long zeroPoint) -> {
@@ -75,7 +75,7 @@ public final class HolderPrinter {
             suffixes.add("nnz=" + tensor.nnz());
         }
         if (!TensorPrinter.speaksForItself(tensor.dtype())) {
-            suffixes.add("dtype=" + tensor.dtype());
+            suffixes.add("dtype=torch." + tensor.dtype());
         }
         suffixes.add("layout=" + tensor.layout());
         if (tensor.values().is(Flag.REQUIRES_GRAD)) {

@@ -101,7 +101,7 @@ public final class TensorPrinter {
         }
         boolean clear = (unread || empty) ? tensor.dtype().equals(DType.FLOAT32) : speaksForItself(tensor.dtype());
         if (!clear) {
-            suffixes.add("dtype=" + tensor.dtype());
+            suffixes.add("dtype=torch." + tensor.dtype());
         }
         if (tensor.is(Flag.REQUIRES_GRAD)) {
             suffixes.add("requires_grad=True");
