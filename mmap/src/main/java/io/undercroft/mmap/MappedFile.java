@@ -457,10 +457,11 @@ public final class MappedFile implements AutoCloseable {
             here.free();
             throw e;
         }
-        return new Allocation(here.segment(), here.sharing(), here.filename(), here.origin().orElse(null), () -> {
-            here.free();
-            held.forEach(MappedFile::close);
-        }).withBacking(() -> ends.forEach(MappedFile::requireAtLeast));
+        return new Allocation(here.segment(), here.sharing(), here.filename().orElse(null), here.origin().orElse(null),
+                () -> {
+                    here.free();
+                    held.forEach(MappedFile::close);
+                }).withBacking(() -> ends.forEach(MappedFile::requireAtLeast));
     }
 
     /// Maps a run of bytes as the only thing that is ever mapped of the file, and closes the descriptor now: a process

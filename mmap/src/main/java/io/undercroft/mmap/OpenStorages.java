@@ -154,7 +154,8 @@ final class OpenStorages {
 
     /// What others write shows in a mapping that is read only too.
     private static Allocation shared(Allocation all, MemorySegment bytes, SharedStorageHandle handle) {
-        Allocation shared = new Allocation(bytes, Allocation.Sharing.SHARED, all.filename(), handle.whole(), all::free);
+        Allocation shared = new Allocation(bytes, Allocation.Sharing.SHARED, all.filename().orElse(null),
+                handle.whole(), all::free);
         return all.backing().map(shared::withBacking).orElse(shared);
     }
 

@@ -36,7 +36,7 @@ class AnonymousMemoryTest {
         assertThat(segment.address() % Storage.ALIGNMENT).isZero();
         assertThat(segment.mismatch(MemorySegment.ofArray(new byte[(int) nbytes]))).isEqualTo(-1);
         assertThat(allocation.sharing()).isEqualTo(Allocation.Sharing.PRIVATE);
-        assertThat(allocation.filename()).isNull();
+        assertThat(allocation.filename()).isEmpty();
         segment.fill((byte) 3);
         allocation.free();
     }

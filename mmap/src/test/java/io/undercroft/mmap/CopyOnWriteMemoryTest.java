@@ -56,7 +56,7 @@ class CopyOnWriteMemoryTest {
         assertThat(storage.dataPtr() % PAGE).isZero();
         assertThat(bytes(storage.segment())).containsOnly(0);
         assertThat(storage.isShared()).isFalse();
-        assertThat(storage.filename()).isNull();
+        assertThat(storage.filename()).isEmpty();
         storage.fill((byte) 3);
         assertThat(bytes(storage.segment())).containsOnly(3);
         storage.release();

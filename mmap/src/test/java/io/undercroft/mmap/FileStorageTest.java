@@ -81,8 +81,8 @@ class FileStorageTest {
         Storage mine = FileStorage.openPrivate(path);
         Storage ours = FileStorage.openShared(path);
 
-        assertThat(mine.filename()).isEqualTo(path.toString());
-        assertThat(ours.filename()).isEqualTo(path.toString());
+        assertThat(mine.filename()).contains(path.toString());
+        assertThat(ours.filename()).contains(path.toString());
         assertThat(mine.isShared()).isFalse();
         assertThat(ours.isShared()).isTrue();
         assertThat(mine.isReadOnly()).isFalse();
@@ -121,7 +121,7 @@ class FileStorageTest {
             Storage mine = FileStorage.openPrivate(path, nbytes);
             Storage ours = FileStorage.openShared(path, nbytes);
             assertThat(text(mine)).isEqualTo(text(ours)).isEqualTo(contents.substring(0, nbytes));
-            assertThat(mine.filename()).isEqualTo(ours.filename()).isEqualTo(path.toString());
+            assertThat(mine.filename()).isEqualTo(ours.filename()).contains(path.toString());
             mine.release();
             ours.release();
         }

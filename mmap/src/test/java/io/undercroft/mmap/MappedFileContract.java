@@ -433,7 +433,7 @@ abstract class MappedFileContract {
         file.close();
 
         assertThat(allocation.sharing()).isEqualTo(Sharing.PRIVATE);
-        assertThat(storage.filename()).isEqualTo(path.toString());
+        assertThat(storage.filename()).contains(path.toString());
         assertThat(storage.nbytes()).isEqualTo(50);
         MemorySegment segment = storage.segment();
         assertThat(segment.get(JAVA_BYTE, 0)).isEqualTo(Files.readAllBytes(path)[100]);

@@ -289,7 +289,7 @@ class PagesTest {
         for (Consumer<Storage> move : List.<Consumer<Storage>>of(s -> s.resize(SIZE - 1), Storage::shareMemory,
                 s -> s.moveTo(Allocator.heap()))) {
             assertThatExceptionOfType(TruncatedMappingException.class).isThrownBy(() -> move.accept(storage));
-            assertThat(storage.filename()).isEqualTo(path.toString());
+            assertThat(storage.filename()).contains(path.toString());
             assertThat(storage.nbytes()).isEqualTo(SIZE);
             assertThat(storage.get(4095)).isEqualTo((byte) 7);
         }

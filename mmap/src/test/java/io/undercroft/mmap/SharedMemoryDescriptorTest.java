@@ -108,7 +108,7 @@ class SharedMemoryDescriptorTest {
     void theAllocatorOfMemoryWithoutNamesTellsWhereOthersFindIt() throws IOException {
         Storage storage = Storage.allocate(100, SharedMemory.anonymousAllocator());
         storage.set(99, (byte) 9);
-        Path path = Path.of(String.valueOf(storage.filename()));
+        Path path = Path.of(storage.filename().orElseThrow());
         assertThat(path.toString()).startsWith("/proc/" + pid + "/fd/");
         assertThat(Files.readAllBytes(path)).hasSize(100).endsWith(9);
         Storage other = FileStorage.openShared(path);

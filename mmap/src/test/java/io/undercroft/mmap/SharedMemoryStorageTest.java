@@ -38,7 +38,7 @@ class SharedMemoryStorageTest {
     void aNewSegmentIsZeroedAndItsNameGoesWithTheStorageThatCreatedIt() throws IOException {
         Storage storage = FileStorage.openSharedMemory(name, 20);
         assertThat(storage.contentEquals(Storage.allocate(20))).isTrue();
-        assertThat(storage.filename()).isEqualTo("/" + name);
+        assertThat(storage.filename()).contains("/" + name);
         assertThat(storage.isShared()).isTrue();
         assertThat(file).hasSize(20);
 
@@ -118,7 +118,7 @@ class SharedMemoryStorageTest {
         Files.writeString(file, "abc");
         Storage nothing = FileStorage.openSharedMemory(name, 0);
         assertThat(nothing.nbytes()).isZero();
-        assertThat(nothing.filename()).isEqualTo("/" + name);
+        assertThat(nothing.filename()).contains("/" + name);
         nothing.release();
     }
 
@@ -169,7 +169,7 @@ class SharedMemoryStorageTest {
     @Test
     void theAllocatorMakesSegmentsThatAnotherProcessReadsByTheirName() throws Exception {
         Storage storage = Storage.allocate(1_000_001, SharedMemory.allocator());
-        String filename = String.valueOf(storage.filename());
+        String filename = storage.filename().orElseThrow();
         assertThat(filename).matches("/undercroft_" + ProcessHandle.current().pid() + "_[0-9a-z]{1,10}");
         assertThat(storage.isShared()).isTrue();
         assertThat(storage.segment().address() % Storage.ALIGNMENT).isZero();
@@ -220,7 +220,7 @@ class SharedMemoryStorageTest {
         assertThat(storage.nbytes()).isEqualTo(1003);
         assertThat(storage.isShared()).isTrue();
         assertThat(storage.isResizable()).isFalse();
-        String filename = String.valueOf(storage.filename());
+        String filename = storage.filename().orElseThrow();
         try (PeerJvm peer = new PeerJvm(SharedMemoryPeer.class, List.of("--enable-native-access=ALL-UNNAMED"),
                 filename)) {
             assertThat(peer.answer()).isEqualTo("1003 77");
@@ -229,7 +229,7 @@ class SharedMemoryStorageTest {
             assertThat(peer.answer()).isEqualTo((int) '!' + " 78");
             peer.endsWell();
         }
-        assertThat(storage.shareMemory().filename()).as("it is shared already").isEqualTo(filename);
+        assertThat(storage.shareMemory().filename()).as("it is shared already").contains(filename);
         slice.release();
         storage.release();
         assertThat(ours(ProcessHandle.current().pid())).isEmpty();
@@ -239,7 +239,7 @@ class SharedMemoryStorageTest {
     void whatIsMappedSharedNeedsNoSharing() throws IOException {
         Storage storage = FileStorage.openSharedMemory(name, 10);
 
-        assertThat(storage.shareMemory().filename()).isEqualTo("/" + name);
+        assertThat(storage.shareMemory().filename()).contains("/" + name);
         storage.release();
     }
 
@@ -247,7 +247,7 @@ class SharedMemoryStorageTest {
     void theNameOfAStorageThatNobodyFreedGoesWithTheGarbage() throws Exception {
         Storage named = FileStorage.openSharedMemory(name, 10);
         Storage fresh = Storage.allocate(10, SharedMemory.allocator());
-        Path path = HOME.resolve(String.valueOf(fresh.filename()).substring(1));
+        Path path = HOME.resolve(fresh.filename().orElseThrow().substring(1));
         Storage slice = fresh.slice(2, 3);
         named.set(1, (byte) 1);
         named = null;

@@ -158,7 +158,7 @@ class SharedMemoryTest extends NamedSegment {
         Storage storage = Storage.over(memory.allocation());
         SharedMemory held = memory.retain();
         assertThat(storage.isShared()).isTrue();
-        assertThat(storage.filename()).isEqualTo("/" + name);
+        assertThat(storage.filename()).contains("/" + name);
         assertThat(storage.nbytes()).isEqualTo(10);
 
         memory.close();

@@ -13,7 +13,7 @@ final class Ledger {
     Allocation enter(Allocation allocation) {
         var count = new AtomicInteger();
         releases.add(count);
-        return new Allocation(allocation.segment(), allocation.sharing(), allocation.filename(), () -> {
+        return new Allocation(allocation.segment(), allocation.sharing(), allocation.filename().orElse(null), () -> {
             count.incrementAndGet();
             allocation.free();
         });

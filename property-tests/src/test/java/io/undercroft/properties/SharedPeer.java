@@ -71,7 +71,7 @@ final class SharedPeer {
         write(tensor, elements);
         tensor.shareMemory();
         tensors.put(key, tensor);
-        return List.of(SharedTensorHandle.of(tensor).toString(), tensor.storage().filename());
+        return List.of(SharedTensorHandle.of(tensor).toString(), tensor.storage().filename().orElseThrow());
     }
 
     private List<String> open(String key, String dtypeName, Storage storage) {

@@ -109,9 +109,9 @@ public final class Allocation {
         return sharing;
     }
 
-    /// {@return the file or shared memory name behind the bytes, or null when there is none}
-    public @Nullable String filename() {
-        return filename;
+    /// {@return the file or the name of shared memory that has the bytes; empty for other memory}
+    public Optional<String> filename() {
+        return Optional.ofNullable(filename);
     }
 
     /// {@return what is known of the memory behind the bytes, by those who made it}

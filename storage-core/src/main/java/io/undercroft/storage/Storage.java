@@ -346,12 +346,12 @@ public final class Storage implements Iterable<Integer> {
         return !isMeta() && deviceSegment().isReadOnly();
     }
 
-    /// {@return the file or shared memory name behind the bytes, or null when there is none (`filename` in PyTorch); a
-    /// slice has none} Bytes that are not there yet are made now.
+    /// {@return the file or the name of shared memory that has the bytes (`filename` in PyTorch); empty for other
+    /// memory and for slices} Bytes that are not there yet are made now.
     ///
     /// @throws IllegalStateException if the storage was freed
-    public @Nullable String filename() {
-        return isMeta() || holding.base() != null ? null : allocation().filename();
+    public Optional<String> filename() {
+        return isMeta() || holding.base() != null ? Optional.empty() : allocation().filename();
     }
 
     /// {@return what is known of the memory behind the bytes by those who made it; of a slice, that of its base} Bytes
@@ -895,7 +895,7 @@ public final class Storage implements Iterable<Integer> {
     /// Whether a file is behind the bytes, which may become shorter. Those that are not there yet are not made.
     boolean isFileBacked() {
         Allocation there = root().holding.allocation();
-        return there != null && there.filename() != null;
+        return there != null && there.filename().isPresent();
     }
 
     /// A storage from an allocator with a copy of the bytes.

@@ -25,7 +25,7 @@ class StorageSliceTest {
         assertThat(slice.id()).isNotEqualTo(base.id());
         assertThat(slice.base()).containsSame(base);
         assertThat(slice.dataPtr()).isEqualTo(base.dataPtr() + 1);
-        assertThat(slice.filename()).isNull();
+        assertThat(slice.filename()).isEmpty();
     }
 
     @Test

@@ -31,7 +31,7 @@ class StorageTest {
             assertThat(storage.segment().address() % Storage.ALIGNMENT).isZero();
             assertThat(storage.device()).isEqualTo(Device.CPU);
             assertThat(storage.isShared()).isFalse();
-            assertThat(storage.filename()).isNull();
+            assertThat(storage.filename()).isEmpty();
         }
 
         @Test
@@ -105,7 +105,7 @@ class StorageTest {
             Storage meta = Storage.meta(1L << 50);
             assertThat(meta.nbytes()).isEqualTo(1L << 50);
             assertThat(meta.isMaterialized() || meta.isShared() || meta.isReadOnly()).isFalse();
-            assertThat(meta.filename()).isNull();
+            assertThat(meta.filename()).isEmpty();
             assertThatThrownBy(meta::segment).isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("has a size but no bytes");
             assertThat(meta.copy().device()).isEqualTo(Device.META);
@@ -117,7 +117,7 @@ class StorageTest {
                     "weights", () -> {});
             Storage storage = Storage.over(allocation);
             assertThat(storage.isShared()).isTrue();
-            assertThat(storage.filename()).isEqualTo("weights");
+            assertThat(storage.filename()).contains("weights");
         }
     }
 

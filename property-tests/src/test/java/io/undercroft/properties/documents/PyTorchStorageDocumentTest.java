@@ -168,10 +168,10 @@ class PyTorchStorageDocumentTest {
         @Test
         void aStorageKnowsItsFileAndItsDevice() throws Exception {
             Storage mapped = FileStorage.openShared(directory.resolve("bytes"), 8);
-            assertThat(mapped.filename()).isEqualTo(directory.resolve("bytes").toString());
+            assertThat(mapped.filename()).contains(directory.resolve("bytes").toString());
             assertThat(mapped.device()).isEqualTo(Device.CPU);
             assertThat(mapped.isCuda()).isFalse();
-            assertThat(Storage.allocate(8).filename()).isNull();
+            assertThat(Storage.allocate(8).filename()).isEmpty();
             mapped.release();
         }
 

@@ -191,7 +191,7 @@ final class StorageClass implements LuaObject {
     private static LuaTable cdata(TypedStorage self) {
         Storage untyped = self.untyped();
         boolean ownsMemory = untyped.base().isEmpty()
-                && (untyped.allocator().isPresent() || untyped.filename() != null);
+                && (untyped.allocator().isPresent() || untyped.filename().isPresent());
         double flags = TorchFlag.REFCOUNTED
                 + (untyped.isResizable() ? TorchFlag.RESIZABLE : 0)
                 + (ownsMemory ? TorchFlag.FREEMEM : 0)

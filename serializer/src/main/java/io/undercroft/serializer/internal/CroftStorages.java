@@ -314,7 +314,7 @@ final class CroftStorages implements AutoCloseable {
             extents(record).filter(extent -> extent.kind() != ExtentKind.ZERO)
                     .forEach(extent -> files.computeIfAbsent(extent.base(), this::fileOf));
             MappedFile held = file.retain();
-            return new Allocation(mapped.segment(), mapped.sharing(), mapped.filename(), () -> {
+            return new Allocation(mapped.segment(), mapped.sharing(), mapped.filename().orElse(null), () -> {
                 mapped.free();
                 held.close();
             }).withBacking(new CheckedBytes(number, check, held, files, mapped, refusals()));

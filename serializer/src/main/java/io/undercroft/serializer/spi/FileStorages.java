@@ -310,6 +310,6 @@ public final class FileStorages {
     }
 
     private static Allocation readOnly(Allocation made) {
-        return new Allocation(made.segment().asReadOnly(), made.sharing(), made.filename(), made::free);
+        return new Allocation(made.segment().asReadOnly(), made.sharing(), made.filename().orElse(null), made::free);
     }
 }

@@ -202,6 +202,6 @@ public final class DeviceSource implements Supplier<Allocation> {
     }
 
     private static Allocation readOnly(Allocation made) {
-        return new Allocation(made.segment().asReadOnly(), made.sharing(), made.filename(), made::free);
+        return new Allocation(made.segment().asReadOnly(), made.sharing(), made.filename().orElse(null), made::free);
     }
 }

@@ -89,6 +89,6 @@ public final class PieceReader {
     }
 
     private static Allocation readOnly(Allocation made) {
-        return new Allocation(made.segment().asReadOnly(), made.sharing(), made.filename(), made::free);
+        return new Allocation(made.segment().asReadOnly(), made.sharing(), made.filename().orElse(null), made::free);
     }
 }
