@@ -491,6 +491,21 @@ EXPORT void undercroft_standin_read_only(int possible) {
     pthread_mutex_unlock(&lock);
 }
 
+/* Forgets the memory that was pinned where it is and was not unpinned, as the end of the process does. */
+static CUresult unpin(char *start, int registered);
+EXPORT void undercroft_standin_unpin(void) {
+    pthread_mutex_lock(&lock);
+    for (struct pinned *p = pinned_list; p;) {
+        if (p->registered) {
+            unpin(p->start, 1);
+            p = pinned_list;
+        } else {
+            p = p->next;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 /* Whether devices can access each other's memory. */
 EXPORT void undercroft_standin_peers(int possible) {
     pthread_mutex_lock(&lock);

@@ -4,17 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.cuda.internal.Rings;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.DeviceMemory.Upload;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -140,9 +148,25 @@ class CudaFailureTest {
                         "an allocation on cuda:2 failed: CUDA_ERROR_OUT_OF_MEMORY (2) of cuMemAllocAsync, for 10485760 "
                                 + "bytes, when 9437184 of 10485760 bytes were free; release storages that are "
                                 + "not needed, load less at a time, or use another device");
-        assertThatThrownBy(() -> there.resize(10 << 20)).isInstanceOf(CudaException.class);
+        assertThatThrownBy(() -> there.resize(10 << 20)).isInstanceOf(CudaException.class)
+                .matches(e -> memory.isOutOfMemory(e));
+        assertThat(memory.isOutOfMemory(new CudaException(UNKNOWN, "", "", "", CudaException.Sizes.NONE, "")))
+                .isFalse();
         assertThat(there.nbytes()).isEqualTo(1 << 20);
         there.release();
+    }
+
+    @Test
+    void aFileThatDoesNotFitIsNamedWithWhatWasWantedAndFreeAndWhatToDo(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("model.croft");
+        Checkpoint.save(file, Map.of("w", Tensor.ones(DType.UINT8, 10 << 20)));
+        StandIn.limits(9 << 20, 1 << 30);
+        try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().device(FRESH))) {
+            assertThatThrownBy(() -> checkpoint.tensor("w").cpu()).isInstanceOf(OutOfMemoryError.class)
+                    .hasMessageContainingAll(file.toString(), "10485760 bytes cannot be loaded to cuda:2",
+                            "when 9437184 of 9437184 bytes were free", "OpenOptions.only", "OpenOptions.devices")
+                    .hasCauseInstanceOf(CudaException.class);
+        }
     }
 
     @Test

@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -145,7 +146,6 @@ class PinInPlaceTest {
             304 | CUDA_ERROR_OPERATING_SYSTEM               | this memory cannot be pinned where it is
             801 | CUDA_ERROR_NOT_SUPPORTED                  | this memory cannot be pinned where it is
             712 | CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED | some of these pages are pinned already
-              2 | CUDA_ERROR_OUT_OF_MEMORY                  | release pinned storages, or use memory that is not pinned
             """)
     void whatTheDriverRefusesToPinIsAsBeforeAndGoesThroughTheRing(int code, String name, String remedy) {
         Storage host = Storage.copyOf(random(SIZE));
@@ -157,6 +157,46 @@ class PinInPlaceTest {
         assertCopiedThroughTheRing(host);
         assertCopiedDirectly(host.pinInPlace());
         host.release();
+    }
+
+    @Test
+    void whereNoMoreMemoryCanBePinnedAStorageIsAsBeforeAndGoesThroughTheRing() {
+        Storage host = Storage.copyOf(random(SIZE));
+        long before = StandIn.get("pinned");
+        StandIn.limits(1L << 30, before + SIZE - 1);
+        assertThatThrownBy(host::pinInPlace).isInstanceOfSatisfying(CudaException.class, e -> {
+            assertThat(e.code()).isEqualTo(CudaException.OUT_OF_MEMORY);
+            assertThat(e.wanted()).hasValue(SIZE);
+        }).hasMessageContainingAll("pinning host memory for cuda:0 failed: CUDA_ERROR_OUT_OF_MEMORY",
+                "release pinned storages, or use memory that is not pinned");
+        assertCopiedThroughTheRing(host);
+        assertCopiedDirectly(host.pinInPlace());
+        host.release();
+    }
+
+    @Test
+    void storagesThatNobodyCanReachAreUnpinnedBeforeNoMoreMemoryCanBePinned() throws InterruptedException {
+        StandIn.limits(1L << 30, StandIn.get("pinned") + (10 << 20));
+        for (int i = 0; i < 30; i++) {
+            Storage host = Storage.allocate(3 << 20, AnonymousMemory.allocator());
+            assertThat(host.pinInPlace().isPinned()).isTrue();
+        }
+        while (StandIn.get("registered") > 0) {
+            System.gc();
+            Thread.sleep(1);
+        }
+    }
+
+    @Test
+    void bytesThatTheDriverDoesNotUnpinStayMapped() throws IOException {
+        Storage mapped = mapped(MapMode.READ_ONLY).pinInPlace();
+        StandIn.fail("cuMemHostUnregister", 1, UNKNOWN);
+        mapped.release();
+        assertThat(StandIn.get("failed")).isNotZero();
+        assertThat(StandIn.get("registered")).isEqualTo(1);
+        StandIn.fail("", 0, 0);
+        StandIn.unpin();
+        assertThat(StandIn.get("late")).isZero();
     }
 
     private static void assertCopiedThroughTheRing(Storage host) {
@@ -277,8 +317,8 @@ class PinInPlaceTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"cuDeviceGetAttribute", "cuMemHostRegister_v2", "cuMemAllocAsync", "cuMemcpyHtoDAsync_v2",
-            "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuStreamCreate"})
+    @ValueSource(strings = {"cuDeviceGetAttribute", "cuMemHostRegister_v2", "cuMemHostUnregister", "cuMemAllocAsync",
+            "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuStreamCreate"})
     void whicheverCallFailsNothingStaysPinnedOrAllocated(String function) throws IOException {
         pinAndCopy();
         long allocations = StandIn.get("allocations");
@@ -293,14 +333,16 @@ class PinInPlaceTest {
             }
             boolean hasFailed = StandIn.get("failed") != 0;
             StandIn.fail("", 0, 0);
-            assertThat(StandIn.get("registered")).as(function + " " + nth).isZero();
+            boolean isLeft = hasFailed && function.equals("cuMemHostUnregister");
+            assertThat(StandIn.get("registered")).as(function + " " + nth).isEqualTo(isLeft ? 1 : 0);
+            StandIn.unpin();
             assertThat(StandIn.get("allocations")).as(function + " " + nth).isEqualTo(allocations);
             if (!hasFailed) {
                 break;
             }
         }
-        // Streams are kept, so that none is made any more.
-        assertThat(failures > 0).isEqualTo(!function.equals("cuStreamCreate"));
+        // Streams are kept, so that none is made any more; and a storage is released whether it is unpinned or not.
+        assertThat(failures > 0).isEqualTo(!List.of("cuStreamCreate", "cuMemHostUnregister").contains(function));
     }
 
     private void pinAndCopy() throws IOException {

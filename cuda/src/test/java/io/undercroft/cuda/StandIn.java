@@ -127,6 +127,11 @@ final class StandIn {
         call("read_only", FunctionDescriptor.ofVoid(JAVA_INT), possible ? 1 : 0);
     }
 
+    /// Forgets the memory that was pinned where it is and was not unpinned, as the end of the process does.
+    static void unpin() {
+        call("unpin", FunctionDescriptor.ofVoid());
+    }
+
     /// Sets whether devices can access each other's memory.
     static void peers(boolean possible) {
         call("peers", FunctionDescriptor.ofVoid(JAVA_INT), possible ? 1 : 0);

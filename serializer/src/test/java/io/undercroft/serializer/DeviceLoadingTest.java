@@ -48,6 +48,26 @@ class DeviceLoadingTest {
         return OpenOptions.defaults().device(device.device());
     }
 
+    @Test
+    void aDeviceThatIsFullIsReportedWithTheFileTheSizesAndWhatToDo() throws IOException {
+        Path file = save(Map.of("w", Tensor.arange(DType.INT32, 10_000)));
+        device.largestAllocation = 39_999;
+        try (Checkpoint checkpoint = Checkpoint.open(file, there())) {
+            assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> checkpoint.tensor("w").cpu())
+                    .withMessageContainingAll(file.toString(), "40000 bytes cannot be loaded to " + device.device(),
+                            "39999 are free", "OpenOptions.only", "OpenOptions.devices")
+                    .withCauseInstanceOf(PretendDevice.DeviceIsFull.class);
+        }
+        OpenOptions atOnce = there().inMemory();
+        assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> Checkpoint.open(file, atOnce).close())
+                .withMessageContainingAll(file.toString(), "39999 are free");
+        assertThat(device.live).hasValue(0);
+        device.largestAllocation = 40_000;
+        try (Checkpoint checkpoint = Checkpoint.open(file, there())) {
+            assertThat(checkpoint.tensor("w").cpu().getLong(9_999)).isEqualTo(9_999);
+        }
+    }
+
     private Path save(Object state) throws IOException {
         Path file = folder.resolve("model.croft");
         Checkpoint.save(file, state);

@@ -37,6 +37,15 @@ public final class PretendDevice implements MemoryProvider {
         return Optional.ofNullable(DEVICES.get(device));
     }
 
+    /// Too few bytes of a device are free.
+    public static final class DeviceIsFull extends IllegalStateException {
+        private static final long serialVersionUID = 1L;
+
+        private DeviceIsFull(long wanted, long free) {
+            super(wanted + " bytes are wanted and " + free + " are free");
+        }
+    }
+
     /// The memory of one device.
     public static final class Memory implements DeviceMemory {
         private static final int PART = 100_003;
@@ -52,13 +61,24 @@ public final class PretendDevice implements MemoryProvider {
         public final AtomicLong largestFetch = new AtomicLong();
         /// Run before each part is read.
         public volatile Runnable beforeReading = () -> {};
+        /// How many bytes an allocation may have. Larger ones fail as they do on devices that have an exception of
+        /// their own.
+        public volatile long largestAllocation = Long.MAX_VALUE;
 
         private Memory(Device device) {
             this.device = device;
         }
 
         @Override
+        public boolean isOutOfMemory(Throwable failure) {
+            return failure instanceof DeviceIsFull;
+        }
+
+        @Override
         public Allocation allocate(long nbytes) {
+            if (nbytes > largestAllocation) {
+                throw new DeviceIsFull(nbytes, largestAllocation);
+            }
             Arena arena = Arena.ofShared();
             allocations.incrementAndGet();
             live.incrementAndGet();

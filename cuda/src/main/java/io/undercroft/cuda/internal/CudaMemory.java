@@ -103,6 +103,11 @@ public final class CudaMemory implements DeviceMemory {
     // ---- allocating ----
 
     @Override
+    public boolean isOutOfMemory(Throwable failure) {
+        return failure instanceof CudaException e && e.code() == CudaException.OUT_OF_MEMORY;
+    }
+
+    @Override
     public Allocation allocate(long nbytes) {
         return allocate(nbytes, true);
     }

@@ -8,6 +8,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 
 /// Host memory that stays in place, so that devices copy from it directly. It is pinned for all devices.
 final class PinnedMemory implements Allocator {
@@ -30,9 +31,13 @@ final class PinnedMemory implements Allocator {
         if (nbytes == 0) {
             return Allocator.offHeap().allocate(0);
         }
+        return collecting(() -> pinned(nbytes));
+    }
+
+    private static <T> T collecting(Supplier<T> pinning) {
         for (int attempt = 0;; attempt++) {
             try {
-                return pinned(nbytes);
+                return pinning.get();
             } catch (CudaException e) {
                 boolean isFull = e.code() == CudaException.OUT_OF_MEMORY;
                 if (!isFull || attempt == CudaMemory.RETRIES || !CudaMemory.collectGarbage(attempt)) {
@@ -86,25 +91,33 @@ final class PinnedMemory implements Allocator {
     private Allocation registered(long nbytes) {
         Allocation memory = AnonymousMemory.allocator().allocate(nbytes);
         try {
-            return allocation(memory.segment(), pinInPlace(memory.segment(), memory::free));
+            return allocation(memory.segment(), register(memory.segment(), memory::free));
         } catch (CudaException e) {
             memory.free();
             throw e;
         }
     }
 
-    /// Pins bytes where they are.
+    /// Pins bytes where they are. Pinned storages that nobody can reach are collected before no more memory can be
+    /// pinned.
+    ///
+    /// If the driver fails to unpin them, they are never freed: it would copy other bytes at the same address from the
+    /// pages that were there before.
     ///
     /// @param bytes which bytes
     /// @param unpinned called when they are not pinned any more and no copy uses them
     /// @return what ends it
     /// @throws CudaException if the driver refuses
     Runnable pinInPlace(MemorySegment bytes, Runnable unpinned) {
+        return collecting(() -> register(bytes, unpinned));
+    }
+
+    private Runnable register(MemorySegment bytes, Runnable unpinned) {
         context.register(bytes);
-        return Block.inPlace(bytes, () -> {
-            CudaMemory.quietly(() -> context.unregister(bytes));
+        return Block.inPlace(bytes, () -> CudaMemory.quietly(() -> {
+            context.unregister(bytes);
             unpinned.run();
-        })::release;
+        }))::release;
     }
 
     private static Allocation allocation(MemorySegment bytes, Runnable free) {

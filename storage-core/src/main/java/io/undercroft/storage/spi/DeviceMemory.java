@@ -28,6 +28,15 @@ public interface DeviceMemory extends Allocator {
         return allocate(nbytes);
     }
 
+    /// {@return whether an allocation failed because too few bytes of the device are free} Loading a file then throws
+    /// an [OutOfMemoryError] that names the file and has the failure as its cause. The message of the failure says how
+    /// many bytes were free, if that is known.
+    ///
+    /// @param failure what [#allocate] or [#allocateUninitialized] threw
+    default boolean isOutOfMemory(Throwable failure) {
+        return failure instanceof OutOfMemoryError;
+    }
+
     /// {@return an allocator of memory on this device that other processes can open, or nothing if there is none} Its
     /// allocations are [shared][Allocation.Sharing#SHARED], and have an [Allocation.Origin] that says where they are.
     default Optional<Allocator> shared() {

@@ -158,12 +158,14 @@ public final class DeviceSource implements Supplier<Allocation> {
     ///
     /// @param size how many bytes, which may be those of more storages than this one
     /// @param isZeroed whether they have to be zero; else they are overwritten
-    /// @throws OutOfMemoryError if there are not so many; the message says what to do. CUDA throws its own exception
-    ///     instead, an [IllegalStateException], whose message says so too
+    /// @throws OutOfMemoryError if there are not so many; the message names the file and says what to do
     Allocation allocate(long size, boolean isZeroed) {
         try {
             return isZeroed ? memory.allocate(size) : memory.allocateUninitialized(size);
-        } catch (OutOfMemoryError e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
+            if (!memory.isOutOfMemory(e)) {
+                throw e;
+            }
             OutOfMemoryError told = new OutOfMemoryError(file.path() + ": " + size + " bytes cannot be loaded to "
                     + memory.device() + " (" + e.getMessage()
                     + "); choose fewer tensors with OpenOptions.only, or another device with OpenOptions.devices");
