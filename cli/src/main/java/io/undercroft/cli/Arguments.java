@@ -1,9 +1,11 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Text;
+import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
+import io.undercroft.serializer.spi.Setting;
 import io.undercroft.storage.Device;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -23,14 +25,14 @@ import picocli.CommandLine.TypeConversionException;
 /// What stands on the command line; and descriptions of what may stand there, where several commands have it in common.
 final class Arguments {
     private static final String AT = "--at";
-    private static final String ROOT = "--root";
+    static final String ROOT = "--root";
     static final String LOCATION = "--map-location";
     static final String BASE = "--base";
     static final String WHOLE = "--whole-storages";
     static final String SHARING = "--sharing";
     static final String CHUNK = "--chunk";
-    private static final String FORMAT = "--format";
-    private static final String SETTING = "--set";
+    static final String FORMAT = "--format";
+    static final String SETTING = "--set";
     private static final String KNOWN_FILE = "A file of any format that croft formats lists.";
 
     private final ParseResult line;
@@ -258,7 +260,22 @@ final class Arguments {
         return Optional.ofNullable(line.matchedOptionValue(ROOT, null));
     }
 
+    /// Refuses a setting that is for the other of the two files, which another option takes.
+    ///
+    /// @throws IllegalArgumentException if a setting of the option is for files that are used otherwise
+    void requireUse(String option, Setting.Use use, String other) {
+        List<Setting> known = Checkpoint.formats().stream().flatMap(format -> format.settings().stream())
+                .filter(setting -> settings(option).containsKey(setting.name())).toList();
+        known.stream().filter(setting -> known.stream()
+                .noneMatch(same -> same.name().equals(setting.name()) && same.use() == use)).findFirst()
+                .ifPresent(setting -> {
+                    throw new IllegalArgumentException("the setting '%s' is for files that are %s; %s"
+                            .formatted(setting.name(), use == Setting.Use.OPENING ? "written" : "opened", other));
+                });
+    }
+
     private OpenOptions opening(UnaryOperator<Device> location, List<Path> bases) {
+        requireUse(SETTING, Setting.Use.OPENING, "croft convert takes it with --to-set");
         OpenOptions options = OpenOptions.defaults().devices(location).settings(settings(SETTING));
         Optional<String> format = text(FORMAT);
         if (format.isPresent()) {
@@ -278,8 +295,8 @@ final class Arguments {
         return Stream.of(BASE, WHOLE, SHARING, CHUNK).filter(this::has);
     }
 
-    /// {@return how the state of a file is to be saved} If the file is one of the bases, whole storages are saved: bytes
-    /// that no tensor reaches take no space then.
+    /// {@return how the state of a file is to be saved} If the file is one of the bases, whole storages are saved:
+    /// bytes that no tensor reaches take no space then.
     ///
     /// @param source the file
     /// @throws IllegalArgumentException if none can be saved like that

@@ -20,6 +20,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -44,10 +45,10 @@ final class ConvertCommand {
     private static final String SELF_CONTAINED = "--self-contained";
 
     private final Output out;
-    private final Run run;
+    private final CommandRunner run;
     private final Saver saver;
 
-    ConvertCommand(Output out, Run run) {
+    ConvertCommand(Output out, CommandRunner run) {
         this.out = out;
         this.run = run;
         this.saver = new Saver(out, run);
@@ -165,7 +166,7 @@ final class ConvertCommand {
             sayWhatStays(checkpoint, report, arguments);
         }
         saver.report(report, arguments);
-        return Run.OK;
+        return CommandRunner.OK;
     }
 
     /// The file that was read is a base.
@@ -243,7 +244,7 @@ final class ConvertCommand {
             }
             run.say("%s (snapshot %d, %s) -> %s (%s)".formatted(source, number, Text.bytes(Files.size(source)),
                     target, Text.bytes(Files.size(target))));
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 
@@ -259,7 +260,7 @@ final class ConvertCommand {
             if (report.unreached() > 0) {
                 run.note(checkpoint.path() + Saver.leftOut(report));
             }
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 
@@ -317,10 +318,11 @@ final class ConvertCommand {
         }
         report.losses().stream().filter(ConvertCommand::isWorthSaying)
                 .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing)));
-        return Run.OK;
+        return CommandRunner.OK;
     }
 
     private static SaveOptions exporting(Arguments arguments) {
+        arguments.requireUse(TO_SETTING, Setting.Use.WRITING, "give it with --set");
         SaveOptions options = SaveOptions.defaults();
         Optional<String> format = arguments.text(TO);
         if (format.isPresent()) {

@@ -38,12 +38,12 @@ public final class Croft {
             "publish", "shm publish", "unpublish", "shm remove", "shared", "shm list", "gc", "shm gc");
 
     private final Output out;
-    private final Run run;
+    private final CommandRunner run;
     private final SequencedMap<String, Subcommand> subcommands = new LinkedHashMap<>();
 
     private Croft(Output out, PrintWriter err) {
         this.out = out;
-        this.run = new Run(out, err);
+        this.run = new CommandRunner(out, err);
         subcommands.put("quickstart", new Subcommand(
                 "Shows the main job on a real PyTorch training checkpoint, and proves each step.", List::of,
                 _ -> run.of(() -> Quickstart.run(out, err))));
@@ -196,7 +196,7 @@ public final class Croft {
         top.addOption(
                 OptionSpec.builder("-V", "--version").versionHelp(true).description("Print the version.").build());
         top.usageMessage().synopsisSubcommandLabel("COMMAND").exitCodeListHeading("Exit codes:%n")
-                .exitCodeList(Run.CODES);
+                .exitCodeList(CommandRunner.CODES);
         String asked = args.length > 0 && subcommands.containsKey(args[0]) ? args[0] : "";
         subcommands.forEach((name, subcommand) -> {
             if (asked.isEmpty() ? !subcommand.isHidden() : asked.equals(name)) {
@@ -209,7 +209,7 @@ public final class Croft {
     private int print(String text) {
         return run.of(() -> {
             out.write(text);
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 }

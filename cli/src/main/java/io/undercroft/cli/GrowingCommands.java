@@ -23,10 +23,10 @@ final class GrowingCommands {
     private static final String KEEP = "--keep";
 
     private final Output out;
-    private final Run run;
+    private final CommandRunner run;
     private final Saver saver;
 
-    GrowingCommands(Output out, Run run) {
+    GrowingCommands(Output out, CommandRunner run) {
         this.out = out;
         this.run = run;
         this.saver = new Saver(out, run);
@@ -55,7 +55,7 @@ final class GrowingCommands {
     private int append(Arguments arguments) {
         Path file = arguments.path(0);
         if (!Files.exists(file)) {
-            return run.fail(Run.MISSING,
+            return run.fail(CommandRunner.MISSING,
                     "%s: there is no such file to append to. Make it with croft convert".formatted(file));
         }
         return saver.save(arguments.path(1), file, arguments, (checkpoint, options) -> {
@@ -67,7 +67,7 @@ final class GrowingCommands {
             run.say("%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.path(), checkpoint.format(), file,
                     newest(file), Text.bytes(Files.size(file)), Saver.contents(checkpoint) + Saver.leftOut(report)));
             Savings.print(report, out);
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 
@@ -96,7 +96,7 @@ final class GrowingCommands {
         }
         run.say("%s: %s, %s".formatted(file, Text.count(Math.min(keep, count), "snapshot"),
                 difference(saved, Files.size(file))));
-        return Run.OK;
+        return CommandRunner.OK;
     }
 
     private static long count(Path file, Arguments arguments) throws IOException {

@@ -21,9 +21,9 @@ final class MachineCommands {
     private static final double MOST_GIB = 4096;
 
     private final Output out;
-    private final Run run;
+    private final CommandRunner run;
 
-    MachineCommands(Output out, Run run) {
+    MachineCommands(Output out, CommandRunner run) {
         this.out = out;
         this.run = run;
     }
@@ -58,7 +58,7 @@ final class MachineCommands {
             } else {
                 MachineReport.print(out);
             }
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 
@@ -72,12 +72,12 @@ final class MachineCommands {
         Optional<String> missing = CudaDevice.unavailability();
         if (missing.isPresent()) {
             run.note("there is no CUDA device, so nothing was checked or measured: " + missing.get());
-            return Run.MISSING;
+            return CommandRunner.MISSING;
         }
         Path directory = Path.of(arguments.text(DIRECTORY).orElse(System.getProperty("java.io.tmpdir")));
         return run.writing(directory, () -> {
             CudaCheck check = new CudaCheck(out, directory, (long) (gib * (1L << 30)), arguments.text(PYTHON));
-            return check.run() ? Run.OK : Run.FAILED;
+            return check.run() ? CommandRunner.OK : CommandRunner.FAILED;
         });
     }
 

@@ -27,9 +27,9 @@ import java.util.stream.Collectors;
 /// The commands that show what a file holds and change nothing.
 final class ReadingCommands {
     private final Output out;
-    private final Run run;
+    private final CommandRunner run;
 
-    ReadingCommands(Output out, Run run) {
+    ReadingCommands(Output out, CommandRunner run) {
         this.out = out;
         this.run = run;
     }
@@ -93,7 +93,7 @@ final class ReadingCommands {
         SequencedMap<String, FormatException> unreadable = inspection.unreadable();
         unreadable.forEach((name, why) -> run.note("%s: the tensor %s cannot be read, the others can: %s [%s]"
                 .formatted(checkpoint.path(), FormatException.quote(name), why.what(), why.code())));
-        return unreadable.isEmpty() ? Run.OK : Run.DAMAGED;
+        return unreadable.isEmpty() ? CommandRunner.OK : CommandRunner.DAMAGED;
     }
 
     private int snapshots(Arguments arguments) {
@@ -108,7 +108,7 @@ final class ReadingCommands {
                     SnapshotList.print(checkpoint.snapshots(), out);
                 }
             }
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 
@@ -120,7 +120,7 @@ final class ReadingCommands {
                         capabilities(format)).stripTrailing());
             }
             printSettings();
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 
@@ -162,8 +162,10 @@ final class ReadingCommands {
                 long unknown = checkpoint.unread().stream().filter(part -> part.kind() == Kind.BYTES)
                         .mapToLong(UnreadPart::nbytes).sum();
                 if (unknown > 0) {
-                    return run.fail(Run.DAMAGED, "%s: %s belong to nothing that the format has, and were not checked. "
-                            .formatted(file, Text.bytes(unknown)) + "The rest is intact as far as it can be told");
+                    return run.fail(CommandRunner.DAMAGED,
+                            "%s: %s belong to nothing that the format has, and were not checked. "
+                                    .formatted(file, Text.bytes(unknown))
+                                    + "The rest is intact as far as it can be told");
                 }
                 return tell(checkpoint, verification);
             }
@@ -177,7 +179,7 @@ final class ReadingCommands {
             run.say("%s: what was checked is not damaged %s; not checked: %s in other files".formatted(
                     checkpoint.path(), contents, Text.bytes(verification.unverifiedBytes())));
             Soundness.noteMissing(checkpoint.path(), verification.missingBases(), run);
-            return Run.MISSING;
+            return CommandRunner.MISSING;
         }
         if (verification.isComplete() && Soundness.hasChecksums(checkpoint)) {
             run.say("%s: all is well %s".formatted(checkpoint.path(), contents));
@@ -187,6 +189,6 @@ final class ReadingCommands {
                             ? "bytes"
                             : Text.bytes(verification.unverifiedBytes())));
         }
-        return Run.OK;
+        return CommandRunner.OK;
     }
 }

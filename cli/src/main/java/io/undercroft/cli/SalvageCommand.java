@@ -11,9 +11,9 @@ import java.util.List;
 
 /// The command that saves what is intact in a damaged `.croft` file.
 final class SalvageCommand {
-    private final Run run;
+    private final CommandRunner run;
 
-    SalvageCommand(Run run) {
+    SalvageCommand(CommandRunner run) {
         this.run = run;
     }
 
@@ -42,9 +42,9 @@ final class SalvageCommand {
                 salvage.names().forEach(name -> intact.put(name, salvage.tensor(name)));
                 int code = run.writing(target, () -> {
                     Checkpoint.save(target, intact.root());
-                    return Run.OK;
+                    return CommandRunner.OK;
                 });
-                return code == Run.OK ? tell(source, target, salvage) : code;
+                return code == CommandRunner.OK ? tell(source, target, salvage) : code;
             }
         });
     }
@@ -59,6 +59,6 @@ final class SalvageCommand {
         if (!salvage.damagedNames().isEmpty()) {
             run.note("%s: left out: %s".formatted(source, Text.names(salvage.damagedNames())));
         }
-        return salvage.damages().isEmpty() && salvage.passedOver().isEmpty() ? Run.OK : Run.DAMAGED;
+        return salvage.damages().isEmpty() && salvage.passedOver().isEmpty() ? CommandRunner.OK : CommandRunner.DAMAGED;
     }
 }

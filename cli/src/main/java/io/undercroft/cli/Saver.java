@@ -16,9 +16,9 @@ final class Saver {
     static final String REPORT = "--report";
 
     private final Output out;
-    private final Run run;
+    private final CommandRunner run;
 
-    Saver(Output out, Run run) {
+    Saver(Output out, CommandRunner run) {
         this.out = out;
         this.run = run;
     }
@@ -31,7 +31,7 @@ final class Saver {
     int save(Path source, Path target, Arguments arguments, Save body) {
         for (Path base : arguments.basesBut(source)) {
             int code = run.of(base, () -> open(base));
-            if (code != Run.OK) {
+            if (code != CommandRunner.OK) {
                 return code;
             }
         }
@@ -45,10 +45,10 @@ final class Saver {
                                 arguments.saving(source).metadata(checkpoint.metadata()).progress(bar));
                     }
                 });
-                if (code == Run.OK) {
+                if (code == CommandRunner.OK) {
                     run.noteUnread(checkpoint);
                 }
-                if (code == Run.OK && !arguments.absentDevices().isEmpty()) {
+                if (code == CommandRunner.OK && !arguments.absentDevices().isEmpty()) {
                     run.note("%s: it was saved from %s, which is not here; its bytes were taken to the CPU"
                             .formatted(source, String.join(", ", arguments.absentDevices())));
                 }
@@ -60,7 +60,7 @@ final class Saver {
     /// Whether a base can be used is said of that base, and before anything is written.
     private static int open(Path base) throws IOException {
         try (Checkpoint _ = Checkpoint.open(base, OpenOptions.defaults().onMeta())) {
-            return Run.OK;
+            return CommandRunner.OK;
         }
     }
 

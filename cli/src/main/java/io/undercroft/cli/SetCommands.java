@@ -21,9 +21,9 @@ final class SetCommands {
     private static final String SUFFIX = ".croftset";
 
     private final Output out;
-    private final Run run;
+    private final CommandRunner run;
 
-    SetCommands(Output out, Run run) {
+    SetCommands(Output out, CommandRunner run) {
         this.out = out;
         this.run = run;
     }
@@ -53,9 +53,9 @@ final class SetCommands {
         for (Path file : files) {
             int code = run.of(file, () -> {
                 Checkpoint.open(file, arguments.openingOnMeta()).close();
-                return Run.OK;
+                return CommandRunner.OK;
             });
-            if (code != Run.OK) {
+            if (code != CommandRunner.OK) {
                 return code;
             }
         }
@@ -83,6 +83,6 @@ final class SetCommands {
             }
         }
         table.print(out);
-        return Run.OK;
+        return CommandRunner.OK;
     }
 }

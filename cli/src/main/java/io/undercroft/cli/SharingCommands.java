@@ -23,10 +23,10 @@ final class SharingCommands {
     private static final String PUBLISHED = "--published";
 
     private final Output out;
-    private final Run run;
+    private final CommandRunner run;
     private final Saver saver;
 
-    SharingCommands(Output out, Run run) {
+    SharingCommands(Output out, CommandRunner run) {
         this.out = out;
         this.run = run;
         this.saver = new Saver(out, run);
@@ -82,7 +82,7 @@ final class SharingCommands {
                         .formatted(published.name()) + "It stays until: croft shm remove " + published.name());
                 saver.report(published.report(), arguments);
             }
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 
@@ -90,11 +90,11 @@ final class SharingCommands {
         String name = arguments.word(0);
         return run.of(() -> {
             if (!Published.unpublish(name)) {
-                return run.fail(Run.MISSING,
+                return run.fail(CommandRunner.MISSING,
                         "there is no shared memory %s; croft shm list shows what there is".formatted(name));
             }
             out.line("the name %s of shared memory is removed; processes that have it open keep it".formatted(name));
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 
@@ -108,7 +108,7 @@ final class SharingCommands {
             } else {
                 SegmentList.print(segments, out);
             }
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 
@@ -121,7 +121,7 @@ final class SharingCommands {
             List<String> unheld = Published.unheld().stream().map(SharedSegment::name).toList();
             if (arguments.has(JSON)) {
                 SegmentList.printCollectedJson(removed, unheld, out);
-                return Run.OK;
+                return CommandRunner.OK;
             }
             if (removed.isEmpty()) {
                 out.line("there was nothing to remove");
@@ -132,7 +132,7 @@ final class SharingCommands {
                 out.line("published and held by no living process, left as they are: "
                         + String.join(", ", unheld) + "; croft shm gc --published removes them");
             }
-            return Run.OK;
+            return CommandRunner.OK;
         });
     }
 }

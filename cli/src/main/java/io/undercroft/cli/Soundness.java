@@ -15,8 +15,7 @@ import java.util.List;
 /// What commands ask of a file before they use it, and what they say if it is damaged.
 final class Soundness {
     private static final int SHOWN_DAMAGES = 20;
-    private static final String OTHER_FILE_CODE = "V18-BASE";
-    private static final String OTHER_FILE = " [" + OTHER_FILE_CODE + "]";
+    private static final String OTHER_FILE = "V18-BASE";
     private static final String OTHER_FILE_REMEDY = "Bring it back, or say with --root below which directory it is, "
             + "or with --base which file it is";
 
@@ -32,11 +31,11 @@ final class Soundness {
         }
         Damage first = damages.getFirst();
         if (isOfOtherFile(first)) {
-            throw new FormatException(OTHER_FILE_CODE, first.what().replace(OTHER_FILE, ""), first.offset(),
-                    OTHER_FILE_REMEDY);
+            throw new FormatException(first.code(), first.what(), first.offset(), OTHER_FILE_REMEDY);
         }
         String more = damages.size() == 1 ? "" : " (the first of " + damages.size() + ")";
-        throw new FormatException("DAMAGED", subject(first) + " damaged" + more + ": " + first.what(),
+        throw new FormatException("DAMAGED",
+                subject(first) + " damaged" + more + ": " + first.what() + " [" + first.code() + "]",
                 first.offset(), "Take the file from a backup or make it again; croft verify lists all damage");
     }
 
@@ -72,11 +71,11 @@ final class Soundness {
     }
 
     /// Says which other files are missing.
-    static void noteMissing(Path file, List<BaseFile> missing, Run run) {
+    static void noteMissing(Path file, List<BaseFile> missing, CommandRunner run) {
         missing.forEach(
-                base -> run.note(Run.inWordsOfTheCommand("%s: it has bytes in the file %s%s: %s. %s".formatted(file,
+                base -> run.note("%s: it has bytes in the file %s%s: %s. %s".formatted(file,
                         FormatException.quote(base.path()), base.uuid().map(" with the id %s"::formatted).orElse(""),
-                        base.problem().orElse(""), OTHER_FILE_REMEDY))));
+                        base.problem().orElse(""), OTHER_FILE_REMEDY)));
     }
 
     /// {@return the snapshot that was opened}
@@ -88,33 +87,34 @@ final class Soundness {
     }
 
     /// Lists damage and says what to do.
-    static int tell(Path file, Verification verification, Run run) {
+    static int tell(Path file, Verification verification, CommandRunner run) {
         List<Damage> damages = verification.damages();
         list(file, damages, run);
         long others = damages.stream().filter(Soundness::isOfOtherFile).count();
         if (others == damages.size() && others <= verification.missingBases().size()) {
             run.note("%s: what was checked is not damaged, but %s cannot be used. %s".formatted(file,
                     Text.count(others, "other file"), OTHER_FILE_REMEDY));
-            return Run.MISSING;
+            return CommandRunner.MISSING;
         }
         if (others == damages.size()) {
-            return run.fail(Run.DAMAGED, "%s: %s cannot be used. %s".formatted(file, Text.count(others, "other file"),
-                    OTHER_FILE_REMEDY));
+            return run.fail(CommandRunner.DAMAGED,
+                    "%s: %s cannot be used. %s".formatted(file, Text.count(others, "other file"),
+                            OTHER_FILE_REMEDY));
         }
-        return run.fail(Run.DAMAGED, "%s: %s. Take it from a backup or make it again".formatted(file,
+        return run.fail(CommandRunner.DAMAGED, "%s: %s. Take it from a backup or make it again".formatted(file,
                 Text.count(damages.size() - others, "damaged part")));
     }
 
     /// Lists damage.
-    static void list(Path file, List<Damage> damages, Run run) {
+    static void list(Path file, List<Damage> damages, CommandRunner run) {
         damages.stream().limit(SHOWN_DAMAGES).forEach(damage -> run.note(file + ": " + describe(damage)));
     }
 
     private static String describe(Damage damage) {
         return isOfOtherFile(damage)
-                ? damage.what()
-                : "%s damaged: %s (%d bytes at byte 0x%X)".formatted(subject(damage), damage.what(), damage.length(),
-                        damage.offset());
+                ? "%s [%s]".formatted(damage.what(), damage.code())
+                : "%s damaged: %s [%s] (%d bytes at byte 0x%X)".formatted(subject(damage), damage.what(),
+                        damage.code(), damage.length(), damage.offset());
     }
 
     private static String subject(Damage damage) {
@@ -123,6 +123,6 @@ final class Soundness {
 
     /// Whether no byte of the file itself is wrong, only that it needs another one that is not there.
     private static boolean isOfOtherFile(Damage damage) {
-        return damage.what().endsWith(OTHER_FILE);
+        return damage.code().equals(OTHER_FILE);
     }
 }

@@ -41,13 +41,13 @@ final class Targets {
         return file.toString().toLowerCase(Locale.ROOT);
     }
 
-    static int refuse(String label, Path target, Run run) {
+    static int refuse(String label, Path target, CommandRunner run) {
         return run.complain(
                 "%s: only .croft files can be written. Give %s a name that ends in %s".formatted(target, label,
                         SUFFIX));
     }
 
-    static int refuseSame(Path source, String label, Run run) {
+    static int refuseSame(Path source, String label, CommandRunner run) {
         return run.complain("%s: source and target are the same file. Give %s another name".formatted(source, label));
     }
 

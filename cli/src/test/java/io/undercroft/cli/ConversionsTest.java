@@ -152,10 +152,13 @@ class ConversionsTest {
 
     @Test
     void aSettingThatIsForTheOtherFileLeadsToItsOption() {
-        assertThat(Run.inWordsOfTheCommand("the setting 'npz.compression' is for writing files, not for opening files"))
-                .endsWith("; croft convert takes it with --to-set");
-        assertThat(Run.inWordsOfTheCommand("there is no setting 'a'; did you mean 'b'? It is for opening files"))
-                .endsWith("; tell it with --set");
+        Path out = folder.resolve("out.npz");
+        for (Invocation refused : List.of(Invocation.of("inspect", TIED, "--set", "npz.compression=deflate"),
+                Invocation.of("convert", TIED, out, "--set", "npz.compression=deflate"))) {
+            assertOneLine(refused, "'npz.compression' is for files that are written", "--to-set");
+        }
+        assertOneLine(Invocation.of("convert", TIED, out, "--to-set", "torch7.object=1"),
+                "'torch7.object' is for files that are opened; give it with --set");
     }
 
     @Test

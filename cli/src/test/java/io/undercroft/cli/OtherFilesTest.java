@@ -296,7 +296,7 @@ class OtherFilesTest {
     void aBaseOutsideTheRootIsRefused() throws IOException {
         Path below = Files.createDirectory(folder.resolve("below")).resolve("model.croft");
 
-        assertOneLine(Invocation.of("convert", torch, below, "--base", base), "is not below", "set --root");
+        assertOneLine(Invocation.of("convert", torch, below, "--base", base), "is not below", "set a root above both");
         assertThat(below).doesNotExist();
 
         assertThat(Invocation.of("convert", torch, below, "--base", base, "--root", folder).code()).isZero();

@@ -172,7 +172,8 @@ class SharingTest {
         String[] parts = out.split("(?m)^[1-5]\\n");
         assertThat(parts).as(out).hasSize(6);
         assertThat(parts[1]).contains("there was nothing to remove",
-                "published and held by no living process, left as they are: weights; croft shm gc --published removes them",
+                "published and held by no living process, left as they are: weights; "
+                        + "croft shm gc --published removes them",
                 "\nweights\n");
         assertThat(parts[2]).isEqualToIgnoringWhitespace("{\"segments\":[],\"unheld\":[\"weights\"]}");
         assertThat(parts[3]).contains("weights", "when somebody removes it", "nobody");

@@ -3,6 +3,7 @@ package io.undercroft.format;
 import java.io.Serial;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /// Says that the contents of a file are not what its format asks for: what is wrong, where, and what to do about it.
@@ -20,7 +21,7 @@ public final class FormatException extends RuntimeException {
     private final String code;
     private final String what;
     private final long offset;
-    private final String remedy;
+    private final Remedy remedy;
     private final @Nullable String file;
 
     /// A fault without an underlying exception.
@@ -30,6 +31,16 @@ public final class FormatException extends RuntimeException {
     /// @param offset the byte of the file that is at fault, or [#NO_OFFSET]
     /// @param remedy what to do about it, without a full stop
     public FormatException(String code, String what, long offset, String remedy) {
+        this(code, what, offset, Remedy.of(remedy), null, null);
+    }
+
+    /// A fault without an underlying exception, whose remedy may name options.
+    ///
+    /// @param code a short upper-case word such as `V5-STRIDE-RANGE`
+    /// @param what what is wrong, without a full stop
+    /// @param offset the byte of the file that is at fault, or [#NO_OFFSET]
+    /// @param remedy what to do about it
+    public FormatException(String code, String what, long offset, Remedy remedy) {
         this(code, what, offset, remedy, null, null);
     }
 
@@ -41,16 +52,27 @@ public final class FormatException extends RuntimeException {
     /// @param remedy what to do about it, without a full stop
     /// @param cause the other exception
     public FormatException(String code, String what, long offset, String remedy, Throwable cause) {
+        this(code, what, offset, Remedy.of(remedy), null, cause);
+    }
+
+    /// A fault that another exception brought to light, whose remedy may name options.
+    ///
+    /// @param code a short upper-case word such as `V5-STRIDE-RANGE`
+    /// @param what what is wrong, without a full stop
+    /// @param offset the byte of the file that is at fault, or [#NO_OFFSET]
+    /// @param remedy what to do about it
+    /// @param cause the other exception
+    public FormatException(String code, String what, long offset, Remedy remedy, Throwable cause) {
         this(code, what, offset, remedy, null, cause);
     }
 
-    private FormatException(String code, String what, long offset, String remedy, @Nullable String file,
+    private FormatException(String code, String what, long offset, Remedy remedy, @Nullable String file,
             @Nullable Throwable cause) {
-        super(message(code, printable(what), offset, printable(remedy), file), cause);
+        super(message(code, printable(what), offset, remedy.toString(), file), cause);
         this.code = Objects.requireNonNull(code, "code");
         this.what = printable(what);
         this.offset = offset;
-        this.remedy = printable(remedy);
+        this.remedy = remedy;
         this.file = file;
     }
 
@@ -69,9 +91,16 @@ public final class FormatException extends RuntimeException {
         return offset;
     }
 
-    /// {@return what to do about it, safe to print}
-    public String remedy() {
+    /// {@return what to do about it}
+    public Remedy remedy() {
         return remedy;
+    }
+
+    /// {@return the message, with options that the remedy names in the words of the caller}
+    ///
+    /// @param words what an option is called
+    public String message(Function<? super Remedy.Option, String> words) {
+        return message(code, what, offset, remedy.in(words), file);
     }
 
     /// {@return the name of the file, or null while nobody has said it}

@@ -66,6 +66,6 @@ enum Reading {
     /// The message is one clear line that names the file and says what to do.
     static void checkText(FormatException e, Path path) {
         assertThat(e.getMessage()).contains(path.toString()).contains(e.code()).doesNotContain("\n", "\r", "\u001b");
-        assertThat(e.remedy()).isNotBlank();
+        assertThat(e.remedy().toString()).isNotBlank();
     }
 }

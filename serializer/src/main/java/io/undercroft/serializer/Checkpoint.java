@@ -1,6 +1,7 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.Shard;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
@@ -599,7 +600,8 @@ public final class Checkpoint implements AutoCloseable {
         return size.isEmpty()
                 ? Optional.empty()
                 : Optional.of(new Damage("the file", size.getAsLong(), file.size() - size.getAsLong(),
-                        "it was cut to " + size.getAsLong() + " bytes while it is open; it had " + file.size()));
+                        "CUT", "it was cut to " + size.getAsLong() + " bytes while it is open; it had " + file.size(),
+                        Remedy.of("Open it again when it is complete")));
     }
 
     /// Reads all bytes of the storages in the background, and checks them against their checksums.

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -117,7 +118,9 @@ class ChecksumPolicyTest {
     @Test
     void whatWasMetIsListed() throws IOException {
         Damage met = new Damage("tensors 'on', 'around'", 2L * CHUNK, CHUNK,
-                "the checksum of a chunk of storage 0 does not match [V14-CHECKSUM]");
+                "V14-CHECKSUM",
+                "the checksum of a chunk of storage 0 does not match",
+                Remedy.of("The file is damaged: fetch it again or restore a copy"));
         try (Checkpoint checkpoint = open(ChecksumPolicy.EAGER)) {
             assertThat(checkpoint.damages()).containsExactly(met);
         }

@@ -549,7 +549,7 @@ class CroftFileTest {
         Path deeper = Files.createDirectory(folder.resolve("deeper")).resolve("state.croft");
         assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> Checkpoint.save(deeper, state, SaveOptions.defaults().base(base)))
-                .withMessageContaining("SaveOptions.root");
+                .withMessageContaining("set a root");
         Checkpoint.save(deeper, state, SaveOptions.defaults().base(base).root(folder));
         assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> Checkpoint.save(base, state, SaveOptions.defaults().base(base)))
@@ -573,6 +573,6 @@ class CroftFileTest {
         state.put("more", noise(100, 99));
         assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> Checkpoint.save(path, state, SaveOptions.defaults().base(last)))
-                .withMessageContaining("flatten");
+                .withMessageContaining("copy it with its bases");
     }
 }

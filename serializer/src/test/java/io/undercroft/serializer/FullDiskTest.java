@@ -56,7 +56,7 @@ class FullDiskTest {
         assertThat(refusals(PeerJvm.startMounting("mount -t tmpfs -o size=8m tmpfs " + folder, FullDiskPeer.class,
                 folder.resolve("a.croft").toString(), "exhausted")))
                 .contains("No space left on device", "bytes that stay are written to a new file first",
-                        "another disk with CheckpointFile.copy")
+                        "a file on another disk")
                 .doesNotContain("lock", ".croft-tmp");
     }
 

@@ -142,6 +142,7 @@ final class LimitsPeer {
             fault(thrownBy(() -> file.map(List.of(file.piece(0, CHUNK), new Piece.ZeroPiece(1L << 50)))));
             fault(thrownBy(() -> AnonymousMemory.allocator().allocate(1L << 50)));
         }
+        fault(new FormatException("NONE", "nothing is wrong", FormatException.NO_OFFSET, "Go on"));
         failures.clear();
     }
 

@@ -1,6 +1,7 @@
 package io.undercroft.interop.internal;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
@@ -95,7 +96,7 @@ public final class SetReader {
             Path real = path.toRealPath();
             if (!isAllowed(path, real, stored, root)) {
                 throw unusable(name, "is a link that leads to another directory",
-                        "Name a directory with OpenOptions.root below which files may be opened");
+                        Remedy.naming("Name a directory with {} below which files may be opened", "OpenOptions.root"));
             }
             if (!Files.isRegularFile(real)) {
                 throw unusable(name, "is no file", "Put the file next to the index");
@@ -127,6 +128,10 @@ public final class SetReader {
     }
 
     private static FormatException unusable(String shard, String why, String remedy) {
+        return unusable(shard, why, Remedy.of(remedy));
+    }
+
+    private static FormatException unusable(String shard, String why, Remedy remedy) {
         return new FormatException("SHARD-INDEX", "the shard " + FormatException.quote(shard) + " " + why,
                 FormatException.NO_OFFSET, remedy);
     }

@@ -124,7 +124,7 @@ record ShardFile(String name, MappedFile file, Contents contents, SequencedMap<S
         Verification here = contents.verify();
         List<Damage> damages = here.damages().stream()
                 .map(damage -> new Damage(damage.where() + " in the shard " + name,
-                        damage.offset(), damage.length(), damage.what()))
+                        damage.offset(), damage.length(), damage.code(), damage.what(), damage.remedy()))
                 .toList();
         return new Verification(damages, here.unverifiedExtents(), here.unverifiedBytes());
     }

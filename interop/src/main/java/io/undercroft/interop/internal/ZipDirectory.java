@@ -254,7 +254,7 @@ public final class ZipDirectory {
             try {
                 check(record);
             } catch (FormatException e) {
-                damages.add(new Damage("record " + record.name(), e.offset(), record.compressedSize(), e.what()));
+                damages.add(Damage.of("record " + record.name(), record.compressedSize(), e));
             }
         }
         return damages;

@@ -1,5 +1,6 @@
 package io.undercroft.interop.safetensors;
 
+import io.undercroft.format.Remedy;
 import io.undercroft.interop.internal.TensorSlices;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
@@ -156,7 +157,9 @@ final class OpenedFile {
             Tensor shown = entry.on(onDisk(entry(view.base())), view);
             if (!file.guard(() -> haveSameBytes(own, shown))) {
                 damages.add(new Damage("tensor " + name, entry.start(), entry.nbytes(),
-                        "its own bytes are not those of the tensor " + view.base() + " that it is a view of"));
+                        "SAFETENSORS-VIEWS",
+                        "its own bytes are not those of the tensor " + view.base() + " that it is a view of",
+                        Remedy.of("Save the file again from its source")));
             }
         });
         return damages;

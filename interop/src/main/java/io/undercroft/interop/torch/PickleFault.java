@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import java.io.Serial;
 
 /// Why an opcode cannot be run, thrown by those who do not know where in the file it is; [Unpickler] adds that.
@@ -13,9 +14,9 @@ final class PickleFault extends RuntimeException {
 
     private final String code;
     private final String what;
-    private final String remedy;
+    private final Remedy remedy;
 
-    private PickleFault(String code, String what, String remedy) {
+    private PickleFault(String code, String what, Remedy remedy) {
         // Without a stack trace: it is only a way to carry three strings a few frames up.
         super(what, null, false, false);
         this.code = code;
@@ -25,17 +26,22 @@ final class PickleFault extends RuntimeException {
 
     /// {@return a refusal of something that the pickle should not hold}
     static PickleFault malformed(String what) {
-        return new PickleFault("TORCH-PICKLE", what, DAMAGED);
+        return because("TORCH-PICKLE", what, DAMAGED);
     }
 
     /// {@return a refusal of something that means well but is not supported}
     static PickleFault because(String code, String what, String remedy) {
+        return new PickleFault(code, what, Remedy.of(remedy));
+    }
+
+    /// {@return a refusal of something that means well but is not supported}
+    static PickleFault because(String code, String what, Remedy remedy) {
         return new PickleFault(code, what, remedy);
     }
 
     /// {@return a refusal of a name outside the table of what a pickle may call}
     static PickleFault global(String name) {
-        return new PickleFault("TORCH-GLOBAL",
+        return because("TORCH-GLOBAL",
                 "the file asks for " + FormatException.quote(name) + ", which would run code in Python",
                 "Only tensors and plain values are read; if you trust the file, load it in Python and save its"
                         + " state_dict() again");

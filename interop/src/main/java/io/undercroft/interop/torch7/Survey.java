@@ -85,7 +85,7 @@ record Survey(Numbering numbering, List<Long> ends, Optional<String> lastClass, 
             FormatException refusal = Torch7Faults.ofOwnWay(lastClass.get(),
                     "is followed by " + (size - end()) + " bytes that are no object", end());
             throw new FormatException(refusal.code(), refusal.what(), refusal.offset(), refusal.remedy()
-                    + "; or set " + Torch7Format.OBJECT + " to 1 to ignore what follows");
+                    .and("; or set " + Torch7Format.OBJECT + " to 1 to ignore what follows"));
         }
     }
 

@@ -1,12 +1,12 @@
 package io.undercroft.interop.torch7;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 
 /// What is said of files that cannot be read.
 final class Torch7Faults {
-    private static final String REMEDY = "The file is damaged, or encoded in another way: OpenOptions.setting tells "
-            + "torch7.encoding, "
-            + "torch7.order, torch7.longs and torch7.references";
+    private static final Remedy REMEDY = Remedy.naming("The file is damaged, or encoded in another way: {} sets "
+            + "torch7.encoding, torch7.order, torch7.longs and torch7.references", "OpenOptions.setting");
 
     private static final String CLASS_REMEDY = "If the class writes its objects in a way of its own, "
             + "in Torch7 save what they hold as a table";

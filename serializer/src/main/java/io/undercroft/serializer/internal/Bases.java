@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.BaseFiles;
 import io.undercroft.format.internal.BaseKind;
 import io.undercroft.format.internal.BaseRecord;
@@ -21,6 +22,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -35,8 +37,9 @@ import org.jspecify.annotations.Nullable;
 /// all this and are others nevertheless fail the checksums of the file that names them. Safe for any thread.
 public final class Bases implements BaseFiles, AutoCloseable {
     private static final int PIECE = 1 << 17;
-    private static final String SAY_WHERE = "Bring it there, or say where it is when opening: OpenOptions.root or "
-            + "OpenOptions.base";
+    private static final String SAY_WHERE = "Bring it there, or say where it is when opening: {} or {}";
+    private static final String ROOT = "OpenOptions.root";
+    private static final String BASE = "OpenOptions.base";
 
     private final Path file;
     private final MapMode mode;
@@ -113,13 +116,12 @@ public final class Bases implements BaseFiles, AutoCloseable {
             MappedFile named = named(base);
             return named == null ? openBelow(base, root(base).toRealPath()) : named;
         } catch (NoSuchFileException e) {
-            throw unusable(base, "it is not there", SAY_WHERE
-                    + (base.kind() == BaseKind.CROFT ? " with the id " + base.uuid() : ""), e);
+            throw unusable(base, "it is not there", sayWhere(base), e);
         } catch (IOException | InvalidPathException e) {
             String reason = e instanceof FileSystemException system && system.getReason() != null
                     ? ": " + system.getReason()
                     : "";
-            throw unusable(base, "it cannot be opened" + reason, "Check that it may be read", e);
+            throw unusable(base, "it cannot be opened" + reason, Remedy.of("Check that it may be read"), e);
         }
     }
 
@@ -157,13 +159,13 @@ public final class Bases implements BaseFiles, AutoCloseable {
     private MappedFile openBelow(BaseRecord base, Path root) throws IOException {
         Path path = ConfinedPath.resolve(root, base.path())
                 .orElseThrow(() -> unusable(base, "links lead from it out of " + quote(root),
-                        "If that is meant, name the directory that they lead to with OpenOptions.root", null));
+                        Remedy.naming("If that is meant, name the directory that they lead to with {}", ROOT), null));
         MappedFile opened = open(base, path);
         if (ConfinedPath.isStill(path)) {
             return opened;
         }
         opened.close();
-        throw unusable(base, "it was exchanged while it was opened", "Open the file again", null);
+        throw unusable(base, "it was exchanged while it was opened", Remedy.of("Open the file again"), null);
     }
 
     private Path root(BaseRecord base) throws IOException {
@@ -172,14 +174,14 @@ public final class Bases implements BaseFiles, AutoCloseable {
         }
         if (base.kind() == BaseKind.FOREIGN) {
             throw unusable(base, "no adopted file is opened unless it is said where they may be",
-                    "Give the directory when opening: OpenOptions.root, or the file: OpenOptions.base", null);
+                    Remedy.naming("Give the directory when opening: {}, or the file: {}", ROOT, BASE), null);
         }
         return Objects.requireNonNull(file.toRealPath().getParent());
     }
 
     private MappedFile open(BaseRecord base, Path path) throws IOException {
         if (Files.exists(path) && !Files.isRegularFile(path)) {
-            throw unusable(base, quote(path) + " is not a regular file", SAY_WHERE, null);
+            throw unusable(base, quote(path) + " is not a regular file", Remedy.naming(SAY_WHERE, ROOT, BASE), null);
         }
         MappedFile opened = MappedFile.open(path, mode);
         try {
@@ -195,7 +197,12 @@ public final class Bases implements BaseFiles, AutoCloseable {
         }
     }
 
-    private static FormatException unusable(BaseRecord base, String what, String remedy,
+    private static Remedy sayWhere(BaseRecord base) {
+        String argument = base.kind() == BaseKind.CROFT ? " with the id " + base.uuid() : "";
+        return new Remedy(SAY_WHERE, List.of(new Remedy.Option(ROOT, ""), new Remedy.Option(BASE, argument)));
+    }
+
+    private static FormatException unusable(BaseRecord base, String what, Remedy remedy,
             @Nullable Exception cause) {
         String all = standsIn(base) + what;
         return cause == null

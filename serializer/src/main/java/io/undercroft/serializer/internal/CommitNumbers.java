@@ -116,7 +116,7 @@ public final class CommitNumbers {
         }
         throw new NoSuchElementException("there is no snapshot " + number + " any more, or not yet: the newest of "
                 + chain.size() + (last == SnapshotInfo.UNKNOWN ? " is damaged" : " is " + last)
-                + "; Checkpoint.snapshots lists them");
+                + "; list its snapshots to see which there are");
     }
 
     private static long numberOf(Snapshot newest, List<CommitRecord> chain, int index) throws IOException {

@@ -149,7 +149,7 @@ public final class CroftSalvage implements Salvage {
     }
 
     private static Damage damage(String where, FormatException fault) {
-        return new Damage(where, fault.offset(), 0, fault.what() + " [" + fault.code() + "]");
+        return Damage.of(where, 0, fault);
     }
 
     @Override

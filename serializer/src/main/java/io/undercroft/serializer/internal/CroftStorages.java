@@ -144,7 +144,7 @@ final class CroftStorages implements AutoCloseable {
         try {
             return check(number, pulse).map(damage -> damage.damages().toList()).orElse(List.of());
         } catch (FormatException e) {
-            return List.of(new Damage("storage " + number, e.offset(), 0, e.what() + " [" + e.code() + "]"));
+            return List.of(Damage.of("storage " + number, 0, e));
         }
     }
 

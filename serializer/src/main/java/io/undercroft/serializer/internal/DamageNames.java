@@ -30,8 +30,8 @@ final class DamageNames {
     ///
     /// @param damage as the verifier found it
     io.undercroft.serializer.Damage name(Damage damage) {
-        return new io.undercroft.serializer.Damage(where(damage), damage.offset(), damage.length(),
-                damage.what() + " [" + damage.rule().code() + "]");
+        return io.undercroft.serializer.Damage.of(where(damage), damage.length(),
+                damage.rule().broken(damage.what(), damage.offset()));
     }
 
     private String where(Damage damage) {

@@ -51,9 +51,9 @@ final class DamagedStorage {
 
     /// {@return each chunk, as reports have it}
     Stream<Damage> damages() {
-        return chunks.stream().map(chunk -> new Damage(
+        return chunks.stream().map(chunk -> Damage.of(
                 TensorNames.of(snapshot, spans.keySet().stream().filter(tensor -> hits(chunk, tensor)).toList()),
-                chunk.fileOffset(), chunk.length(), what(chunk) + " [" + Rule.V14_CHECKSUM.code() + "]"));
+                chunk.length(), Rule.V14_CHECKSUM.broken(what(chunk), chunk.fileOffset())));
     }
 
     private String what(DamagedChunk chunk) {

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -65,8 +66,8 @@ public final class Formats {
         return lookalike.isPresent()
                 ? lookalike.get()
                 : new FormatException("FORMAT-UNKNOWN", "this is no file of a known format (" + names(formats) + ")", 0,
-                        "Check that it is the file you meant and that it is complete"
-                                + (formats.size() == 1 ? "; " + ADD_OTHERS : ""));
+                        Remedy.naming("Check that it is the file you meant and that it is complete, or name its format "
+                                + "with {}" + (formats.size() == 1 ? "; " + ADD_OTHERS : ""), "OpenOptions.format"));
     }
 
     private static Optional<CheckpointFormat> find(MappedFile file) throws IOException {
@@ -271,7 +272,7 @@ public final class Formats {
         List<CheckpointFormat> others = formats.stream().skip(1).filter(Formats::canBeWritten).toList();
         return others.isEmpty()
                 ? ADD_OTHERS
-                : "choose one with SaveOptions.format (croft, " + names(others)
+                : "choose one that can (croft, " + names(others)
                         + "), or by the suffix of the file";
     }
 

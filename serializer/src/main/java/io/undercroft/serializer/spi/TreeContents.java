@@ -197,8 +197,7 @@ public final class TreeContents implements Contents {
     public List<Damage> damages() {
         List<Damage> damages = new ArrayList<>();
         tensors.forEach((name, tensor) -> Unreadable.why(tensor)
-                .ifPresent(why -> damages.add(new Damage("tensor " + FormatException.quote(name), why.offset(), 0,
-                        why.what() + " [" + why.code() + "]"))));
+                .ifPresent(why -> damages.add(Damage.of("tensor " + FormatException.quote(name), 0, why))));
         return damages;
     }
 

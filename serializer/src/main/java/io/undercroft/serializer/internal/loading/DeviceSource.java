@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.Span;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
@@ -24,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 /// together with those of other storages. Safe for use by several threads.
 public final class DeviceSource implements Supplier<Allocation> {
     /// What to do if a device is not there.
-    public static final String REMEDY = "Map devices when opening: OpenOptions.device(Device.CPU), or"
-            + " --map-location cpu";
+    public static final Remedy REMEDY = new Remedy("Choose a device when opening: {}",
+            List.of(new Remedy.Option("OpenOptions.device", "(Device.CPU)")));
     /// Held while decoded bytes are in memory of the host, so that they are those of one storage.
     private static final Object DECODING = new Object();
 

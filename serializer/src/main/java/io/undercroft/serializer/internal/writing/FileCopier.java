@@ -90,12 +90,11 @@ public final class FileCopier {
         if (e.getReason() == null || free.isEmpty() || free.getAsLong() > staying + INDEX_BYTES) {
             return e;
         }
-        var full = new FileSystemException(target.path().toString(), null,
-                e.getReason() + ". To compact it, the " + staying
-                        + " bytes that stay are written to a new file first, and its disk has " + free.getAsLong()
-                        + " free: delete other files there, or write the snapshot to keep to another disk with "
-                        + "CheckpointFile.copy,"
-                        + " delete this file, and copy that one back");
+        var full = new FileSystemException(target.path().toString(), null, e.getReason() + ". To compact it, the "
+                + staying
+                + " bytes that stay are written to a new file first, and its disk has " + free.getAsLong()
+                + " free: delete other files there, or copy the snapshot to keep to a file on another disk, delete "
+                + "this file, and copy that one back");
         full.initCause(e);
         return full;
     }

@@ -94,7 +94,7 @@ final class NamedBases implements AutoCloseable {
     private static Path root(SaveOptions options, @Nullable Path target) {
         return options.root().or(() -> Optional.ofNullable(target).map(Path::getParent))
                 .orElseThrow(() -> new IllegalArgumentException(
-                        "a stream and shared memory lie in no directory; set SaveOptions.root to one above the bases"));
+                        "a stream and shared memory lie in no directory; set a root, a directory above the bases"));
     }
 
     /// Adds a file, or those that it names, if it is the index of a set.
@@ -181,14 +181,14 @@ final class NamedBases implements AutoCloseable {
 
     private static String hint(Path path, Path root) {
         return ConfinedPath.hint(root, path).orElseThrow(() -> new IllegalArgumentException("the base " + path
-                + " is not below " + root + "; set SaveOptions.root to a directory above both, or move it there"));
+                + " is not below " + root + "; set a root above both, or move it there"));
     }
 
     private static int depth(Snapshot snapshot, Path path) {
         int depth = snapshot.depth();
         if (depth > Limits.DEFAULT.maxBaseDepth()) {
             throw new IllegalArgumentException("the base " + path + " needs other files, and these others, " + depth
-                    + " deep, the limit is " + Limits.DEFAULT.maxBaseDepth() + "; flatten it");
+                    + " deep, the limit is " + Limits.DEFAULT.maxBaseDepth() + "; copy it with its bases");
         }
         return depth;
     }

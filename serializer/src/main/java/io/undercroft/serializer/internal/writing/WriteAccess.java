@@ -25,7 +25,7 @@ final class WriteAccess {
     static void check(ByteSource file, Snapshot newest) throws IOException {
         if (newest.header().isSealed()) {
             throw readOnly("the file is sealed: it was written in one go, and nothing is appended to it",
-                    "Export it to a new file, and write to that");
+                    "Copy its snapshot to a new file, and write to that");
         }
         if (!newest.header().isWritable()) {
             throw readOnly("the file has features (" + Long.toHexString(newest.header().readOnlyFeatures())

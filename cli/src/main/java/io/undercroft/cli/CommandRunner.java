@@ -3,6 +3,7 @@ package io.undercroft.cli;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SnapshotInfo;
@@ -25,7 +26,7 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /// Runs the body of a command and turns every way in which it can fail into one line and an exit code.
-final class Run {
+final class CommandRunner {
     static final int OK = 0;
     /// Something else failed: the output cannot be written, memory is short, a check of a device failed, croft has a
     /// fault.
@@ -66,7 +67,7 @@ final class Run {
     private final Output out;
     private final PrintWriter err;
 
-    Run(Output out, PrintWriter err) {
+    CommandRunner(Output out, PrintWriter err) {
         this.out = out;
         this.err = err;
     }
@@ -96,7 +97,8 @@ final class Run {
         } catch (FileSystemException e) {
             return explain(e, describe(e, file), whereInputOrOutputFails);
         } catch (FormatException e) {
-            return explain(e, e.file() != null ? e.getMessage() : named(file, e.getMessage()), code(e));
+            String message = e.message(CommandRunner::onTheCommandLine);
+            return explain(e, e.file() != null ? message : named(file, message), code(e));
         } catch (IllegalArgumentException | NoSuchElementException e) {
             return explain(e, named(file, e.getMessage()), USAGE);
         } catch (IOException | UncheckedIOException e) {
@@ -141,7 +143,12 @@ final class Run {
 
     /// {@return how a command ends that meets this fault}
     static int code(FormatException fault) {
-        return UNREADABLE.contains(fault.code()) ? MISSING : DAMAGED;
+        return switch (fault.code()) {
+            // A file that takes no commit; a state that the file does not have.
+            case "CROFT-READ-ONLY", "TORCH7-OBJECT", "TORCH-SAVE" -> USAGE;
+            case String code when UNREADABLE.contains(code) -> MISSING;
+            default -> DAMAGED;
+        };
     }
 
     /// Prints one line that is a result.
@@ -194,7 +201,7 @@ final class Run {
     }
 
     private int explain(Throwable failure, @Nullable String message, int code) {
-        note(inWordsOfTheCommand(String.valueOf(message)));
+        note(String.valueOf(message));
         if (DEBUG) {
             StringWriter trace = new StringWriter();
             failure.printStackTrace(new PrintWriter(trace));
@@ -204,20 +211,16 @@ final class Run {
         return code;
     }
 
-    /// The library names what a program would call.
-    static String inWordsOfTheCommand(String message) {
-        return message.replaceAll("(Open|Save)Options\\.root", "--root")
-                .replaceAll("CheckpointFile\\.copy", "croft convert --keep-bases")
-                .replaceAll("Checkpoint\\.snapshots lists", "croft snapshots lists")
-                .replaceAll("SaveOptions\\.format", "--to").replaceAll("SaveOptions\\.setting", "--to-set")
-                .replaceAll("OpenOptions\\.format", "--format").replaceAll("OpenOptions\\.setting", "--set")
-                .replaceFirst("is for writing files(, not for opening files)?$",
-                        "$0; croft convert takes it with --to-set")
-                .replaceFirst("is for opening files(, not for writing files)?$", "$0; tell it with --set")
-                .replaceFirst("Check that it is the file you meant and that it is complete$",
-                        "$0, or name its format with --format")
-                .replaceFirst("OpenOptions\\.base( with the id [-0-9a-f]+)?", "--base")
-                .replaceFirst("Map devices when opening: .*", "Say where they go: --map-location cpu");
+    /// {@return what an option of the library is called on the command line}
+    static String onTheCommandLine(Remedy.Option option) {
+        return switch (option.name()) {
+            case "OpenOptions.root" -> Arguments.ROOT;
+            case "OpenOptions.base" -> Arguments.BASE;
+            case "OpenOptions.format" -> Arguments.FORMAT;
+            case "OpenOptions.setting" -> Arguments.SETTING;
+            case "OpenOptions.device" -> Arguments.LOCATION + " cpu";
+            default -> option.toString();
+        };
     }
 
     private static String named(@Nullable Path file, @Nullable String message) {
