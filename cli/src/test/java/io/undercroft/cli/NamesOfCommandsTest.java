@@ -88,7 +88,7 @@ class NamesOfCommandsTest {
             "croft set c, create"})
     void bashCompletesWhatIsTyped(String typed, String completed) throws Exception {
         Path script = Files.writeString(folder.resolve("completion"), Invocation.of("completion").out());
-        String[] words = typed.split(" ");
+        String[] words = typed.split(" ", -1);
         String line = """
                 source '%s'; COMP_WORDS=(%s); COMP_CWORD=%d; COMP_LINE='%s'; COMP_POINT=%d
                 _complete_croft; printf '%%s\\n' "${COMPREPLY[@]}"
