@@ -126,7 +126,7 @@ final class Globals {
     }
 
     private static void addConstants(Map<String, Object> table) {
-        DType.values().forEach(dtype -> table.put(dtype.toString(), dtype));
+        DType.values().forEach(dtype -> table.put("torch." + dtype.name(), dtype));
         SYMBOLS.forEach(name -> table.put("torch." + name, new Symbol("torch." + name)));
         function(table, LAYOUT, Globals::layout);
         function(table, SIZE, arguments -> sized(arguments, 1).shape(0));

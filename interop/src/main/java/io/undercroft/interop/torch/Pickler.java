@@ -190,7 +190,7 @@ final class Pickler {
         if (!DType.values().contains(dtype)) {
             throw new IllegalArgumentException("PyTorch has no dtype " + dtype.name());
         }
-        global(dtype.toString());
+        global("torch." + dtype.name());
     }
 
     void symbol(Symbol symbol) {
