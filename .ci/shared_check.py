@@ -87,7 +87,7 @@ def words(tensor):
 
 
 def differences(tensor, said, who):
-    """What the JVM reads, beside what Python has."""
+    """What the JVM reads, compared with what Python has."""
     if tensor.dtype.is_complex:
         read = [complex(*map(float, word.split(","))) for word in said]
     else:

@@ -72,7 +72,7 @@ def _avalanche64(h):
 
 
 def xxh3(data):
-    """The digest as the 16 bytes that stand in a file."""
+    """The digest as the 16 bytes that are in a file."""
     low, high = _short(bytes(data)) if len(data) <= 16 else _middle(bytes(data)) if len(data) <= 240 else _long(data)
     return struct.pack("<QQ", low & M, high & M)
 

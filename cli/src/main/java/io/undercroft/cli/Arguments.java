@@ -22,7 +22,7 @@ import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.TypeConversionException;
 
-/// What stands on the command line; and descriptions of what may stand there, where several commands have it in common.
+/// The arguments of a command, and descriptions of those that several commands have in common.
 final class Arguments {
     private static final String AT = "--at";
     static final String ROOT = "--root";

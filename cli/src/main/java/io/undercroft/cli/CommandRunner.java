@@ -169,7 +169,7 @@ final class CommandRunner {
         return code;
     }
 
-    /// Prints one line beside the results.
+    /// Prints one line that is no result, on standard error.
     void note(String message) {
         err.println("croft: " + FormatException.printable(message));
     }

@@ -334,7 +334,7 @@ final class ConvertCommand {
         return options.settings(arguments.settings(TO_SETTING));
     }
 
-    /// Most training checkpoints have a map of tensors beside things that formats of tensors by name cannot hold.
+    /// Most training checkpoints have a map of tensors next to things that formats of tensors by name cannot hold.
     private static String wayOut(Part part, Optional<CheckpointFormat> format, Arguments arguments) {
         boolean takesTensorsOnly = format.filter(each -> !each.capabilities().contains(Capability.STATE)).isPresent();
         Optional<String> tensors = takesTensorsOnly ? StatePart.tensorsAmongOthers(part.state) : Optional.empty();

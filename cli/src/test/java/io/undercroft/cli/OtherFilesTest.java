@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/// Files of which bytes stand in other files.
+/// Files of which bytes are in other files.
 class OtherFilesTest {
     @TempDir
     Path folder;

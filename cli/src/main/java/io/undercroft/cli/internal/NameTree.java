@@ -31,7 +31,7 @@ public final class NameTree {
         }
     }
 
-    /// The map in which the last key stands.
+    /// The map in which the last key is.
     @SuppressWarnings("unchecked")
     private @Nullable Map<String, Object> descend(String[] keys) {
         Map<String, Object> map = root;

@@ -22,7 +22,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /// SHA-256 of storages and of tensors' elements in row-major order, as lower-case hexadecimal digits. Each is computed
-/// once and remembered, tensors that stand on the same bytes together. A storage that has to be decoded is in memory
+/// once and remembered, tensors that use the same bytes together. A storage that has to be decoded is in memory
 /// while its digests are computed, and no longer than until another one's are. Not for use by several threads.
 public final class Sha256 implements AutoCloseable {
     /// What a tensor that is not contiguous is copied by, in bytes, so that memory stays bounded.

@@ -119,7 +119,7 @@ public final class StatePart {
                 + (found.size() == RawSearch.ENOUGH ? " or others" : "") + "; name one of them as it is");
     }
 
-    /// {@return the path of a part with nothing in it but tensors by name, if there is one, and other things beside it}
+    /// {@return the path of a part with nothing in it but tensors by name, if there is one, and other things next to it}
     ///
     /// @param state the root of the tree
     public static Optional<String> tensorsAmongOthers(@Nullable Object state) {
@@ -131,7 +131,7 @@ public final class StatePart {
                 : Optional.empty();
     }
 
-    /// {@return the path of what stands in a part}
+    /// {@return the path of what is in a part}
     ///
     /// @param path the path of the part, empty for the whole state
     /// @param segment the last segment

@@ -41,14 +41,14 @@ public final class Table {
 
     /// {@return a column of words}
     ///
-    /// @param title what stands above it
+    /// @param title what is above it
     public static Column left(String title) {
         return new Column(title, Side.LEFT);
     }
 
     /// {@return a column of numbers}
     ///
-    /// @param title what stands above it
+    /// @param title what is above it
     public static Column right(String title) {
         return new Column(title, Side.RIGHT);
     }

@@ -1,7 +1,7 @@
 """What PyTorch itself says of files: started by TorchLibraryTest.
 
     peer.py versions                  the versions of the libraries, as JSON
-    peer.py compare FOLDER            loads each FOLDER/NAME.ours.pt beside FOLDER/NAME.pt in several ways;
+    peer.py compare FOLDER            loads each FOLDER/NAME.ours.pt and FOLDER/NAME.pt in several ways;
                                       a line of JSON each
     peer.py write FOLDER              saves states as FOLDER/NAME.pt, and what they hold as FOLDER/NAME.json
     peer.py random FOLDER COUNT       saves as many random states as FOLDER/NUMBER.pt and FOLDER/NUMBER.legacy.pt

@@ -103,7 +103,7 @@ final class StateJson {
         json.writeEndObject();
     }
 
-    /// Tuples in keys have no path to refer to, so they are written out wherever they stand.
+    /// Tuples in keys have no path to refer to, so they are written out wherever they are.
     private void writeKey(@Nullable Object key) throws IOException {
         if (!(key instanceof Tuple tuple)) {
             write(key);

@@ -151,7 +151,7 @@ public final class TextReport {
                 .toList();
         out.line("");
         if (shared.isEmpty()) {
-            out.line("No storage is shared: every tensor stands on its own.");
+            out.line("No storage is shared: every tensor has its own.");
             return;
         }
         out.line("%s shared by several tensors:"
