@@ -75,7 +75,7 @@ final class Described {
             case Complex complex -> Map.of("complex", List.of(bits(complex.real()), bits(complex.imaginary())));
             case byte[] bytes -> Map.of("bytes", HexFormat.of().formatHex(bytes));
             case Shape shape -> Map.of("size", texts(shape.toArray()));
-            case DType dtype -> Map.of("dtype", dtype.toString());
+            case DType dtype -> Map.of("dtype", "torch." + dtype);
             case Device device -> Map.of("device", device.toString());
             case Symbol symbol -> symbol(symbol.name());
             case Storage storage -> storage(storage);
@@ -152,7 +152,7 @@ final class Described {
 
     private Map<String, Object> tensor(Tensor tensor) {
         Map<String, Object> described = new LinkedHashMap<>();
-        described.put("tensor", tensor.dtype().toString());
+        described.put("tensor", "torch." + tensor.dtype());
         described.put("shape", texts(tensor.shape().toArray()));
         described.put("flags", flags(tensor));
         described.put("stride", texts(tensor.stride()));

@@ -231,7 +231,7 @@ class TorchManifestTest {
             case "UntypedStorage" -> checkStorage(expected, (Storage) value, "", where);
             case "TypedStorage" -> {
                 TypedStorage typed = (TypedStorage) value;
-                assertThat(typed.dtype().toString()).as(where).isEqualTo(expected.get("dtype").asText());
+                assertThat("torch." + typed.dtype()).as(where).isEqualTo(expected.get("dtype").asText());
                 checkStorage(expected, typed.untyped(), "", where);
             }
             default -> fail(where + " is of a kind that the test does not know");
@@ -266,7 +266,7 @@ class TorchManifestTest {
             TypedMap parts = (TypedMap) value;
             assertThat(parts.type()).as(where).isEqualTo(expected.get("layout").asText());
             assertThat(((Shape) parts.get("size")).toArray()).as(where).isEqualTo(longs(expected.get("shape")));
-            assertThat(((Tensor) parts.get("values")).dtype().toString()).as(where)
+            assertThat("torch." + ((Tensor) parts.get("values")).dtype()).as(where)
                     .isEqualTo(expected.get("dtype").asText());
         } else {
             checkTensor(expected, (Tensor) value, where);
