@@ -110,9 +110,11 @@ final class CommandRunner {
                             + "Try again on a complete copy"),
                     MISSING);
         } catch (OutOfMemoryError e) {
-            return explain(e,
-                    named(file, "out of memory (" + e.getMessage() + "). Give Java more with JAVA_TOOL_OPTIONS=-Xmx…"),
-                    FAILED);
+            // That of a device has another error as its cause, and says itself what to do.
+            String message = e.getCause() == null
+                    ? "out of memory (" + e.getMessage() + "). Give Java more with JAVA_TOOL_OPTIONS=-Xmx…"
+                    : String.valueOf(e.getMessage());
+            return explain(e, named(file, message), FAILED);
         } catch (Throwable e) {
             return explain(e, "this is a fault in croft, please report it: " + e, FAILED);
         }

@@ -119,7 +119,7 @@ public final class StatePart {
                 + (found.size() == RawSearch.ENOUGH ? " or others" : "") + "; name one of them as it is");
     }
 
-    /// {@return the path of a part with nothing in it but tensors by name, if there is one, and other things next to it}
+    /// {@return the path of a part that has nothing but tensors by name, if the state has such a part and other things}
     ///
     /// @param state the root of the tree
     public static Optional<String> tensorsAmongOthers(@Nullable Object state) {
