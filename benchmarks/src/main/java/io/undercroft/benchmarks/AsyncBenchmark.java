@@ -134,7 +134,7 @@ final class AsyncBenchmark {
         return seconds;
     }
 
-    /// Writes something else to each chunk, so that each takes its room in the file.
+    /// Writes something else to each chunk, so that each takes its space in the file.
     private static double write(Map<String, Tensor> state) {
         long start = System.nanoTime();
         long number = 0;
@@ -173,15 +173,15 @@ final class AsyncBenchmark {
                     stalls.of(contender).map(seconds -> seconds * 1e3), "ms");
             figures.add(contender.equals(FIRST) ? stall.with(Goal.atMost(10)) : stall);
         }
-        figures.add(beside(stalls, KEPT, COPY).with(Goal.atMost(1.2)));
-        figures.add(beside(stalls, SAVE_ASYNC, FRESH_COPY).with(Goal.atMost(1.2)));
-        figures.add(beside(stalls, SOME, COPY));
-        figures.add(beside(stalls, ALL, COPY));
+        figures.add(compared(stalls, KEPT, COPY).with(Goal.atMost(1.2)));
+        figures.add(compared(stalls, SAVE_ASYNC, FRESH_COPY).with(Goal.atMost(1.2)));
+        figures.add(compared(stalls, SOME, COPY));
+        figures.add(compared(stalls, ALL, COPY));
         others.forEach((what, seconds) -> figures.add(Figure.of(what, last(seconds), "s")));
         return figures;
     }
 
-    private static Figure beside(Timings stalls, String contender, String copy) {
+    private static Figure compared(Timings stalls, String contender, String copy) {
         return Figure.of(contender + " compared with " + copy, stalls.of(contender).over(stalls.of(copy)), "x");
     }
 

@@ -101,8 +101,8 @@ final class EagerBenchmark {
 
         @Override
         public Allocation allocate(long nbytes) {
-            long room = (nbytes + Storage.ALIGNMENT - 1) & -Storage.ALIGNMENT;
-            return Allocation.collected(memory.asSlice(used.getAndAdd(room), nbytes));
+            long space = (nbytes + Storage.ALIGNMENT - 1) & -Storage.ALIGNMENT;
+            return Allocation.collected(memory.asSlice(used.getAndAdd(space), nbytes));
         }
     }
 
@@ -121,18 +121,18 @@ final class EagerBenchmark {
             figures.add(Figure.of(workload.what() + ": " + contender, seconds.map(s -> s * 1e3), "ms"));
             figures.add(Figure.of(workload.what() + ": " + contender, seconds.map(s -> gibibytes / s), "GiB/s"));
         }
-        figures.add(beside(timings, OURS, PLAIN).with(Goal.atLeast(TARGET_BESIDE_PLAIN)));
-        figures.add(beside(timings, REUSED, PLAIN).with(Goal.atLeast(TARGET_BESIDE_PLAIN)));
-        figures.add(beside(timings, OURS, PLAIN_FRESH));
-        figures.add(beside(timings, OURS, TORCH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
-        figures.add(beside(timings, OURS, TORCH_FRESH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
-        figures.add(beside(timings, REUSED, TORCH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
-        figures.add(beside(timings, UNCHECKED, TORCH));
-        figures.add(beside(timings, PT, TORCH));
+        figures.add(compared(timings, OURS, PLAIN).with(Goal.atLeast(TARGET_BESIDE_PLAIN)));
+        figures.add(compared(timings, REUSED, PLAIN).with(Goal.atLeast(TARGET_BESIDE_PLAIN)));
+        figures.add(compared(timings, OURS, PLAIN_FRESH));
+        figures.add(compared(timings, OURS, TORCH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
+        figures.add(compared(timings, OURS, TORCH_FRESH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
+        figures.add(compared(timings, REUSED, TORCH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
+        figures.add(compared(timings, UNCHECKED, TORCH));
+        figures.add(compared(timings, PT, TORCH));
         return figures;
     }
 
-    private static Figure beside(Timings timings, String one, String other) {
+    private static Figure compared(Timings timings, String one, String other) {
         return Figure.of(one + " compared with " + other, timings.speedup(one, other), "x");
     }
 

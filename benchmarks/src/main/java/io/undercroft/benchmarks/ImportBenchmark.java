@@ -25,13 +25,13 @@ final class ImportBenchmark {
         Workload many = Workload.many(bench.effort());
         Timings timings = measure(many);
         figures.addAll(report(many, timings));
-        figures.add(beside(many, timings, PT, TORCH_MMAP).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
-        figures.add(beside(many, timings, SAFETENSORS, SAFE_OPEN).with(Goal.atLeast(1)));
+        figures.add(compared(many, timings, PT, TORCH_MMAP).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
+        figures.add(compared(many, timings, SAFETENSORS, SAFE_OPEN).with(Goal.atLeast(1)));
         Workload large = Workload.large(bench.effort());
         timings = measure(large);
         figures.addAll(report(large, timings));
-        figures.add(beside(large, timings, PT, TORCH_MMAP));
-        figures.add(beside(large, timings, SAFETENSORS, SAFE_OPEN));
+        figures.add(compared(large, timings, PT, TORCH_MMAP));
+        figures.add(compared(large, timings, SAFETENSORS, SAFE_OPEN));
         return figures;
     }
 
@@ -55,7 +55,7 @@ final class ImportBenchmark {
                 timings.of(contender).map(s -> s * 1e3), "ms")).toList();
     }
 
-    private static Figure beside(Workload workload, Timings timings, String ours, String peer) {
+    private static Figure compared(Workload workload, Timings timings, String ours, String peer) {
         return Figure.of(workload.what() + ": " + ours + " compared with " + peer, timings.speedup(ours, peer), "x");
     }
 }

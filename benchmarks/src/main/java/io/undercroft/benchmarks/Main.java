@@ -16,16 +16,16 @@ public final class Main {
     private static final String USAGE = """
             usage: benchmarks/run NAME [--quick] [--dir DIR] [--rounds N]
 
-              open        open a file and read one element, beside torch and safetensors
-              eager       load 1 GiB into memory, beside reading the file, torch and safetensors
-              save        save 1 GiB durably, beside torch and safetensors
-              async       how long a save of 1 GiB in the background keeps its caller, beside a memory copy
+              open        open a file and read one element, compared with torch and safetensors
+              eager       load 1 GiB into memory, compared with reading the file, torch and safetensors
+              save        save 1 GiB durably, compared with torch and safetensors
+              async       how long a save of 1 GiB in the background keeps its caller, compared with a memory copy
               delta       save a second snapshot of 1 GiB of which one chunk in a hundred has changed
-              stitch      map a storage that lies in 16 384 extents as one range, beside copying it
-              attach      let eight JVMs attach to a published checkpoint of 2 GiB, beside eight Pythons that map it
-              import      open files of 10 000 tensors that torch and safetensors wrote, beside these
-              convert     make files of 1 GiB of one format from another, beside a save from memory
-              storage     copy, fill, convert, read elements and make views in memory, beside MemorySegment and torch
+              stitch      map a storage that lies in 16 384 extents as one range, compared with copying it
+              attach      let eight JVMs attach to a published checkpoint of 2 GiB, compared with eight Pythons
+              import      open files of 10 000 tensors that torch and safetensors wrote, compared with these
+              convert     make files of 1 GiB of one format from another, compared with a save from memory
+              storage     copy, fill, convert, read elements and make views, compared with MemorySegment and torch
 
               --quick     smaller and shorter: less than a minute
               --dir DIR   put the files on the disk of this directory (default: benchmarks/target)

@@ -83,17 +83,17 @@ final class OpenBenchmark {
             Figure figure = Figure.of(workload.what() + ": " + contender, milliseconds(timings, contender), "ms");
             figures.add(contender.equals(CROFT) ? goal.apply(figure) : figure);
         }
-        figures.add(beside(workload, timings, CROFT, TORCH_MMAP).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
-        figures.add(beside(workload, timings, CROFT, LOAD_FILE).with(Goal.atLeast(1)));
-        figures.add(beside(workload, timings, CROFT, SAFE_OPEN));
-        figures.add(beside(workload, timings, PT, TORCH_MMAP));
+        figures.add(compared(workload, timings, CROFT, TORCH_MMAP).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
+        figures.add(compared(workload, timings, CROFT, LOAD_FILE).with(Goal.atLeast(1)));
+        figures.add(compared(workload, timings, CROFT, SAFE_OPEN));
+        figures.add(compared(workload, timings, PT, TORCH_MMAP));
     }
 
     private static Samples milliseconds(Timings timings, String contender) {
         return timings.of(contender).map(s -> s * 1e3);
     }
 
-    private static Figure beside(Workload workload, Timings timings, String ours, String peer) {
+    private static Figure compared(Workload workload, Timings timings, String ours, String peer) {
         return Figure.of(workload.what() + ": " + ours + " compared with " + peer, timings.speedup(ours, peer), "x");
     }
 }

@@ -76,8 +76,8 @@ final class StorageBenchmark {
         double traffic = geometry.traffic() / Geometry.CONTIGUOUS.traffic();
         figures.add(Figure.of(what + ": bytes moved compared with " + PLAIN,
                 timings.speedup(OURS, PLAIN).map(speedup -> speedup * traffic), "x").with(Goal.atLeast(OF_BANDWIDTH)));
-        figures.add(beside(TORCH, what, timings));
-        figures.add(beside(TORCH_ONE_THREAD, what, timings));
+        figures.add(compared(TORCH, what, timings));
+        figures.add(compared(TORCH_ONE_THREAD, what, timings));
     }
 
     private void conversion(String from, String to) throws IOException {
@@ -89,8 +89,8 @@ final class StorageBenchmark {
         figures.add(throughput(OURS, what, timings).with(Goal.atLeast(CONVERTED_GIGABYTES)));
         figures.add(throughput(TORCH, what, timings));
         figures.add(throughput(TORCH_ONE_THREAD, what, timings));
-        figures.add(beside(TORCH, what, timings).with(Goal.atLeast(OF_TORCH)));
-        figures.add(beside(TORCH_ONE_THREAD, what, timings));
+        figures.add(compared(TORCH, what, timings).with(Goal.atLeast(OF_TORCH)));
+        figures.add(compared(TORCH_ONE_THREAD, what, timings));
     }
 
     private void fills() throws IOException {
@@ -98,7 +98,7 @@ final class StorageBenchmark {
         Timings timings = rounds.time(List.of(jmh.contender(OURS, Fills.class, "ours", parameters),
                 jmh.contender(PLAIN, Fills.class, "plain", parameters)));
         throughputs("fill", timings);
-        figures.add(beside(PLAIN, "fill", timings).with(Goal.atLeast(OF_BANDWIDTH)));
+        figures.add(compared(PLAIN, "fill", timings).with(Goal.atLeast(OF_BANDWIDTH)));
     }
 
     private void elementAccess(String method, String plain, int dtypes) throws IOException {
@@ -140,7 +140,7 @@ final class StorageBenchmark {
         return Figure.of(what + ": " + contender, timings.of(contender).map(s -> nbytes / s / GIGA), "GB/s");
     }
 
-    private static Figure beside(String peer, String what, Timings timings) {
+    private static Figure compared(String peer, String what, Timings timings) {
         return Figure.of(what + ": compared with " + peer, timings.speedup(OURS, peer), "x");
     }
 }

@@ -187,8 +187,8 @@ final class ForeignReading {
     /// Copies a tensor, if there is space for it.
     ///
     /// @return how many elements were copied
-    private static long read(Tensor tensor, long room) {
-        boolean readable = !tensor.device().isMeta() && tensor.numel() <= room && tensor.dtype().isByteSized();
+    private static long read(Tensor tensor, long space) {
+        boolean readable = !tensor.device().isMeta() && tensor.numel() <= space && tensor.dtype().isByteSized();
         if (readable && tensor.numel() > 0) {
             assertThat(tensor.copy().numel()).isEqualTo(tensor.numel());
         }

@@ -89,8 +89,8 @@ final class PlainTensors {
 
     /// Elements that perhaps overlap, perhaps not.
     private Tensor somewhere(Tensor on) {
-        int room = (int) Math.min(on.numel(), LARGE);
-        int offset = choices.below(room + 1);
-        return Tensor.of(on.storage(), on.dtype(), offset, Shape.of(choices.below(room - offset + 1)), 1);
+        int space = (int) Math.min(on.numel(), LARGE);
+        int offset = choices.below(space + 1);
+        return Tensor.of(on.storage(), on.dtype(), offset, Shape.of(choices.below(space - offset + 1)), 1);
     }
 }

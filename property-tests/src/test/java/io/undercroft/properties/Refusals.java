@@ -101,11 +101,11 @@ final class Refusals {
     }
 
     private void outsideMemory(ModelledTensor modelled) {
-        long room = modelled.memory().bytes.length * (long) Byte.SIZE / modelled.width();
-        wrong("asStrided", () -> tensor.asStrided(Shape.SCALAR, new long[0], room));
+        long space = modelled.memory().bytes.length * (long) Byte.SIZE / modelled.width();
+        wrong("asStrided", () -> tensor.asStrided(Shape.SCALAR, new long[0], space));
         wrong("asStrided", () -> tensor.asStrided(Shape.SCALAR, new long[0], -1));
-        wrong("asStrided", () -> tensor.asStrided(Shape.of(room + 1), new long[]{1}, 0));
-        wrong("asStrided", () -> tensor.asStrided(Shape.of(2), new long[]{room}, 0));
+        wrong("asStrided", () -> tensor.asStrided(Shape.of(space + 1), new long[]{1}, 0));
+        wrong("asStrided", () -> tensor.asStrided(Shape.of(2), new long[]{space}, 0));
         wrong("asStrided", () -> tensor.asStrided(Shape.of(2), new long[]{-1}, 1));
         wrong("asStrided", () -> tensor.asStrided(Shape.of(2, 2), new long[]{1}, 0));
         wrong("asStrided", () -> tensor.asStrided(Shape.of(3), new long[]{Long.MAX_VALUE}, 0));

@@ -3,7 +3,7 @@ package io.undercroft.properties;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/// The files of this repository. The tests run in their room, the proofs anywhere in the repository.
+/// The files of this repository. The tests run in their module, the proofs anywhere in the repository.
 public final class Repository {
     private static final Path ROOT = root();
 

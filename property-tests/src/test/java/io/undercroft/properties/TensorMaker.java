@@ -121,12 +121,12 @@ final class TensorMaker {
 
     /// Any geometry that fits: gaps, overlaps, repeated elements.
     private Tensor somewhere(Storage storage, DType dtype) {
-        long room = storage.nbytes() * 8 / dtype.bits();
-        if (room == 0) {
+        long space = storage.nbytes() * 8 / dtype.bits();
+        if (space == 0) {
             return Tensor.of(storage, dtype, 0, Shape.of(0), 1);
         }
-        long offset = choices.below((int) Math.min(room, Integer.MAX_VALUE));
-        long last = room - 1 - offset;
+        long offset = choices.below((int) Math.min(space, Integer.MAX_VALUE));
+        long last = space - 1 - offset;
         int rank = choices.below(5);
         long[] sizes = new long[rank];
         long[] stride = new long[rank];

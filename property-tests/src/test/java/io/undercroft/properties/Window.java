@@ -12,14 +12,14 @@ import java.util.stream.IntStream;
 /// @param offset where the first element lies, in elements
 record Window(List<Integer> sizes, List<Integer> steps, int offset) {
     static Window choose(Choices choices, List<Integer> sizes, Memory memory, DType dtype) {
-        int room = memory.bytes.length * Byte.SIZE / dtype.bits();
-        if (room == 0) {
+        int space = memory.bytes.length * Byte.SIZE / dtype.bits();
+        if (space == 0) {
             List<Integer> empty = sizes.contains(0) ? sizes : List.of(0);
             return new Window(empty, empty, 0);
         }
-        int offset = choices.below(room);
+        int offset = choices.below(space);
         int[] steps = new int[sizes.size()];
-        int left = room - 1 - offset;
+        int left = space - 1 - offset;
         for (int d = steps.length - 1; d >= 0; d--) {
             int intervals = Math.max(sizes.get(d) - 1, 0);
             steps[d] = choices.below(intervals == 0 ? 5 : Math.min(left / intervals, 70) + 1);

@@ -472,8 +472,8 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
             return new TypedStorage(Storage.meta(bytes(target, size())), target);
         }
         long nbytes = bytes(target, size());
-        Storage room = device().isCpu() ? untyped.allocateLike(nbytes) : Storage.allocate(nbytes);
-        TypedStorage made = new TypedStorage(room, target);
+        Storage space = device().isCpu() ? untyped.allocateLike(nbytes) : Storage.allocate(nbytes);
+        TypedStorage made = new TypedStorage(space, target);
         read(source -> {
             if (source.byteSize() / elementSize() != made.size()) {
                 throw new IllegalStateException(describe() + " was resized while it was converted");

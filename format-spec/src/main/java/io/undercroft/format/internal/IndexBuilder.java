@@ -208,7 +208,7 @@ public final class IndexBuilder {
                 || !Spans.fits(shape, stride, shape.length, bits, tensor.byteOffset(), tensor.bitOffset(), nbytes)) {
             throw new IllegalArgumentException(tensor + " does not fit into a storage of " + nbytes + " bytes");
         }
-        checkRoom(tensors.count(), "tensors");
+        checkSpace(tensors.count(), "tensors");
         RecordWriter.tensor(tensors.append(), tensor, Math.toIntExact(dims.add(shape, stride)), (int) Index.NONE);
         return (int) tensors.count() - 1;
     }
@@ -221,14 +221,14 @@ public final class IndexBuilder {
     /// @throws IllegalArgumentException if the name cannot be written, or there are too many
     public void addName(String name, int tensor) {
         checkNumber(tensor, tensors.count(), "tensor");
-        checkRoom(names.count(), "names");
+        checkSpace(names.count(), "names");
         int number = names.add(utf8(name), tensor);
         if (tensors.i32(tensor, NAME) == (int) Index.NONE) {
             tensors.putInt(tensor, NAME, number);
         }
     }
 
-    private static void checkRoom(long count, String what) {
+    private static void checkSpace(long count, String what) {
         if (count >= Limits.DEFAULT.maxTensors()) {
             throw tooMuch(count + 1 + " " + what, Limits.DEFAULT.maxTensors());
         }

@@ -92,7 +92,7 @@ public final class SetReader {
         Path stored = index.toRealPath();
         Path root = options.root().isPresent() ? options.root().get().toRealPath() : null;
         try {
-            Path path = beside(index.toAbsolutePath(), stored, name);
+            Path path = sibling(index.toAbsolutePath(), stored, name);
             Path real = path.toRealPath();
             if (!isAllowed(path, real, stored, root)) {
                 throw unusable(name, "is a link that leads to another directory",
@@ -112,7 +112,7 @@ public final class SetReader {
         }
     }
 
-    private static Path beside(Path index, Path stored, String name) {
+    private static Path sibling(Path index, Path stored, String name) {
         Path named = index.resolveSibling(name);
         return Files.exists(named, LinkOption.NOFOLLOW_LINKS) ? named : stored.resolveSibling(name);
     }

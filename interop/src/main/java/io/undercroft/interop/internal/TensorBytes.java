@@ -56,15 +56,15 @@ public final class TensorBytes {
 
     private static void writeSlabs(Tensor tensor, Output output) throws IOException {
         TensorSlices slabs = TensorSlices.of(tensor);
-        Storage room = Storage.allocate(slabs.largest(), AnonymousMemory.allocator());
+        Storage space = Storage.allocate(slabs.largest(), AnonymousMemory.allocator());
         try {
             for (Tensor slab : slabs) {
-                MemorySegment bytes = room.segment().asSlice(0, slab.nbytes());
+                MemorySegment bytes = space.segment().asSlice(0, slab.nbytes());
                 slab.copyTo(bytes);
                 output.write(bytes);
             }
         } finally {
-            room.release();
+            space.release();
         }
     }
 }

@@ -120,7 +120,7 @@ final class PickleOutput {
 
     void text(String value) {
         // No fewer bytes than characters: asked before there are twice as many of them.
-        requireRoom(value.length());
+        requireSpace(value.length());
         ByteBuffer encoded = encoded(value);
         op(Opcode.BINUNICODE);
         i32(encoded.remaining());
@@ -168,18 +168,18 @@ final class PickleOutput {
     }
 
     private void u8(int value) {
-        requireRoom(1);
+        requireSpace(1);
         bytes.write(value);
     }
 
     private void raw(ByteBuffer from) {
-        requireRoom(from.remaining());
+        requireSpace(from.remaining());
         byte[] copy = new byte[from.remaining()];
         from.get(copy);
         bytes.writeBytes(copy);
     }
 
-    private void requireRoom(int length) {
+    private void requireSpace(int length) {
         if (length > limit - bytes.size()) {
             throw new IllegalArgumentException("all that is no tensor takes more than " + limit
                     + " bytes; keep large data in tensors");

@@ -87,10 +87,10 @@ public final class FreezableRange implements Freezable {
         Lifetime live = new Lifetime("memory that can be frozen", () -> {});
         live.whenGone(kept::release);
         try {
-            long room = (length + MemoryFile.ALIGNMENT - 1) & -MemoryFile.ALIGNMENT;
-            long address = reserve(libc, 2 * room);
-            MemorySegment whole = Mapping.segment(libc, address, room, live.arena());
-            MemorySegment view = Mapping.segment(libc, address + room, room, kept.arena());
+            long space = (length + MemoryFile.ALIGNMENT - 1) & -MemoryFile.ALIGNMENT;
+            long address = reserve(libc, 2 * space);
+            MemorySegment whole = Mapping.segment(libc, address, space, live.arena());
+            MemorySegment view = Mapping.segment(libc, address + space, space, kept.arena());
             map(libc, address, length, MAP_SHARED, file, offset);
             Mapping.advise(libc, whole.asSlice(0, length), ReadAdvice.HUGE_PAGES);
             Mapping.populate(libc, whole.asSlice(0, length));

@@ -139,7 +139,7 @@ final class Registry implements SegmentNames {
     ///
     /// @param home the directory that has the segments
     /// @param libc the library
-    static Registry beside(String home, Libc libc) {
+    static Registry in(String home, Libc libc) {
         return new Registry(new RegistryFiles(libc), home, libc.userId(), ProcessKey.ofThisProcess());
     }
 

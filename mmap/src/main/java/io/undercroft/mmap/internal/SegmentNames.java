@@ -84,7 +84,7 @@ final class OfThisProcess {
     private OfThisProcess() {}
 
     private static SegmentNames make(Libc libc) {
-        SegmentNames names = Constant.namesAreFiles() ? Registry.beside("/dev/shm", libc) : new ProcessLocalNames(libc);
+        SegmentNames names = Constant.namesAreFiles() ? Registry.in("/dev/shm", libc) : new ProcessLocalNames(libc);
         try {
             Runtime.getRuntime().addShutdownHook(new Thread(names::releaseAll, "undercroft-shared-memory"));
         } catch (IllegalStateException ending) {

@@ -113,7 +113,7 @@ class SeedCoverageTest {
     /// Whether there is a public class, or method or constant of it, as `Class` or `Class#member`.
     private static boolean isThere(String name) {
         String[] parts = name.split("#", 2);
-        return PACKAGES.stream().flatMap(room -> type(room + "." + parts[0].replace('.', '$')))
+        return PACKAGES.stream().flatMap(space -> type(space + "." + parts[0].replace('.', '$')))
                 .anyMatch(type -> parts.length == 1
                         || Stream.<Member>concat(Stream.of(type.getMethods()), Stream.of(type.getFields()))
                                 .anyMatch(member -> member.getName().equals(parts[1])));

@@ -16,7 +16,7 @@ public final class ElementBytes {
     /// @param value its value
     /// @throws UnsupportedOperationException if the type has no numbers
     public static MemorySegment of(DType dtype, double value) {
-        MemorySegment bytes = room(DType.FLOAT64);
+        MemorySegment bytes = scratch(DType.FLOAT64);
         Elements.of(DType.FLOAT64).setDouble(bytes, 0, value);
         return convert(DType.FLOAT64, bytes, dtype);
     }
@@ -27,7 +27,7 @@ public final class ElementBytes {
     /// @param value its value
     /// @throws UnsupportedOperationException if the type has no numbers
     public static MemorySegment of(DType dtype, long value) {
-        MemorySegment bytes = room(DType.INT64);
+        MemorySegment bytes = scratch(DType.INT64);
         Elements.of(DType.INT64).setLong(bytes, 0, value);
         return convert(DType.INT64, bytes, dtype);
     }
@@ -38,7 +38,7 @@ public final class ElementBytes {
     /// @param value its value; of a type that is not complex, the real part
     /// @throws UnsupportedOperationException if the type has no numbers
     public static MemorySegment of(DType dtype, Complex value) {
-        MemorySegment bytes = room(DType.COMPLEX128);
+        MemorySegment bytes = scratch(DType.COMPLEX128);
         Elements.of(DType.COMPLEX128).setComplex(bytes, 0, value.real(), value.imaginary());
         return convert(DType.COMPLEX128, bytes, dtype);
     }
@@ -99,12 +99,12 @@ public final class ElementBytes {
     }
 
     private static MemorySegment convert(DType from, MemorySegment value, DType dtype) {
-        MemorySegment bytes = room(dtype);
+        MemorySegment bytes = scratch(dtype);
         Conversion.convert(from, value, dtype, bytes, 1, Convention.TORCH7);
         return bytes;
     }
 
-    private static MemorySegment room(DType dtype) {
+    private static MemorySegment scratch(DType dtype) {
         return MemorySegment.ofArray(new byte[dtype.itemsize()]);
     }
 }

@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 /// begin in the same cache line or the next come in one copy, with what is between them.
 final class Transposer {
     /// Bytes of each of the two arrays.
-    private static final int ROOM = 16 * 1024;
+    private static final int CAPACITY = 16 * 1024;
     /// Columns of a tile, if there are as many and no reason for more.
     private static final int SIDE = 64;
     /// Bytes of a cache line.
@@ -17,8 +17,8 @@ final class Transposer {
 
     private final int itemsize;
     private final Stepping stepping;
-    private final byte[] rows = new byte[ROOM];
-    private final byte[] columns = new byte[ROOM];
+    private final byte[] rows = new byte[CAPACITY];
+    private final byte[] columns = new byte[CAPACITY];
 
     /// A transposer for elements.
     ///
@@ -34,8 +34,8 @@ final class Transposer {
     /// @param itemsize bytes of an element
     static Grid cut(Tiles tiles, int itemsize) {
         long step = tiles.sourceStride(0) * itemsize;
-        long height = Math.min(tiles.size(1), Math.max(SIDE, ROOM / itemsize / tiles.size(0)));
-        return tiles.cut(ROOM / Math.max(height * itemsize, step <= LINE ? step : 0), height);
+        long height = Math.min(tiles.size(1), Math.max(SIDE, CAPACITY / itemsize / tiles.size(0)));
+        return tiles.cut(CAPACITY / Math.max(height * itemsize, step <= LINE ? step : 0), height);
     }
 
     /// Turns one tile of [#cut]. Offsets and steps are in bytes.

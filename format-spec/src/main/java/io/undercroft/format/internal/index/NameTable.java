@@ -28,7 +28,7 @@ public final class NameTable {
     /// @param tensor the number of its tensor
     /// @return how many names were added before
     public int add(byte[] utf8, int tensor) {
-        long text = room(utf8.length);
+        long text = space(utf8.length);
         MemorySegment.copy(MemorySegment.ofArray(utf8), 0, texts.getLast(), text % BLOCK, utf8.length);
         FieldWriter out = records.append();
         out.u64("text", text);
@@ -38,7 +38,7 @@ public final class NameTable {
     }
 
     /// A text lies in one block, with at least a byte of it left over, so that its place says which.
-    private long room(int length) {
+    private long space(int length) {
         if (texts.isEmpty() || end % BLOCK + length >= BLOCK) {
             end = (long) texts.size() * BLOCK;
             texts.add(arena.allocate(BLOCK));

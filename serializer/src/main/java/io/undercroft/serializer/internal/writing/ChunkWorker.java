@@ -60,9 +60,9 @@ final class ChunkWorker implements AutoCloseable {
             } else if (finding == null) {
                 finding = new ChunkOutcome.TooLarge(bytes);
             }
-            boolean takesRoom = finding instanceof ChunkOutcome.Copied
+            boolean takesSpace = finding instanceof ChunkOutcome.Copied
                     || (chunk.isOnDevice() && finding instanceof ChunkOutcome.Unchanged);
-            if (takesRoom) {
+            if (takesSpace) {
                 end = at + chunk.length();
             }
             findings.add(finding);

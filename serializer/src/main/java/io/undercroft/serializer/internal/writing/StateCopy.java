@@ -144,13 +144,13 @@ final class StateCopy {
         if (copied.isEmpty()) {
             return;
         }
-        long nbytes = copied.stream().mapToLong(StateCopy::room).reduce(0, Math::addExact);
+        long nbytes = copied.stream().mapToLong(StateCopy::space).reduce(0, Math::addExact);
         MemorySegment memory = resources.add(staging.lend(nbytes)).segment();
         List<Piece> pieces = new ArrayList<>();
         long position = 0;
         for (Run run : copied) {
             run.addPieces(memory.asSlice(position, run.length()), pieces);
-            position += room(run);
+            position += space(run);
         }
         copyDecoded(pieces);
         if (PlannedStorage.areOpenToAll(copied.stream().map(Run::from).toList())) {
@@ -196,7 +196,7 @@ final class StateCopy {
         pieces.removeIf(piece -> piece.from.bytes().areDecoded());
     }
 
-    private static long room(Run run) {
+    private static long space(Run run) {
         return (run.length() + Storage.ALIGNMENT - 1) & -Storage.ALIGNMENT;
     }
 }

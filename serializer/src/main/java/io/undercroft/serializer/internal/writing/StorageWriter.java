@@ -98,14 +98,14 @@ final class StorageWriter {
     }
 
     private void writeBlocks(List<PlannedStorage> storages, Progress progress) throws IOException {
-        long room = room(storages);
-        if (room == 0) {
+        long space = space(storages);
+        if (space == 0) {
             return;
         }
-        long blockBytes = Math.min(Blocks.BLOCK, room);
+        long blockBytes = Math.min(Blocks.BLOCK, space);
         int lanes = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
                 && !needsLargeBuffers(storages)
-                        ? (int) Math.min(Blocks.MOST, Math.ceilDiv(room, blockBytes))
+                        ? (int) Math.min(Blocks.MOST, Math.ceilDiv(space, blockBytes))
                         : 1;
         Chunker cutter = new Chunker(storages, destination.chunkLog2(),
                 options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
@@ -131,16 +131,16 @@ final class StorageWriter {
     }
 
     /// The space that storages take at most, or as much as all blocks have.
-    private long room(List<PlannedStorage> storages) {
-        long room = 0;
+    private long space(List<PlannedStorage> storages) {
+        long space = 0;
         for (PlannedStorage storage : storages) {
-            room = Layout.placeExtent(room, storage.nbytes(), destination.chunkLog2())
+            space = Layout.placeExtent(space, storage.nbytes(), destination.chunkLog2())
                     + Math.min(storage.nbytes(), Blocks.MOST * Blocks.BLOCK);
-            if (room >= Blocks.MOST * Blocks.BLOCK) {
+            if (space >= Blocks.MOST * Blocks.BLOCK) {
                 return Blocks.MOST * Blocks.BLOCK;
             }
         }
-        return room == 0 ? 0 : Layout.placePage(room) + PAGES_AROUND;
+        return space == 0 ? 0 : Layout.placePage(space) + PAGES_AROUND;
     }
 
     private void write(Chunker cutter, ChunkWorker lane, Progress progress) throws IOException {

@@ -20,9 +20,9 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /// The modules know each other in one direction only, and keep what is internal to themselves.
-class ArrowsTest {
+class ModuleDependencyTest {
     private static final String ROOT = "io.undercroft.";
-    private static final List<String> ROOMS = List.of("format", "storage", "mmap", "serializer", "interop",
+    private static final List<String> MODULES = List.of("format", "storage", "mmap", "serializer", "interop",
             "neighbours", "cuda", "cli", "benchmarks");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
@@ -30,13 +30,13 @@ class ArrowsTest {
             .importPackages("io.undercroft");
 
     @Test
-    void everyRoomIsLookedAt() {
-        assertThat(ROOMS).allMatch(room -> CLASSES.stream().anyMatch(type -> room.equals(roomOf(type))));
-        assertThat(CLASSES).allMatch(type -> ROOMS.contains(roomOf(type)));
+    void everyModuleIsLookedAt() {
+        assertThat(MODULES).allMatch(module -> CLASSES.stream().anyMatch(type -> module.equals(moduleOf(type))));
+        assertThat(CLASSES).allMatch(type -> MODULES.contains(moduleOf(type)));
     }
 
     @Test
-    void arrowsPointOneWay() {
+    void dependenciesPointOneWay() {
         layeredArchitecture().consideringOnlyDependenciesInAnyPackage("io.undercroft..")
                 .layer("format-spec").definedBy(ROOT + "format..")
                 .layer("storage-core").definedBy(ROOT + "storage..")
@@ -120,10 +120,10 @@ class ArrowsTest {
     void librariesDoNotPrint() {
         NO_CLASSES_SHOULD_ACCESS_STANDARD_STREAMS.check(
                 CLASSES.that(
-                        describe("are of a library", type -> !List.of("cli", "benchmarks").contains(roomOf(type)))));
+                        describe("are of a library", type -> !List.of("cli", "benchmarks").contains(moduleOf(type)))));
     }
 
-    private static String roomOf(JavaClass type) {
+    private static String moduleOf(JavaClass type) {
         if (!type.getPackageName().startsWith(ROOT)) {
             return "";
         }
@@ -138,8 +138,8 @@ class ArrowsTest {
             @Override
             public void check(JavaClass type, ConditionEvents events) {
                 type.getDirectDependenciesToSelf().forEach(use -> {
-                    String user = roomOf(use.getOriginClass());
-                    events.add(new SimpleConditionEvent(type, user.equals(roomOf(type)) || friends.contains(user),
+                    String user = moduleOf(use.getOriginClass());
+                    events.add(new SimpleConditionEvent(type, user.equals(moduleOf(type)) || friends.contains(user),
                             use.getDescription()));
                 });
             }
