@@ -176,7 +176,7 @@ class TorchLibraryTest {
             String name = entry.getKey();
             JsonNode said = entry.getValue();
             Tensor tensor = tensors.get(name);
-            assertThat(tensor.dtype()).as(name).hasToString(said.get("dtype").asText());
+            assertThat("torch." + tensor.dtype()).as(name).isEqualTo(said.get("dtype").asText());
             assertThat(tensor.shape().toArray()).as(name).isEqualTo(longs(said.get("shape")));
             assertThat(tensor.stride()).as(name).isEqualTo(longs(said.get("stride")));
             assertThat(tensor.storageOffset()).as(name).isEqualTo(said.get("offset").asLong());
