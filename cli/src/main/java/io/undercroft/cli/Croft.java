@@ -63,7 +63,7 @@ public final class Croft {
         subcommands.put("help", new Subcommand("Prints how a command is called.",
                 () -> List.of(Arguments.words("COMMAND", "A command, or nothing for a list of all.")), this::help));
         // What the launcher script runs after a build, so that the JVM sees what the commands load.
-        subcommands.put("train", Subcommand.hidden(_ -> run.of(Training::run)));
+        subcommands.put("train", Subcommand.hidden(_ -> run.of(AotWarmUp::run)));
         // The second process of the quickstart.
         subcommands.put("quickstart-peer", Subcommand.hidden(_ -> run.of(() -> {
             return PeerSide.run(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)), out);

@@ -9,8 +9,8 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.undercroft.mmap.Lifespan;
 import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.serializer.Checkpoint;
@@ -125,15 +125,15 @@ class SharingTest {
 
     @Test
     void sharedMemoryIsListedWithWhoHoldsIt() throws IOException {
-        try (SharedMemory _ = SharedMemory.create(name, 5000, Lifespan.WITH_LAST_HOLDER)) {
+        try (SharedMemory _ = SharedMemory.create(name, 5000, NameLifetime.WITH_LAST_HOLDER)) {
             String line = Invocation.of("shm", "list").out().lines().filter(each -> each.contains(name)).findFirst()
                     .orElseThrow();
             assertThat(line).contains("4.9 KiB", "with its last holder", "" + ProcessHandle.current().pid());
 
             JsonNode segment = segment(Invocation.of("shm", "list", "--json").json());
-            assertThat(segment.fieldNames()).toIterable().containsExactly("name", "nbytes", "lifespan", "holders");
+            assertThat(segment.fieldNames()).toIterable().containsExactly("name", "nbytes", "lifetime", "holders");
             assertThat(segment.get("nbytes").asLong()).isEqualTo(5000);
-            assertThat(segment.get("lifespan").asText()).isEqualTo("with_last_holder");
+            assertThat(segment.get("lifetime").asText()).isEqualTo("with_last_holder");
             JsonNode holder = segment.get("holders").get(0);
             assertThat(holder.get("pid").asLong()).isEqualTo(ProcessHandle.current().pid());
             assertThat(holder.get("state").asText()).isEqualTo("alive");

@@ -1,8 +1,8 @@
 /// Storages on CUDA devices, and pinned host memory.
 ///
 /// With this module on the class path, `Storage.to(Device.cuda(0))`, `Tensor.cuda()`, `Allocator.on(Device.cuda(0))`
-/// and [io.undercroft.storage.SharingCopy] use NVIDIA GPUs, and `Storage.pinMemory()` pinned host memory. Programs call
-/// no type of this module for that; [io.undercroft.cuda.CudaDevice] tells which devices there are, or why there is
+/// and [io.undercroft.storage.StorageCopier] use NVIDIA GPUs, and `Storage.pinMemory()` pinned host memory. Programs
+/// call no type of this module for that; [io.undercroft.cuda.CudaDevice] tells which devices there are, or why there is
 /// none. Without a GPU, everything else works as before.
 ///
 /// **Memory.** Each device is used through the process's primary context, which other CUDA libraries of the process

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
-import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.util.ArrayList;
@@ -98,7 +98,7 @@ class CudaStorageTest {
     void whatIsCopiedOverEntirelyIsNotZeroedBefore() {
         Storage there = random(3 << 20).to(FIRST);
         Storage copy = there.copy();
-        Storage second = SharingCopy.into(Allocator.on(SECOND)).of(there);
+        Storage second = StorageCopier.into(Allocator.on(SECOND)).copy(there);
         assertThat(StandIn.get("cuMemsetD8Async")).isZero();
         List.of(there, copy, second).forEach(Storage::release);
     }
@@ -203,16 +203,16 @@ class CudaStorageTest {
             IntStream.range(0, 50).mapToObj(i -> base.narrow(0, i, 100)).forEach(all::add);
             IntStream.range(0, 50).mapToObj(i -> base.view(10, 100).transpose(0, 1).select(0, i)).forEach(all::add);
         }
-        SharingCopy copy = SharingCopy.to(FIRST);
-        List<Tensor> moved = all.stream().map(copy::of).toList();
+        StorageCopier copy = StorageCopier.to(FIRST);
+        List<Tensor> moved = all.stream().map(copy::copy).toList();
         assertThat(StandIn.get("cuMemcpyHtoDAsync_v2")).isEqualTo(10);
         assertThat(StandIn.get("allocations") - before).isEqualTo(10);
-        SharingCopy back = SharingCopy.to(Device.CPU);
+        StorageCopier back = StorageCopier.to(Device.CPU);
         for (int i = 0; i < all.size(); i++) {
             Tensor there = moved.get(i);
             assertThat(there.storage()).isSameAs(moved.get(i / 100 * 100).storage());
             assertThat(there.stride()).isEqualTo(all.get(i).stride());
-            assertThat(back.of(there).contentEquals(all.get(i))).isTrue();
+            assertThat(back.copy(there).contentEquals(all.get(i))).isTrue();
         }
         assertThat(StandIn.get("cuMemcpyDtoHAsync_v2")).isEqualTo(10);
         moved.stream().map(Tensor::storage).distinct().forEach(Storage::release);

@@ -10,8 +10,8 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
-import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -65,9 +65,9 @@ class DeviceFormatsTest {
 
     private static void assertSame(Checkpoint there, Checkpoint here) {
         assertThat(there.names()).containsExactlyElementsOf(here.names());
-        SharingCopy back = SharingCopy.to(Device.CPU);
+        StorageCopier back = StorageCopier.to(Device.CPU);
         for (String name : here.names()) {
-            Tensor copy = back.of(there.tensor(name));
+            Tensor copy = back.copy(there.tensor(name));
             assertThat(copy.contentEquals(here.tensor(name))).as(name).isTrue();
             assertThat(copy.stride()).as(name).isEqualTo(here.tensor(name).stride());
             for (String other : here.names()) {
@@ -105,9 +105,9 @@ class DeviceFormatsTest {
             here.put("t", table.t().copy());
             here.put("turned", ((Tensor) here.get("t")).t());
         }
-        SharingCopy moving = SharingCopy.to(device.device());
+        StorageCopier moving = StorageCopier.to(device.device());
         Map<String, Object> there = new LinkedHashMap<>();
-        here.forEach((name, tensor) -> there.put(name, moving.of((Tensor) tensor)));
+        here.forEach((name, tensor) -> there.put(name, moving.copy((Tensor) tensor)));
         Path fromHost = export("host." + ending, here);
         Path fromDevice = export("device." + ending, there);
         try (Checkpoint c = Checkpoint.open(fromDevice, OpenOptions.defaults().device(Device.CPU));
@@ -126,9 +126,9 @@ class DeviceFormatsTest {
     @Test
     void elementsOfTorch7ThatAreTurnedRoundOrNarrowedComeFromADeviceToo() throws IOException {
         Map<String, Object> here = Map.of("a", Tensor.arange(DType.INT64, 10_000), "b", Tensor.of(1.5, 2.5));
-        SharingCopy moving = SharingCopy.to(device.device());
-        Map<String, Object> there = Map.of("a", moving.of((Tensor) here.get("a")), "b",
-                moving.of((Tensor) here.get("b")));
+        StorageCopier moving = StorageCopier.to(device.device());
+        Map<String, Object> there = Map.of("a", moving.copy((Tensor) here.get("a")), "b",
+                moving.copy((Tensor) here.get("b")));
         for (Map<String, String> settings : List.of(Map.of("torch7.longs", "4"), Map.of("torch7.encoding", "ascii"))) {
             Path fromHost = folder.resolve("host.t7");
             Path fromDevice = folder.resolve("device.t7");

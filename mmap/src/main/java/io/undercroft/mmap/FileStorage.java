@@ -159,7 +159,7 @@ public final class FileStorage {
     /// Creates a shared memory segment, or attaches the start of one that is there and makes it so long first if it is
     /// shorter.
     ///
-    /// The name lasts as long as the storage that created it ([Lifespan#WITH_CREATOR]): it goes when that is freed,
+    /// The name lasts as long as the storage that created it ([NameLifetime#WITH_CREATOR]): it goes when that is freed,
     /// when its JVM ends, and when its process is found to have been killed. Those that are attached keep the bytes.
     /// (In Torch7 every storage removes it, and all but the first fail to.)
     ///

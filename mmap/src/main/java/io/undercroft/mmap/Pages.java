@@ -174,7 +174,7 @@ public final class Pages {
     public static <T extends @Nullable Object> T guard(MemorySegment segment, Supplier<T> access) {
         try {
             T result = access.get();
-            Faults.await();
+            Faults.throwPending();
             return result;
         } catch (InternalError error) {
             throw faulted(segment, error);
@@ -189,7 +189,7 @@ public final class Pages {
         if (last >= 0) {
             segment.get(JAVA_BYTE, last);
         }
-        Faults.await();
+        Faults.throwPending();
     }
 
     private static MappingException faulted(MemorySegment segment, InternalError error) {

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 /// header, so that PyTorch's `from_file('/dev/shm/NAME', shared=True)` and numpy's `memmap` see the same bytes.
 ///
 /// **Names.** A segment and its name are two things. The bytes go when the last process has unmapped them. Until when
-/// the name is there for others to attach, its creator says: [Lifespan]. Who holds a segment is in a registry
+/// the name is there for others to attach, its creator says: [NameLifetime]. Who holds a segment is in a registry
 /// next to the segments (`/dev/shm/undercroft-UID`; should another user have made a directory of that name,
 /// `/dev/shm/undercroft-UID-RANDOM`), where a process that was killed is noticed, so that a name goes
 /// with its last holder however that ends; [#list] shows it, and [#gc] removes what the dead left. What other programs
@@ -101,10 +101,10 @@ public final class SharedMemory implements AutoCloseable {
     /// @param name its name, with or without a slash in front
     /// @param nbytes its size in bytes, 0 or more
     /// @return the segment, readable and writable
-    /// @throws SharedMemoryException as [#create(String, long, Lifespan)]
+    /// @throws SharedMemoryException as [#create(String, long, NameLifetime)]
     /// @throws IllegalArgumentException if the size is negative
     public static SharedMemory create(String name, long nbytes) throws SharedMemoryException {
-        return create(name, nbytes, Lifespan.UNTIL_UNLINKED);
+        return create(name, nbytes, NameLifetime.UNTIL_UNLINKED);
     }
 
     /// Creates a segment of zeros that only this user may attach. All of its memory is there when this returns, and
@@ -114,12 +114,12 @@ public final class SharedMemory implements AutoCloseable {
     ///
     /// @param name its name, with or without a slash in front
     /// @param nbytes its size in bytes, 0 or more
-    /// @param lifespan how long the name lasts; the segment that is returned is its creator's
+    /// @param lifetime how long the name lasts; the segment that is returned is its creator's
     /// @return the segment, readable and writable
     /// @throws SharedMemoryException if the name is not valid or in use, or there is not that much memory; nothing is
     ///     left behind
     /// @throws IllegalArgumentException if the size is negative
-    public static SharedMemory create(String name, long nbytes, Lifespan lifespan) throws SharedMemoryException {
+    public static SharedMemory create(String name, long nbytes, NameLifetime lifetime) throws SharedMemoryException {
         checkSize(nbytes);
         String plain = SharedMemoryNames.plain(name);
         Libc libc = libc("/" + plain);
@@ -127,7 +127,7 @@ public final class SharedMemory implements AutoCloseable {
             if (nbytes > 0) {
                 libc.allocate(draft.descriptor(), 0, nbytes);
             }
-            return named(libc, plain, draft, nbytes, () -> draft.create(plain, lifespan));
+            return named(libc, plain, draft, nbytes, () -> draft.create(plain, lifetime));
         } catch (IOException e) {
             throw SharedMemoryFailure.of(Source.shown(plain), nbytes, e);
         }
@@ -217,7 +217,7 @@ public final class SharedMemory implements AutoCloseable {
     /// The allocator of fresh segments, each with a name of its own (`/undercroft_PID_RANDOM`), which
     /// [Allocation#filename] tells and which other processes may [#attach] or give to
     /// [FileStorage#openSharedMemory(String)]. The name lasts as long as somebody holds the segment
-    /// ([Lifespan#WITH_LAST_HOLDER]): this storage, or another process.
+    /// ([NameLifetime#WITH_LAST_HOLDER]): this storage, or another process.
     ///
     /// Where there is not that much shared memory it throws [OutOfMemoryError], where there is none at all
     /// [UncheckedIOException]; the message is that of [#create].
@@ -254,7 +254,7 @@ public final class SharedMemory implements AutoCloseable {
                     throw e;
                 }
             }
-            try (SharedMemory memory = create(name, nbytes, Lifespan.WITH_CREATOR)) {
+            try (SharedMemory memory = create(name, nbytes, NameLifetime.WITH_CREATOR)) {
                 return memory.allocation();
             } catch (SharedMemoryException e) {
                 if (e.reason() != Reason.EXISTS) {
@@ -279,10 +279,10 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    /// Removes a name that lasts until somebody removes it ([Lifespan#UNTIL_UNLINKED]), if no living process holds its
-    /// segment: nobody who attached it is left, and its creator has closed it, ended, or was killed. Programs that map
-    /// `/dev/shm/NAME` by other means are not known, and keep the bytes. Whether somebody holds it is found out and the
-    /// name removed in one step, so that nothing is taken from those who attach or publish meanwhile.
+    /// Removes a name that lasts until somebody removes it ([NameLifetime#UNTIL_UNLINKED]), if no living process holds
+    /// its segment: nobody who attached it is left, and its creator has closed it, ended, or was killed. Programs that
+    /// map `/dev/shm/NAME` by other means are not known, and keep the bytes. Whether somebody holds it is found out and
+    /// the name removed in one step, so that nothing is taken from those who attach or publish meanwhile.
     ///
     /// @param name the name, with or without a slash in front
     /// @return the segment, as it was; nothing if there is none of that name that this library made, it goes by itself,
@@ -515,7 +515,7 @@ public final class SharedMemory implements AutoCloseable {
     private static SharedMemory fresh(long nbytes) throws SharedMemoryException {
         long random = ThreadLocalRandom.current().nextLong(FRESH_NAMES);
         String name = "undercroft_" + ProcessHandle.current().pid() + "_" + Long.toString(random, Character.MAX_RADIX);
-        return create(name, nbytes, Lifespan.WITH_LAST_HOLDER);
+        return create(name, nbytes, NameLifetime.WITH_LAST_HOLDER);
     }
 
     /// How an allocator makes its memory.

@@ -92,16 +92,16 @@ public final class SharedMemoryDraft implements AutoCloseable {
     /// and has no name from then on. Afterwards the draft is closed; should it fail, the draft is as before.
     ///
     /// @param name the name, with or without a slash in front
-    /// @param lifespan how long the name lasts; the segment that is returned is its creator's
+    /// @param lifetime how long the name lasts; the segment that is returned is its creator's
     /// @return the segment, attached
     /// @throws SharedMemoryException if the name is not valid or belongs to somebody else
     /// @throws IllegalStateException if it is published or closed
-    public SharedMemory publish(String name, Lifespan lifespan) throws SharedMemoryException {
+    public SharedMemory publish(String name, NameLifetime lifetime) throws SharedMemoryException {
         checkOpen();
         String plain = SharedMemoryNames.plain(name);
         try {
             SharedMemory memory = SharedMemory.named(libc, plain, draft, size,
-                    () -> draft.publish(plain, lifespan));
+                    () -> draft.publish(plain, lifetime));
             isOpen = false;
             return memory;
         } catch (IOException e) {

@@ -10,13 +10,13 @@ import java.util.Objects;
 ///
 /// @param name the name, without a slash
 /// @param nbytes its size in bytes
-/// @param lifespan how long the name lasts
+/// @param lifetime how long the name lasts
 /// @param holders who holds it, one entry a hold: a process that attached twice is there twice
-public record SharedSegment(String name, long nbytes, Lifespan lifespan, List<Holder> holders) {
+public record SharedSegment(String name, long nbytes, NameLifetime lifetime, List<Holder> holders) {
     /// A segment.
     public SharedSegment {
         Objects.requireNonNull(name, "name");
-        Objects.requireNonNull(lifespan, "lifespan");
+        Objects.requireNonNull(lifetime, "lifetime");
         holders = List.copyOf(holders);
     }
 

@@ -7,8 +7,8 @@
 /// ranges take theirs from a [MapBudget], and are copied where too little is left of it.
 ///
 /// **Shared memory** is a run of bytes that outlives its creator and that any process of the same user may attach:
-/// [SharedMemory], by a name or, without one, by a descriptor. A [Lifespan] says how long a name lasts. So that it goes
-/// when it should however its holders end, they are *registered*: in a directory next to the segments, where each
+/// [SharedMemory], by a name or, without one, by a descriptor. A [NameLifetime] says how long a name lasts. So that it
+/// goes when it should however its holders end, they are *registered*: in a directory next to the segments, where each
 /// process that holds something keeps a file locked. The kernel unlocks the file of a process that is killed, and
 /// whoever comes next removes what was to last no longer. [SharedMemory#list] shows who holds what, [SharedMemory#gc]
 /// collects what the dead left; there is no daemon, and nothing is written into the segments. A [SharedMemoryDraft] is
@@ -32,7 +32,7 @@
 /// |---|---|---|
 /// | [MappedFile#map(long, long)] | any thread, until the file's last holder releases it | [MappedFile#close] |
 /// | [MappedFile#allocation(long, long)] | any thread, until the allocation is freed | the storage that owns the allocation, which holds the file so long |
-/// | [SharedMemory#segment] | any thread and process, until the last holder in this process releases it | [SharedMemory#close] the mapping; the name as its [Lifespan] says, or [SharedMemory#unlink]; the bytes go when no process maps them and they have no name |
+/// | [SharedMemory#segment] | any thread and process, until the last holder in this process releases it | [SharedMemory#close] the mapping; the name as its [NameLifetime] says, or [SharedMemory#unlink]; the bytes go when no process maps them and they have no name |
 /// | [SharedMemory#allocator] | any thread and process, until the allocation is freed | the storage that owns the allocation; the name goes with the last holder in any process |
 /// | [SharedMemory#anonymous], [SharedMemory#anonymousAllocator] | any thread, and processes that got the descriptor, until the last holder releases it | [SharedMemory#close], or the storage; the descriptor goes with the mapping |
 /// | [SharedMemory#attachDescriptor(int)] | any thread, until the last holder releases it | [SharedMemory#close] the mapping; the descriptor stays the caller's |

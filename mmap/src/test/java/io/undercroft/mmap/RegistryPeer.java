@@ -41,7 +41,9 @@ final class RegistryPeer {
 
     private String obey(String[] words) throws Exception {
         switch (words[0]) {
-            case "create" -> keep(SharedMemory.create(words[1], Long.parseLong(words[2]), Lifespan.valueOf(words[3])));
+            case "create" ->
+                keep(SharedMemory.create(words[1], Long.parseLong(words[2]),
+                        NameLifetime.valueOf(words[3])));
             case "attach" -> keep(SharedMemory.attach(words[1]));
             case "attach-of-anybody" -> keep(SharedMemory.attach(words[1], TrustedOwner.ANYBODY));
             case "attach-read-only" -> keep(SharedMemory.attachReadOnly(words[1]));
@@ -97,7 +99,7 @@ final class RegistryPeer {
     private static void publish(String name, long hole) throws SharedMemoryException {
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             draft.write(hole, MemorySegment.ofArray(new byte[1]));
-            draft.publish(name, Lifespan.UNTIL_UNLINKED).close();
+            draft.publish(name, NameLifetime.UNTIL_UNLINKED).close();
         }
     }
 
@@ -145,13 +147,13 @@ final class RegistryPeer {
     private static void churn(String name, Random random) throws IOException {
         System.out.println("churning");
         while (true) {
-            Lifespan lifespan = random.nextBoolean() ? Lifespan.WITH_CREATOR : Lifespan.WITH_LAST_HOLDER;
-            try (SharedMemory made = SharedMemory.create(name + random.nextInt(3), 100_000, lifespan);
+            NameLifetime lifetime = random.nextBoolean() ? NameLifetime.WITH_CREATOR : NameLifetime.WITH_LAST_HOLDER;
+            try (SharedMemory made = SharedMemory.create(name + random.nextInt(3), 100_000, lifetime);
                     SharedMemory attached = SharedMemory.attach(made.name());
                     SharedMemoryDraft draft = SharedMemoryDraft.create()) {
                 draft.write(random.nextInt(1000), attached.segment());
                 if (random.nextBoolean()) {
-                    draft.publish(made.name(), lifespan).close();
+                    draft.publish(made.name(), lifetime).close();
                 }
             } catch (SharedMemoryException e) {
                 if (e.reason() != Reason.EXISTS && e.reason() != Reason.NOT_FOUND) {
@@ -166,7 +168,7 @@ final class RegistryPeer {
         int created = 0;
         int attached = 0;
         for (int round = 0; round < rounds; round++) {
-            try (SharedMemory memory = SharedMemory.create(name, 8192, Lifespan.WITH_LAST_HOLDER)) {
+            try (SharedMemory memory = SharedMemory.create(name, 8192, NameLifetime.WITH_LAST_HOLDER)) {
                 memory.segment().fill((byte) random.nextInt());
                 created++;
             } catch (SharedMemoryException e) {

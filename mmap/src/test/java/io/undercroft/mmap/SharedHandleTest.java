@@ -584,7 +584,7 @@ class SharedHandleTest {
 
     @Test
     void memoryOfADeviceThatNoModuleKnowsIsRefused() throws IOException {
-        try (SharedMemory memory = SharedMemory.create(name, 8, Lifespan.WITH_CREATOR)) {
+        try (SharedMemory memory = SharedMemory.create(name, 8, NameLifetime.WITH_CREATOR)) {
             String device = "undercroft:device/" + name + "?nbytes=8&id=";
             String known = device + Long.toUnsignedString(memory.identity().orElseThrow());
             assertThatExceptionOfType(SharedMemoryException.class)

@@ -128,13 +128,13 @@ class SharedMemoryDescriptorTest {
         String name = "undercroft-test-" + UUID.randomUUID();
         try (SharedMemory one = SharedMemory.anonymous(10);
                 SharedMemory two = SharedMemory.anonymous(10);
-                SharedMemory named = SharedMemory.create(name, 10, Lifespan.WITH_LAST_HOLDER);
+                SharedMemory named = SharedMemory.create(name, 10, NameLifetime.WITH_LAST_HOLDER);
                 SharedMemory attached = SharedMemory.attachReadOnly(name)) {
             assertThat(one.identity()).isNotEqualTo(two.identity());
             assertThat(named.identity()).isEqualTo(attached.identity()).isNotEqualTo(one.identity());
             assertThat(named.descriptor()).isEmpty();
             SharedMemory.unlink(name);
-            try (SharedMemory anew = SharedMemory.create(name, 10, Lifespan.WITH_LAST_HOLDER)) {
+            try (SharedMemory anew = SharedMemory.create(name, 10, NameLifetime.WITH_LAST_HOLDER)) {
                 assertThat(anew.identity()).isNotEqualTo(named.identity());
             }
         }

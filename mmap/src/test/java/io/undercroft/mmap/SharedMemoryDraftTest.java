@@ -31,7 +31,7 @@ class SharedMemoryDraftTest extends NamedSegment {
             assertThat(draft.size()).isEqualTo(3_005_001);
             assertThat(HOME.resolve(name)).doesNotExist();
 
-            try (SharedMemory memory = draft.publish("/" + name, Lifespan.UNTIL_UNLINKED)) {
+            try (SharedMemory memory = draft.publish("/" + name, NameLifetime.UNTIL_UNLINKED)) {
                 assertThat(memory.nbytes()).isEqualTo(3_005_001);
                 assertThat(memory.segment().asSlice(5000).toArray(JAVA_BYTE)).isEqualTo(bytes);
                 assertThat(memory.segment().asSlice(9, 4).toArray(JAVA_BYTE)).containsExactly(0, 1, 2, 0);
@@ -49,7 +49,7 @@ class SharedMemoryDraftTest extends NamedSegment {
             old.segment().fill((byte) 1);
             draft.write(0, MemorySegment.ofArray(new byte[]{2, 2}));
             assertThat(file.isCurrent()).isTrue();
-            draft.publish(name, Lifespan.UNTIL_UNLINKED).close();
+            draft.publish(name, NameLifetime.UNTIL_UNLINKED).close();
 
             assertThat(file.isCurrent()).isFalse();
             assertThat(file.map(0, 10).get(JAVA_BYTE, 9)).isEqualTo((byte) 1);
@@ -76,13 +76,13 @@ class SharedMemoryDraftTest extends NamedSegment {
         draft.close();
         draft.close();
 
-        assertThatIllegalStateException().isThrownBy(() -> draft.publish(name, Lifespan.UNTIL_UNLINKED));
+        assertThatIllegalStateException().isThrownBy(() -> draft.publish(name, NameLifetime.UNTIL_UNLINKED));
         assertThat(HOME.resolve(name)).doesNotExist();
     }
 
     @Test
-    void aPublishedNameLastsAsItsLifespanSays() throws IOException {
-        SharedMemory published = published(Lifespan.WITH_LAST_HOLDER);
+    void aPublishedNameLastsAsItsLifetimeSays() throws IOException {
+        SharedMemory published = published(NameLifetime.WITH_LAST_HOLDER);
         MappedFile file = MappedFile.attach(name, MapMode.SHARED, new MapBudget());
         published.close();
         assertThat(SharedMemory.list()).filteredOn(each -> each.name().equals(name)).singleElement()
@@ -93,7 +93,7 @@ class SharedMemoryDraftTest extends NamedSegment {
         window.free();
         assertThat(HOME.resolve(name)).doesNotExist();
 
-        SharedMemory made = published(Lifespan.WITH_CREATOR);
+        SharedMemory made = published(NameLifetime.WITH_CREATOR);
         try (MappedFile reader = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget())) {
             made.close();
             assertThat(HOME.resolve(name)).doesNotExist();
@@ -103,9 +103,9 @@ class SharedMemoryDraftTest extends NamedSegment {
 
     @Test
     void whoeverHeldTheOldSegmentLetsGoOfTheOldOneOnly() throws IOException {
-        SharedMemory old = published(Lifespan.WITH_LAST_HOLDER);
+        SharedMemory old = published(NameLifetime.WITH_LAST_HOLDER);
         MappedFile reader = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget());
-        SharedMemory now = published(Lifespan.WITH_CREATOR);
+        SharedMemory now = published(NameLifetime.WITH_CREATOR);
         assertThat(now.identity()).isNotEqualTo(old.identity());
         old.close();
         reader.close();
@@ -116,7 +116,7 @@ class SharedMemoryDraftTest extends NamedSegment {
 
     @Test
     void aFileThatNobodyClosesLetsGoWithTheGarbage() throws Exception {
-        SharedMemory published = published(Lifespan.WITH_LAST_HOLDER);
+        SharedMemory published = published(NameLifetime.WITH_LAST_HOLDER);
         MemorySegment segment = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget()).map(0, 3);
         published.close();
         System.gc();
@@ -133,18 +133,18 @@ class SharedMemoryDraftTest extends NamedSegment {
     void aDraftThatCannotGetItsNameIsAsBefore() throws IOException {
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             draft.write(0, MemorySegment.ofArray(new byte[]{4}));
-            assertThatThrownBy(() -> draft.publish("a/b", Lifespan.WITH_CREATOR))
+            assertThatThrownBy(() -> draft.publish("a/b", NameLifetime.WITH_CREATOR))
                     .isInstanceOf(SharedMemoryException.class);
             Path folder = Files.createDirectory(HOME.resolve(name));
             try {
-                assertThatThrownBy(() -> draft.publish(name, Lifespan.WITH_CREATOR))
+                assertThatThrownBy(() -> draft.publish(name, NameLifetime.WITH_CREATOR))
                         .isInstanceOf(SharedMemoryException.class).hasMessageContaining("EISDIR");
             } finally {
                 Files.delete(folder);
             }
             assertThat(SharedMemory.list()).extracting(SharedSegment::name).doesNotContain(name);
             draft.write(1, MemorySegment.ofArray(new byte[]{5}));
-            try (SharedMemory memory = draft.publish(name, Lifespan.WITH_CREATOR)) {
+            try (SharedMemory memory = draft.publish(name, NameLifetime.WITH_CREATOR)) {
                 assertThat(memory.segment().toArray(JAVA_BYTE)).containsExactly(4, 5);
             }
         }
@@ -158,7 +158,7 @@ class SharedMemoryDraftTest extends NamedSegment {
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             draft.write(0, MemorySegment.ofArray(new byte[]{4}));
             assertThatIllegalStateException().isThrownBy(() -> draft.write(5000, gone));
-            draft.publish(name, Lifespan.UNTIL_UNLINKED).close();
+            draft.publish(name, NameLifetime.UNTIL_UNLINKED).close();
             assertThat(HOME.resolve(name)).hasBinaryContent(new byte[]{4});
         }
     }
@@ -166,17 +166,17 @@ class SharedMemoryDraftTest extends NamedSegment {
     @Test
     void aSegmentMayBePublishedWithoutBytes() throws IOException {
         try (SharedMemoryDraft draft = SharedMemoryDraft.create();
-                SharedMemory memory = draft.publish(name, Lifespan.WITH_CREATOR);
+                SharedMemory memory = draft.publish(name, NameLifetime.WITH_CREATOR);
                 MappedFile file = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget())) {
             assertThat(memory.nbytes()).isZero();
             assertThat(file.size()).isZero();
         }
     }
 
-    private SharedMemory published(Lifespan lifespan) throws IOException {
+    private SharedMemory published(NameLifetime lifetime) throws IOException {
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             draft.write(0, MemorySegment.ofArray(new byte[]{1, 2, 3}));
-            return draft.publish(name, lifespan);
+            return draft.publish(name, lifetime);
         }
     }
 }

@@ -47,7 +47,7 @@ class SharedMemoryProcessesTest {
     @Test
     void theLastOneOutRemovesTheNameInWhateverProcess() throws Exception {
         try (PeerJvm peer = peer()) {
-            SharedMemory memory = SharedMemory.create(name, 100, Lifespan.WITH_LAST_HOLDER);
+            SharedMemory memory = SharedMemory.create(name, 100, NameLifetime.WITH_LAST_HOLDER);
             assertThat(peer.ask("attach " + name)).isEqualTo("done");
             assertThat(holders()).extracting(Holder::pid).containsExactlyInAnyOrder(ProcessHandle.current().pid(),
                     peer.pid());
@@ -83,9 +83,9 @@ class SharedMemoryProcessesTest {
 
     @Test
     void aKilledProcessIsNoticedAndWhatItHeldIsCollected() throws Exception {
-        for (String lifespan : List.of("WITH_CREATOR", "WITH_LAST_HOLDER")) {
+        for (String lifetime : List.of("WITH_CREATOR", "WITH_LAST_HOLDER")) {
             try (PeerJvm peer = peer()) {
-                assertThat(peer.ask("create " + name + " 100 " + lifespan)).isEqualTo("done");
+                assertThat(peer.ask("create " + name + " 100 " + lifetime)).isEqualTo("done");
                 assertThat(peer.ask("draft 100000")).isEqualTo("done");
                 assertThat(drafts(peer.pid())).hasSize(1);
                 assertThat(holders()).extracting(Holder::state).containsExactly(State.ALIVE);
@@ -174,7 +174,7 @@ class SharedMemoryProcessesTest {
     void anotherCopyOfTheLibraryInThisProcessIsLikeAnotherProcess() throws Exception {
         try (PeerJvm peer = peer();
                 URLClassLoader loader = new URLClassLoader(classPath(), ClassLoader.getPlatformClassLoader());
-                SharedMemory mine = SharedMemory.create(name, 10, Lifespan.WITH_LAST_HOLDER)) {
+                SharedMemory mine = SharedMemory.create(name, 10, NameLifetime.WITH_LAST_HOLDER)) {
             AutoCloseable theirs = (AutoCloseable) loader.loadClass(SharedMemory.class.getName())
                     .getMethod("attach", String.class).invoke(null, name);
             assertThat(holders()).hasSize(2).doesNotHaveDuplicates();
@@ -198,7 +198,7 @@ class SharedMemoryProcessesTest {
     @Test
     void processesThatAreKilledAtRandomMomentsLeaveNothingAfterACollection() throws Exception {
         Random random = new Random(20_261_121);
-        try (SharedMemory kept = SharedMemory.create(name, 100_000, Lifespan.WITH_LAST_HOLDER)) {
+        try (SharedMemory kept = SharedMemory.create(name, 100_000, NameLifetime.WITH_LAST_HOLDER)) {
             kept.segment().fill((byte) 1);
             for (int round = 0; round < 10; round++) {
                 try (PeerJvm one = peer(); PeerJvm two = peer()) {
@@ -243,7 +243,7 @@ class SharedMemoryProcessesTest {
             assertThat(other.ask("create " + name + " 100 UNTIL_UNLINKED")).isEqualTo("done");
             failsToAttach(name, "belongs to user 65534");
             try (SharedMemory theirs = SharedMemory.attach(name, TrustedOwner.ANYBODY);
-                    SharedMemory mine = SharedMemory.create(name + "0", 100, Lifespan.WITH_CREATOR)) {
+                    SharedMemory mine = SharedMemory.create(name + "0", 100, NameLifetime.WITH_CREATOR)) {
                 assertThat(theirs.nbytes()).isEqualTo(100);
                 assertThat(other.ask("attach " + mine.name())).startsWith("NOT_PERMITTED");
                 Files.setPosixFilePermissions(HOME.resolve(mine.name()), PosixFilePermissions.fromString("rw-r--r--"));

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 class ModuleDependencyTest {
     private static final String ROOT = "io.undercroft.";
     private static final List<String> MODULES = List.of("format", "storage", "mmap", "serializer", "interop",
-            "neighbours", "cuda", "cli", "benchmarks");
+            "adapters", "cuda", "cli", "benchmarks");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -43,7 +43,7 @@ class ModuleDependencyTest {
                 .layer("mmap").definedBy(ROOT + "mmap..")
                 .layer("serializer").definedBy(ROOT + "serializer..")
                 .layer("interop").definedBy(ROOT + "interop..")
-                .layer("neighbours").definedBy(ROOT + "neighbours..")
+                .layer("adapters").definedBy(ROOT + "adapters..")
                 .layer("cuda").definedBy(ROOT + "cuda..")
                 .layer("cli").definedBy(ROOT + "cli..")
                 .layer("benchmarks").definedBy(ROOT + "benchmarks..")
@@ -52,7 +52,7 @@ class ModuleDependencyTest {
                 .whereLayer("mmap").mayOnlyAccessLayers("storage-core")
                 .whereLayer("serializer").mayOnlyAccessLayers("format-spec", "storage-core", "mmap")
                 .whereLayer("interop").mayOnlyAccessLayers("format-spec", "storage-core", "mmap", "serializer")
-                .whereLayer("neighbours").mayOnlyAccessLayers("storage-core")
+                .whereLayer("adapters").mayOnlyAccessLayers("storage-core")
                 .whereLayer("cuda").mayOnlyAccessLayers("storage-core", "mmap")
                 .whereLayer("cli").mayNotBeAccessedByAnyLayer()
                 .whereLayer("benchmarks").mayNotBeAccessedByAnyLayer()
@@ -73,7 +73,7 @@ class ModuleDependencyTest {
 
     @Test
     void chronicleBytesIsUsedByItsAdapterOnly() {
-        noClasses().that().resideOutsideOfPackage(ROOT + "neighbours..").should().dependOnClassesThat()
+        noClasses().that().resideOutsideOfPackage(ROOT + "adapters..").should().dependOnClassesThat()
                 .resideInAPackage("net.openhft..").check(CLASSES);
     }
 

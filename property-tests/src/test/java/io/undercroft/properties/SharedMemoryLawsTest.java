@@ -9,7 +9,7 @@ import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 import org.junit.jupiter.api.condition.OS;
 
-/// Names of shared memory last as their lifespans say, whatever is done to them in whatever order; looked at in
+/// Names of shared memory last as their lifetimes say, whatever is done to them in whatever order; looked at in
 /// `/dev/shm`, so on Linux only.
 class SharedMemoryLawsTest {
     @Provide

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.mmap.SharedMemoryException;
@@ -27,7 +27,7 @@ import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /// Segments of shared memory, each with what it should be: some bytes that are all the same, and a name for as long
-/// as its [Lifespan] says. One process plays all holders.
+/// as its [NameLifetime] says. One process plays all holders.
 final class SharedMemoryModel implements AutoCloseable {
     private static final Path HOME = Path.of("/dev/shm");
     private static final int MAX_SIZE = 9000;
@@ -42,13 +42,13 @@ final class SharedMemoryModel implements AutoCloseable {
     private static final class Segment {
         final String name;
         final int nbytes;
-        final Lifespan lifespan;
+        final NameLifetime lifetime;
         byte value;
 
-        Segment(String name, int nbytes, Lifespan lifespan) {
+        Segment(String name, int nbytes, NameLifetime lifetime) {
             this.name = name;
             this.nbytes = nbytes;
-            this.lifespan = lifespan;
+            this.lifetime = lifetime;
         }
     }
 
@@ -98,24 +98,24 @@ final class SharedMemoryModel implements AutoCloseable {
     }
 
     private void create(String name) throws IOException {
-        Lifespan lifespan = choices.of(List.of(Lifespan.values()));
+        NameLifetime lifetime = choices.of(List.of(NameLifetime.values()));
         int nbytes = choices.below(MAX_SIZE);
         if (named.containsKey(name)) {
-            assertRefused(Reason.EXISTS, () -> SharedMemory.create(name, nbytes, lifespan));
+            assertRefused(Reason.EXISTS, () -> SharedMemory.create(name, nbytes, lifetime));
             return;
         }
-        hold(SharedMemory.create(name, nbytes, lifespan), new Segment(name, nbytes, lifespan));
+        hold(SharedMemory.create(name, nbytes, lifetime), new Segment(name, nbytes, lifetime));
     }
 
     /// What had the name has none from then on.
     private void publish(String name) throws IOException {
-        Lifespan lifespan = choices.of(List.of(Lifespan.values()));
+        NameLifetime lifetime = choices.of(List.of(NameLifetime.values()));
         int nbytes = choices.below(MAX_SIZE);
-        Segment segment = new Segment(name, nbytes, lifespan);
+        Segment segment = new Segment(name, nbytes, lifetime);
         segment.value = (byte) choices.below(256);
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             draft.write(0, MemorySegment.ofArray(new byte[nbytes]).fill(segment.value));
-            hold(draft.publish(name, lifespan), segment);
+            hold(draft.publish(name, lifetime), segment);
         }
     }
 
@@ -161,7 +161,7 @@ final class SharedMemoryModel implements AutoCloseable {
 
     /// Whether a name lasts when one of its holders has gone.
     private boolean lasts(Segment segment, Holder gone) {
-        return switch (segment.lifespan) {
+        return switch (segment.lifetime) {
             case UNTIL_UNLINKED -> true;
             case WITH_CREATOR -> !gone.isCreator;
             case WITH_LAST_HOLDER -> holders.stream().anyMatch(each -> each.segment == segment && each.isOpen());
@@ -193,7 +193,7 @@ final class SharedMemoryModel implements AutoCloseable {
         assertThat(listed.keySet()).isEqualTo(named.keySet());
         named.forEach((name, segment) -> {
             assertThat(listed.get(name).nbytes()).isEqualTo(segment.nbytes);
-            assertThat(listed.get(name).lifespan()).isEqualTo(segment.lifespan);
+            assertThat(listed.get(name).lifetime()).isEqualTo(segment.lifetime);
             assertThat(listed.get(name).holders()).hasSize((int) holders.stream()
                     .filter(each -> each.segment == segment && each.isOpen()).count())
                     .allMatch(each -> each.pid() == ProcessHandle.current().pid());

@@ -1,6 +1,6 @@
 package io.undercroft.properties;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.serializer.Published;
 import io.undercroft.serializer.SaveOptions;
@@ -160,12 +160,12 @@ final class Soak {
 
     /// What lasts until it is unlinked is there from the beginning.
     private void publishFirst() throws IOException {
-        Published.publish(lasting(), NumberedState.of(plan.seed()), SaveOptions.defaults(), Lifespan.UNTIL_UNLINKED)
+        Published.publish(lasting(), NumberedState.of(plan.seed()), SaveOptions.defaults(), NameLifetime.UNTIL_UNLINKED)
                 .close();
     }
 
     private String lasting() {
-        return SoakProcess.publishedName(prefix, Lifespan.UNTIL_UNLINKED);
+        return SoakProcess.publishedName(prefix, NameLifetime.UNTIL_UNLINKED);
     }
 
     private void live() throws InterruptedException {

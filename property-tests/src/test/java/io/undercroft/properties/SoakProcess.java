@@ -3,7 +3,7 @@ package io.undercroft.properties;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
@@ -47,7 +47,7 @@ import org.jspecify.annotations.Nullable;
 final class SoakProcess {
     private static final int HOLDS = 4;
     private static final int PAUSE_MILLIS = 100;
-    private static final List<Lifespan> LIFESPANS = List.of(Lifespan.values());
+    private static final List<NameLifetime> LIFETIMES = List.of(NameLifetime.values());
 
     private final String prefix;
     private final int slot;
@@ -56,9 +56,9 @@ final class SoakProcess {
     private final Map<SoakSegment, Hold> holds = new HashMap<>();
     private final Deque<Tensor> offered = new ArrayDeque<>();
     private final Queue<String> offers = new ConcurrentLinkedQueue<>();
-    private final Map<Lifespan, Published> published = new EnumMap<>(Lifespan.class);
-    private final Map<Lifespan, Follower> followed = new EnumMap<>(Lifespan.class);
-    private final Map<Lifespan, Long> seen = new EnumMap<>(Lifespan.class);
+    private final Map<NameLifetime, Published> published = new EnumMap<>(NameLifetime.class);
+    private final Map<NameLifetime, Follower> followed = new EnumMap<>(NameLifetime.class);
+    private final Map<NameLifetime, Long> seen = new EnumMap<>(NameLifetime.class);
     private final int processes;
     /// What this process has published under the name that others sweep, or null.
     private @Nullable Published own;
@@ -91,8 +91,8 @@ final class SoakProcess {
     }
 
     /// {@return the name under which a state is published that lasts so long}
-    static String publishedName(String prefix, Lifespan lifespan) {
-        return prefix + "published-" + lifespan;
+    static String publishedName(String prefix, NameLifetime lifetime) {
+        return prefix + "published-" + lifetime;
     }
 
     /// {@return the name under which one process publishes, and which all remove when nobody holds it}
@@ -178,7 +178,7 @@ final class SoakProcess {
         if (holds.containsKey(what)) {
             attempt("use", () -> use(what));
         } else if (random.nextBoolean()) {
-            attempt("create", () -> use(what, SharedMemory.create(what.name(), what.nbytes(), what.lifespan()), true));
+            attempt("create", () -> use(what, SharedMemory.create(what.name(), what.nbytes(), what.lifetime()), true));
         } else {
             attempt("attach", () -> use(what, SharedMemory.attach(what.name()), false));
         }
@@ -274,44 +274,44 @@ final class SoakProcess {
 
     // ---- published states
 
-    private Lifespan someLifespan() {
-        return LIFESPANS.get(random.nextInt(LIFESPANS.size()));
+    private NameLifetime someLifespan() {
+        return LIFETIMES.get(random.nextInt(LIFETIMES.size()));
     }
 
     private void publish() throws IOException {
-        Lifespan lifespan = someLifespan();
-        Published made = Published.publish(publishedName(prefix, lifespan), NumberedState.of(random.nextLong()),
-                SaveOptions.defaults(), lifespan);
-        Published before = published.put(lifespan, made);
+        NameLifetime lifetime = someLifespan();
+        Published made = Published.publish(publishedName(prefix, lifetime), NumberedState.of(random.nextLong()),
+                SaveOptions.defaults(), lifetime);
+        Published before = published.put(lifetime, made);
         if (before != null) {
             before.close();
         }
     }
 
     private void read() throws IOException {
-        Lifespan lifespan = someLifespan();
-        try (Checkpoint checkpoint = Published.attach(publishedName(prefix, lifespan))) {
+        NameLifetime lifetime = someLifespan();
+        try (Checkpoint checkpoint = Published.attach(publishedName(prefix, lifetime))) {
             check(checkpoint);
         } catch (SharedMemoryException e) {
-            throw missing(lifespan, e);
+            throw missing(lifetime, e);
         }
     }
 
     private void follow() throws IOException {
-        Lifespan lifespan = someLifespan();
-        Follower follower = followed.get(lifespan);
+        NameLifetime lifetime = someLifespan();
+        Follower follower = followed.get(lifetime);
         if (follower == null) {
             try {
-                followed.put(lifespan, Published.follow(publishedName(prefix, lifespan)));
+                followed.put(lifetime, Published.follow(publishedName(prefix, lifetime)));
             } catch (SharedMemoryException e) {
-                throw missing(lifespan, e);
+                throw missing(lifetime, e);
             }
             return;
         }
         try (Follower.Lease lease = follower.lease()) {
             check(lease.checkpoint());
             Long number = (Long) ((Map<?, ?>) lease.checkpoint().state()).get("number");
-            Long before = seen.put(lifespan, number);
+            Long before = seen.put(lifetime, number);
             if (before != null && !before.equals(number)) {
                 say("end swap");
             }
@@ -319,8 +319,8 @@ final class SoakProcess {
     }
 
     /// What lasts until it is unlinked was published before the processes began, and nobody unlinks it.
-    private static IOException missing(Lifespan lifespan, SharedMemoryException e) {
-        if (lifespan == Lifespan.UNTIL_UNLINKED && e.reason() == Reason.NOT_FOUND) {
+    private static IOException missing(NameLifetime lifetime, SharedMemoryException e) {
+        if (lifetime == NameLifetime.UNTIL_UNLINKED && e.reason() == Reason.NOT_FOUND) {
             throw new TornException("between two versions there was none");
         }
         return e;
@@ -399,7 +399,7 @@ final class SoakProcess {
         holds.forEach((what, hold) -> {
             boolean isThere = listed.stream().anyMatch(
                     segment -> segment.name().equals(what.name()) && segment.nbytes() == what.nbytes() && segment
-                            .lifespan() == what.lifespan() && segment.holders().stream().anyMatch(
+                            .lifetime() == what.lifetime() && segment.holders().stream().anyMatch(
                                     holder -> holder.pid() == pid));
             if (what.staysFor(hold.isCreator()) && !isThere) {
                 throw new TornException(hold.memory() + " is not listed as held by " + pid);

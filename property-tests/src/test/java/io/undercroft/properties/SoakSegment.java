@@ -1,6 +1,6 @@
 package io.undercroft.properties;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -8,14 +8,15 @@ import java.util.stream.IntStream;
 ///
 /// @param name its name
 /// @param nbytes its size in bytes, always
-/// @param lifespan when its name goes
+/// @param lifetime when its name goes
 /// @param fate whether a process may take the name away
-record SoakSegment(String name, long nbytes, Lifespan lifespan, Fate fate) {
+record SoakSegment(String name, long nbytes, NameLifetime lifetime, Fate fate) {
     private static final int COUNT = 12;
-    private static final List<Lifespan> LIFESPANS = List.of(Lifespan.WITH_LAST_HOLDER, Lifespan.WITH_CREATOR);
+    private static final List<NameLifetime> LIFETIMES = List.of(NameLifetime.WITH_LAST_HOLDER,
+            NameLifetime.WITH_CREATOR);
     private static final List<Fate> FATES = List.of(Fate.values());
 
-    /// What happens to a name besides its lifespan.
+    /// What happens to a name besides its lifetime.
     enum Fate {
         /// Nothing.
         KEPT,
@@ -29,13 +30,13 @@ record SoakSegment(String name, long nbytes, Lifespan lifespan, Fate fate) {
     /// @param processes how many processes there are
     static List<SoakSegment> all(String prefix, int processes) {
         return IntStream.range(0, COUNT).mapToObj(i -> new SoakSegment(prefix + "segment" + i,
-                (long) processes * Long.BYTES + i * 1777L, LIFESPANS.get(i % 2), FATES.get(i / 2 % 2))).toList();
+                (long) processes * Long.BYTES + i * 1777L, LIFETIMES.get(i % 2), FATES.get(i / 2 % 2))).toList();
     }
 
     /// {@return whether the name stays as long as a process holds the segment}
     ///
     /// @param isCreator whether that process created it
     boolean staysFor(boolean isCreator) {
-        return fate == Fate.KEPT && (isCreator || lifespan == Lifespan.WITH_LAST_HOLDER);
+        return fate == Fate.KEPT && (isCreator || lifetime == NameLifetime.WITH_LAST_HOLDER);
     }
 }

@@ -8,7 +8,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.storage.Allocator;
-import io.undercroft.storage.SharingCopy;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -131,8 +131,8 @@ class TrainingCheckpointTest {
             GptTraining saved = GptTraining.of(cast(pt.state()));
             Checkpoint.save(records, saved, SaveOptions.defaults().classes(CLASSES));
             Map<String, Tensor> live = new LinkedHashMap<>();
-            SharingCopy copy = SharingCopy.into(Allocator.offHeap());
-            saved.model().forEach((name, tensor) -> live.put(name, copy.of(tensor)));
+            StorageCopier copy = StorageCopier.into(Allocator.offHeap());
+            saved.model().forEach((name, tensor) -> live.put(name, copy.copy(tensor)));
             live.values().forEach(tensor -> tensor.storage().fill((byte) 0));
             OpenOptions onlyModel = OpenOptions.defaults().only("model/*")
                     .strict(TensorSpec.ofState(Map.of("model", live)));

@@ -248,7 +248,7 @@ public final class OpenOptions {
     public OpenOptions inMemory(Allocator memory) {
         if (!memory.device().isCpu()) {
             throw new IllegalArgumentException("bytes are read into memory of the CPU; storages are moved to "
-                    + memory.device() + " with OpenOptions.devices, or with SharingCopy when they are open");
+                    + memory.device() + " with OpenOptions.devices, or with StorageCopier when they are open");
         }
         return with(new Loading(true, memory, selection.loading.progress));
     }

@@ -1,10 +1,10 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.mmap.Lifespan;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.mmap.SharedMemoryException;
@@ -45,8 +45,8 @@ import org.jspecify.annotations.Nullable;
 /// **Other users** may publish under any name that is free. So only what this user or root has published is attached,
 /// unless the caller passes [TrustedOwner#ANYBODY].
 ///
-/// **Names** are those of [SharedMemory], and go when their [Lifespan] says so. On Linux `/dev/shm/NAME` is the file,
-/// for any program that reads `.croft` files. (Elsewhere nothing can be published: [Reason#UNSUPPORTED].)
+/// **Names** are those of [SharedMemory], and go when their [NameLifetime] says so. On Linux `/dev/shm/NAME` is the
+/// file, for any program that reads `.croft` files. (Elsewhere nothing can be published: [Reason#UNSUPPORTED].)
 ///
 /// **Lifetime.** The object is a hold of the publisher. Closing it matters for names that go with their holders, and to
 /// nobody who is attached. **Threads.** All methods may be called from several threads at once.
@@ -85,7 +85,7 @@ public final class Published implements AutoCloseable {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static Published publish(String name, @Nullable Object state, SaveOptions options) throws IOException {
         Objects.requireNonNull(name, "name");
-        return publish(name, state, options, Lifespan.UNTIL_UNLINKED);
+        return publish(name, state, options, NameLifetime.UNTIL_UNLINKED);
     }
 
     /// Publishes a state. All of its memory is set aside before anybody sees it.
@@ -93,19 +93,19 @@ public final class Published implements AutoCloseable {
     /// @param name the name, with or without a slash in front; a state that has it already is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options what else to publish, and how
-    /// @param lifespan when the name goes
+    /// @param lifetime when the name goes
     /// @return the publisher's hold
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
     /// @throws FormatException if shared memory of that name is there that is no published state
     /// @throws IOException if reading or writing fails; what had the name has it still
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
-    public static Published publish(String name, @Nullable Object state, SaveOptions options, Lifespan lifespan)
+    public static Published publish(String name, @Nullable Object state, SaveOptions options, NameLifetime lifetime)
             throws IOException {
         Objects.requireNonNull(name, "name");
         checkName(name, TrustedOwner.SELF_OR_ROOT);
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             DedupReport report = CroftWriter.draft(draft, name, state, options);
-            return new Published(draft.publish(name, lifespan), report);
+            return new Published(draft.publish(name, lifetime), report);
         } catch (SharedMemoryException e) {
             throw e.reason() == Reason.FULL ? full(name, ObjectEncoder.of(state, options.classes()), e) : e;
         }
@@ -230,7 +230,7 @@ public final class Published implements AutoCloseable {
     public static List<SharedSegment> unheld() throws IOException {
         List<SharedSegment> unheld = new ArrayList<>();
         for (SharedSegment segment : SharedMemory.list()) {
-            boolean stays = segment.lifespan() == Lifespan.UNTIL_UNLINKED && !segment.isHeld();
+            boolean stays = segment.lifetime() == NameLifetime.UNTIL_UNLINKED && !segment.isHeld();
             if (stays && isPublished(segment.name())) {
                 unheld.add(segment);
             }

@@ -9,8 +9,8 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
-import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -144,7 +144,7 @@ class DamagedSourceTest {
             case COPY -> storage.copy().release();
             case COPY_FROM -> Storage.allocate(SIZE, Allocator.offHeap()).copyFrom(storage);
             case SLICE -> storage.slice(CHUNK, 100).copy();
-            case SHARING_COPY -> SharingCopy.into(Allocator.offHeap()).of(storage);
+            case SHARING_COPY -> StorageCopier.into(Allocator.offHeap()).copy(storage);
             case MOVE -> storage.moveTo(Allocator.offHeap());
             case SHARE -> storage.shareMemory();
             case TENSOR_COPY -> all.copy();

@@ -9,8 +9,8 @@ import io.undercroft.mmap.TruncatedMappingException;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;
-import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -104,9 +104,9 @@ class DeviceLoadingTest {
     /// Compares what two checkpoints have, and which tensors share storages.
     private static void assertSame(Checkpoint there, Checkpoint here) {
         assertThat(there.names()).containsExactlyElementsOf(here.names());
-        SharingCopy back = SharingCopy.to(Device.CPU);
+        StorageCopier back = StorageCopier.to(Device.CPU);
         for (String name : here.names()) {
-            Tensor copy = back.of(there.tensor(name));
+            Tensor copy = back.copy(there.tensor(name));
             Tensor original = here.tensor(name);
             assertThat(copy.contentEquals(original)).as(name).isTrue();
             assertThat(copy.stride()).as(name).isEqualTo(original.stride());

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
-import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -27,7 +27,7 @@ class DeviceSavingTest {
     private static final OpenOptions TO_CPU = OpenOptions.defaults().device(Device.CPU);
 
     private final PretendDevice.Memory device = PretendDevice.fresh();
-    private final SharingCopy moving = SharingCopy.to(device.device());
+    private final StorageCopier moving = StorageCopier.to(device.device());
     private final Map<String, Object> here = new LinkedHashMap<>();
     private final Map<String, Object> there = new LinkedHashMap<>();
     @TempDir
@@ -41,7 +41,7 @@ class DeviceSavingTest {
 
     private void put(String name, Tensor tensor) {
         here.put(name, tensor);
-        there.put(name, moving.of(tensor));
+        there.put(name, moving.copy(tensor));
     }
 
     private void fill() {

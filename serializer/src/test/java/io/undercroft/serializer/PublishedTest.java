@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.mmap.Lifespan;
 import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
@@ -194,9 +194,9 @@ class PublishedTest {
 
     @Test
     void aNameGoesWithItsCreatorAndNotWithThatOfAnOlderVersion() throws IOException {
-        Published first = Published.publish(name, state(1), OPTIONS, Lifespan.WITH_CREATOR);
+        Published first = Published.publish(name, state(1), OPTIONS, NameLifetime.WITH_CREATOR);
         try (Checkpoint old = Published.attach(name)) {
-            try (Published _ = Published.publish(name, state(2), OPTIONS, Lifespan.WITH_CREATOR)) {
+            try (Published _ = Published.publish(name, state(2), OPTIONS, NameLifetime.WITH_CREATOR)) {
                 first.close();
                 first.close();
                 try (Checkpoint c = Published.attach(name)) {
@@ -222,7 +222,7 @@ class PublishedTest {
     }
 
     private PeerJvm startWhileItIsHeldHere() throws IOException {
-        try (Published _ = Published.publish(name, state(1), OPTIONS, Lifespan.WITH_LAST_HOLDER)) {
+        try (Published _ = Published.publish(name, state(1), OPTIONS, NameLifetime.WITH_LAST_HOLDER)) {
             PeerJvm peer = PeerJvm.start(PublishedPeer.class, name, "PRIVATE");
             assertThat(peer.answer()).isEqualTo("attached");
             return peer;

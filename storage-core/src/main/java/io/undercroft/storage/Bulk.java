@@ -90,7 +90,7 @@ final class Bulk {
     private static void settle(Storage first, Storage second) {
         try {
             if (first.isFileBacked() || second.isFileBacked()) {
-                Faults.await();
+                Faults.throwPending();
                 checkNotCut(first);
                 if (second != first) {
                     checkNotCut(second);

@@ -706,7 +706,7 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// {@return this storage if it is on the device, else a copy there} Of several tensors that share a storage, use
-    /// [SharingCopy] to keep them sharing.
+    /// [StorageCopier] to keep them sharing.
     ///
     /// @param target the device; without an index, the first one of its type
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device

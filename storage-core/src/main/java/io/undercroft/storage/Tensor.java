@@ -721,8 +721,8 @@ public abstract sealed class Tensor extends ElementAccess {
     }
 
     /// The elements on another device. A tensor that is not all of its storage becomes a row-major one of its own
-    /// elements only; use [SharingCopy] to keep several tensors on one storage. One that comes from a device keeps its
-    /// strides, as devices copy runs of bytes: its storage has those from its first element to its last. On
+    /// elements only; use [StorageCopier] to keep several tensors on one storage. One that comes from a device keeps
+    /// its strides, as devices copy runs of bytes: its storage has those from its first element to its last. On
     /// [Device#META] nothing is copied, and the tensor has the same strides on a storage of the same size (PyTorch
     /// keeps the order of the strides only).
     ///

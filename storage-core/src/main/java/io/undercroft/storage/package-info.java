@@ -7,7 +7,7 @@
 ///
 /// A [io.undercroft.storage.Storage] is an allocation with an identity. It has a size, a [io.undercroft.storage.Device]
 /// and a reference count, but no element type. Its bytes may come late: they are made by the first call that needs
-/// them. A slice is a storage on a part of another one's bytes. [io.undercroft.storage.SharingCopy] copies storages,
+/// them. A slice is a storage on a part of another one's bytes. [io.undercroft.storage.StorageCopier] copies storages,
 /// to a device for instance, such that what shared bytes before shares them after.
 ///
 /// A [io.undercroft.storage.TypedStorage] reads a storage as elements of one type. It is what PyTorch calls legacy, and

@@ -64,12 +64,12 @@ class DeviceStorageTest {
         Tensor tensor = Tensor.of(1f, 2f, 3f, 4f);
         List<Tensor> set = List.of(tensor, tensor.view(2, 2), tensor.narrow(0, 1, 2));
         int before = PretendDevice.ALLOCATIONS.get();
-        SharingCopy copy = SharingCopy.to(PretendDevice.DEVICE);
-        List<Tensor> moved = set.stream().map(copy::of).toList();
+        StorageCopier copy = StorageCopier.to(PretendDevice.DEVICE);
+        List<Tensor> moved = set.stream().map(copy::copy).toList();
         assertThat(PretendDevice.ALLOCATIONS.get() - before).isEqualTo(1);
         assertThat(moved).allMatch(there -> there.storage() == moved.getFirst().storage());
-        SharingCopy back = SharingCopy.to(Device.CPU);
-        assertThat(moved.stream().map(back::of)).zipSatisfy(set.stream().toList(),
+        StorageCopier back = StorageCopier.to(Device.CPU);
+        assertThat(moved.stream().map(back::copy)).zipSatisfy(set.stream().toList(),
                 (returned, original) -> assertThat(returned.contentEquals(original)).isTrue());
     }
 
@@ -105,7 +105,7 @@ class DeviceStorageTest {
     void whatIsCopiedOverEntirelyIsNotZeroedBefore() {
         int before = PretendDevice.UNINITIALIZED.get();
         Storage there = host.to(PretendDevice.DEVICE);
-        SharingCopy.into(Allocator.on(PretendDevice.OTHER)).of(there.copy());
+        StorageCopier.into(Allocator.on(PretendDevice.OTHER)).copy(there.copy());
         assertThat(PretendDevice.UNINITIALIZED.get() - before).isEqualTo(3);
         Storage.allocate(3, Allocator.on(PretendDevice.DEVICE));
         assertThat(there.resize(5).cpu().toList()).containsExactly(1, 2, 3, 0, 0);

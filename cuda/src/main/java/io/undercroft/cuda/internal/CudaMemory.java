@@ -347,7 +347,7 @@ public final class CudaMemory implements DeviceMemory {
                 for (UploadPlan.Piece piece : batch.pieces()) {
                     piece.upload().source().read(piece.offset(), buffer.part(piece.start(), piece.size()));
                     // A fault of mapped bytes belongs to the thread that read them.
-                    Faults.await();
+                    Faults.throwPending();
                 }
                 for (UploadPlan.Copy copy : batch.copies()) {
                     buffer.toDevice(buffer.part(copy.start(), copy.size()), copy.target());
@@ -373,7 +373,7 @@ public final class CudaMemory implements DeviceMemory {
                 buffer.toHost(source.asSlice(start, part.byteSize()), part);
                 buffer.await();
                 target.asSlice(start, part.byteSize()).copyFrom(part);
-                Faults.await();
+                Faults.throwPending();
             });
         }
     }

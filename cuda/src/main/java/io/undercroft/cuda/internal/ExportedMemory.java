@@ -2,8 +2,8 @@ package io.undercroft.cuda.internal;
 
 import io.undercroft.cuda.CudaException;
 import io.undercroft.mmap.ByteRange;
-import io.undercroft.mmap.Lifespan;
 import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedSegment.Holder;
@@ -98,7 +98,7 @@ final class ExportedMemory implements Allocator {
         byte[] order = context.handle(event());
         String name = "undercroft_cuda_" + ProcessHandle.current().pid() + "_"
                 + Long.toString(ThreadLocalRandom.current().nextLong(Long.MAX_VALUE), Character.MAX_RADIX);
-        SharedMemory record = SharedMemory.create(name, SharedRecord.BYTES, Lifespan.WITH_LAST_HOLDER);
+        SharedMemory record = SharedMemory.create(name, SharedRecord.BYTES, NameLifetime.WITH_LAST_HOLDER);
         try {
             Holder self = record.registered().orElseThrow().holders().getFirst();
             new SharedRecord(self.pid(), self.start().toEpochMilli(), nbytes, context.pciId(), handle, order)

@@ -12,8 +12,8 @@ import io.undercroft.serializer.TensorSpec;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
-import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -114,9 +114,9 @@ class LoadingTest {
     @Test
     void aModelTakesTheWeightsOfAFile() throws IOException {
         try (Checkpoint c = Checkpoint.open(TRAINING, OPTIONS.only("model/**"))) {
-            SharingCopy copy = SharingCopy.into(Allocator.offHeap());
+            StorageCopier copy = StorageCopier.into(Allocator.offHeap());
             Map<String, Tensor> live = new LinkedHashMap<>();
-            c.names().forEach(name -> live.put(name.substring("model/".length()), copy.of(c.tensor(name))));
+            c.names().forEach(name -> live.put(name.substring("model/".length()), copy.copy(c.tensor(name))));
             live.values().forEach(tensor -> tensor.storage().fill((byte) 0));
             assertThat(c.loadInto(Map.of("model", live)).isExact()).isTrue();
             live.forEach((name, tensor) -> assertThat(tensor.contentEquals(c.tensor("model/" + name))).as(name)

@@ -1,6 +1,6 @@
 package io.undercroft.mmap.internal;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import java.io.IOException;
 
 /// A segment of this process that is being filled. Used by one thread at a time.
@@ -11,18 +11,18 @@ public interface Draft extends AutoCloseable {
     /// Gives it a name that is free. The draft is closed if this succeeds.
     ///
     /// @param name the name, without a slash: that which it was started for, if it was
-    /// @param lifespan how long the name lasts
+    /// @param lifetime how long the name lasts
     /// @return the creator's hold
     /// @throws IOException if it cannot be done; [ErrnoException#EEXIST] if the name is in use
-    Hold create(String name, Lifespan lifespan) throws IOException;
+    Hold create(String name, NameLifetime lifetime) throws IOException;
 
     /// Gives it a name, whatever has it. The draft is closed if this succeeds.
     ///
     /// @param name the name, without a slash
-    /// @param lifespan how long the name lasts
+    /// @param lifetime how long the name lasts
     /// @return the creator's hold
     /// @throws IOException if it cannot be done
-    Hold publish(String name, Lifespan lifespan) throws IOException;
+    Hold publish(String name, NameLifetime lifetime) throws IOException;
 
     /// Removes it, unless it has a name by now. Does nothing the second time.
     @Override

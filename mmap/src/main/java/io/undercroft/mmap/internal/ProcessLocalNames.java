@@ -4,7 +4,7 @@ import static io.undercroft.mmap.internal.Constant.O_CREAT;
 import static io.undercroft.mmap.internal.Constant.O_EXCL;
 import static io.undercroft.mmap.internal.Constant.O_RDWR;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedSegment;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
@@ -111,8 +111,8 @@ final class ProcessLocalNames implements SegmentNames {
         }
 
         @Override
-        public Hold create(String as, Lifespan lifespan) {
-            if (lifespan != Lifespan.UNTIL_UNLINKED) {
+        public Hold create(String as, NameLifetime lifetime) {
+            if (lifetime != NameLifetime.UNTIL_UNLINKED) {
                 created.add(this);
             }
             isClosed.set(true);
@@ -121,7 +121,7 @@ final class ProcessLocalNames implements SegmentNames {
         }
 
         @Override
-        public Hold publish(String as, Lifespan lifespan) throws IOException {
+        public Hold publish(String as, NameLifetime lifetime) throws IOException {
             throw new RegistryException("a segment cannot take the place of another on this system; unlink that first");
         }
 

@@ -1,6 +1,6 @@
 package io.undercroft.mmap.internal;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.SharedSegment.Holder;
 import io.undercroft.mmap.SharedSegment.Holder.State;
@@ -29,7 +29,7 @@ import java.util.regex.Pattern;
 ///     /dev/shm/undercroft-UID/                       locked (flock) by whoever changes something
 ///         processes/PID-START-NS                     a process that holds something; it keeps the file locked
 ///         drafts/PID-START-NS.N                      a segment that is being filled
-///         segments/NAME/INODE.LIFESPAN               how long NAME lasts, as long as it means that inode
+///         segments/NAME/INODE.LIFETIME               how long NAME lasts, as long as it means that inode
 ///         segments/NAME/INODE.ROLE.PID-START-NS.N    one hold on it
 ///
 /// All files but the drafts are empty: what they say is in their names. So a step is one call of the system, done or
@@ -192,16 +192,16 @@ final class Registry implements SegmentNames {
         }
 
         @Override
-        public Hold create(String name, Lifespan lifespan) throws IOException {
+        public Hold create(String name, NameLifetime lifetime) throws IOException {
             return locked(() -> {
                 vacate(name);
-                return named(this, name, lifespan, files::renameIfFree);
+                return named(this, name, lifetime, files::renameIfFree);
             });
         }
 
         @Override
-        public Hold publish(String name, Lifespan lifespan) throws IOException {
-            return locked(() -> named(this, name, lifespan, files::rename));
+        public Hold publish(String name, NameLifetime lifetime) throws IOException {
+            return locked(() -> named(this, name, lifetime, files::rename));
         }
 
         @Override
@@ -436,14 +436,14 @@ final class Registry implements SegmentNames {
     }
 
     /// Writes down whose a segment is and how long its name lasts, and then gives it the name.
-    private OwnHold named(OwnDraft draft, String name, Lifespan lifespan, Naming naming) throws IOException {
+    private OwnHold named(OwnDraft draft, String name, NameLifetime lifetime, Naming naming) throws IOException {
         enter();
         long inode = files.inode(draft.fd);
         OwnHold hold;
         try {
             place.records.open(name);
             hold = newHold(name, inode, Role.CREATOR);
-            place.records.add(name, inode, lifespan);
+            place.records.add(name, inode, lifetime);
             naming.name(draft.path, path(name));
         } catch (IOException e) {
             holds.removeIf(each -> each.record.inode() == inode);
@@ -482,7 +482,7 @@ final class Registry implements SegmentNames {
     /// A hold on a segment that was opened, if it is registered; fails if it is there only because nobody came by yet.
     private Optional<Hold> held(String name, long inode) throws IOException {
         RegistryEntry entry = place.records.entry(name, inode);
-        if (entry.lifespan().isEmpty()) {
+        if (entry.lifetime().isEmpty()) {
             return Optional.empty();
         }
         if (entry.isOver(place.processes)) {
@@ -604,7 +604,7 @@ final class Registry implements SegmentNames {
     private Optional<SharedSegment> found(String name, long inode) throws IOException {
         boolean hasName = files.inode(path(name)).equals(Optional.of(inode));
         RegistryEntry entry = place.records.entry(name, inode);
-        return hasName && entry.lifespan().isPresent() ? Optional.of(segment(name, entry)) : Optional.empty();
+        return hasName && entry.lifetime().isPresent() ? Optional.of(segment(name, entry)) : Optional.empty();
     }
 
     private List<SharedSegment> segments() throws IOException {
@@ -612,7 +612,7 @@ final class Registry implements SegmentNames {
         for (String name : place.records.names()) {
             Optional<Long> inode = files.inode(path(name));
             RegistryEntry entry = place.records.entry(name, inode.orElse(NONE));
-            if (entry.lifespan().isPresent()) {
+            if (entry.lifetime().isPresent()) {
                 all.add(segment(name, entry));
             }
         }
@@ -627,7 +627,7 @@ final class Registry implements SegmentNames {
             holders.add(new Holder(process.pid(), process.start(),
                     place.processes.isAlive(process) ? State.ALIVE : State.DEAD));
         }
-        return new SharedSegment(name, files.size(path(name)), entry.lifespan().orElseThrow(), holders);
+        return new SharedSegment(name, files.size(path(name)), entry.lifetime().orElseThrow(), holders);
     }
 
     private String path(String name) {

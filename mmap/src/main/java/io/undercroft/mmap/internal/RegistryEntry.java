@@ -1,6 +1,6 @@
 package io.undercroft.mmap.internal;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.internal.HoldRecord.Role;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -11,17 +11,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /// What the registry has under one name, seen from the segment that has the name now. Each record is the name of an
-/// empty file: `INODE.LIFESPAN` or `INODE.ROLE.PROCESS.NUMBER`.
+/// empty file: `INODE.LIFETIME` or `INODE.ROLE.PROCESS.NUMBER`.
 ///
 /// Records of another inode are about a segment that had the name before, or was to get it and never did: nothing hangs
 /// on them. A name that is no record makes the entry unclear, and what is unclear is never over.
 ///
-/// @param lifespan how long the name lasts; nothing if the segment is not registered
+/// @param lifetime how long the name lasts; nothing if the segment is not registered
 /// @param holds the holds on the segment
 /// @param stale the records of other inodes
-/// @param isClear whether every name is a record, and the segment has one lifespan at most
-record RegistryEntry(Optional<Lifespan> lifespan, List<HoldRecord> holds, List<String> stale, boolean isClear) {
-    private static final Pattern LIFESPAN = Pattern
+/// @param isClear whether every name is a record, and the segment has one lifetime at most
+record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, List<String> stale, boolean isClear) {
+    private static final Pattern LIFETIME = Pattern
             .compile("(\\d{1,18})\\.(UNTIL_UNLINKED|WITH_CREATOR|WITH_LAST_HOLDER)");
 
     RegistryEntry {
@@ -45,40 +45,40 @@ record RegistryEntry(Optional<Lifespan> lifespan, List<HoldRecord> holds, List<S
     /// @param files the names, whatever they are
     /// @return what they say
     static RegistryEntry of(long inode, Collection<String> files) {
-        List<Lifespan> lifespans = new ArrayList<>();
+        List<NameLifetime> lifetimes = new ArrayList<>();
         List<HoldRecord> holds = new ArrayList<>();
         List<String> stale = new ArrayList<>();
         boolean isClear = true;
         for (String file : files) {
             Optional<HoldRecord> hold = HoldRecord.parse(file);
-            Matcher lifespan = LIFESPAN.matcher(file);
-            boolean isLifespan = lifespan.matches();
+            Matcher lifetime = LIFETIME.matcher(file);
+            boolean isLifetime = lifetime.matches();
             if (hold.isPresent() && hold.get().inode() == inode) {
                 holds.add(hold.get());
-            } else if (isLifespan && Long.parseLong(lifespan.group(1)) == inode) {
-                lifespans.add(Lifespan.valueOf(lifespan.group(2)));
-            } else if (hold.isPresent() || isLifespan) {
+            } else if (isLifetime && Long.parseLong(lifetime.group(1)) == inode) {
+                lifetimes.add(NameLifetime.valueOf(lifetime.group(2)));
+            } else if (hold.isPresent() || isLifetime) {
                 stale.add(file);
             } else {
                 isClear = false;
             }
         }
-        return new RegistryEntry(lifespans.stream().findFirst(), holds, stale, isClear && lifespans.size() <= 1);
+        return new RegistryEntry(lifetimes.stream().findFirst(), holds, stale, isClear && lifetimes.size() <= 1);
     }
 
-    /// {@return the record of a lifespan}
+    /// {@return the record of a lifetime}
     ///
     /// @param inode of which segment
-    /// @param lifespan how long its name lasts
-    static String record(long inode, Lifespan lifespan) {
-        return inode + "." + lifespan.name();
+    /// @param lifetime how long its name lasts
+    static String record(long inode, NameLifetime lifetime) {
+        return inode + "." + lifetime.name();
     }
 
     /// {@return the same without one hold}
     ///
     /// @param hold which
     RegistryEntry without(HoldRecord hold) {
-        return new RegistryEntry(lifespan, holds.stream().filter(each -> !each.equals(hold)).toList(), stale, isClear);
+        return new RegistryEntry(lifetime, holds.stream().filter(each -> !each.equals(hold)).toList(), stale, isClear);
     }
 
     /// {@return whether the name lasts until somebody removes it, and no living process holds its segment}
@@ -86,7 +86,7 @@ record RegistryEntry(Optional<Lifespan> lifespan, List<HoldRecord> holds, List<S
     /// @param processes tells who lives
     /// @throws IOException if that cannot be found out
     boolean isUnheld(Liveness processes) throws IOException {
-        if (!isClear || lifespan.isEmpty() || lifespan.get() != Lifespan.UNTIL_UNLINKED) {
+        if (!isClear || lifetime.isEmpty() || lifetime.get() != NameLifetime.UNTIL_UNLINKED) {
             return false;
         }
         for (HoldRecord hold : holds) {
@@ -102,11 +102,11 @@ record RegistryEntry(Optional<Lifespan> lifespan, List<HoldRecord> holds, List<S
     /// @param processes tells who lives
     /// @throws IOException if that cannot be found out
     boolean isOver(Liveness processes) throws IOException {
-        if (!isClear || lifespan.isEmpty() || lifespan.get() == Lifespan.UNTIL_UNLINKED) {
+        if (!isClear || lifetime.isEmpty() || lifetime.get() == NameLifetime.UNTIL_UNLINKED) {
             return false;
         }
         for (HoldRecord hold : holds) {
-            boolean counts = lifespan.get() == Lifespan.WITH_LAST_HOLDER || hold.role() == Role.CREATOR;
+            boolean counts = lifetime.get() == NameLifetime.WITH_LAST_HOLDER || hold.role() == Role.CREATOR;
             if (counts && processes.isAlive(hold.process())) {
                 return false;
             }

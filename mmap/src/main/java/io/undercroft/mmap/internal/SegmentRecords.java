@@ -1,6 +1,6 @@
 package io.undercroft.mmap.internal;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
@@ -47,10 +47,10 @@ final class SegmentRecords {
     ///
     /// @param name the name, whose place is [open][#open]
     /// @param inode which segment is going to have it
-    /// @param lifespan how long it lasts
+    /// @param lifetime how long it lasts
     /// @throws ErrnoException if that cannot be done
-    void add(String name, long inode, Lifespan lifespan) throws ErrnoException {
-        files.touch(path(name) + "/" + RegistryEntry.record(inode, lifespan));
+    void add(String name, long inode, NameLifetime lifetime) throws ErrnoException {
+        files.touch(path(name) + "/" + RegistryEntry.record(inode, lifetime));
     }
 
     /// Writes down a hold.

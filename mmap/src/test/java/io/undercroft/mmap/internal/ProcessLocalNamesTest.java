@@ -3,7 +3,7 @@ package io.undercroft.mmap.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,13 +27,13 @@ class ProcessLocalNamesTest {
 
     @Test
     void aNameGoesWithItsCreatorUnlessItLastsUntilItIsUnlinked() throws IOException {
-        for (Lifespan lifespan : Lifespan.values()) {
-            Hold hold = created(lifespan);
+        for (NameLifetime lifetime : NameLifetime.values()) {
+            Hold hold = created(lifetime);
             assertThat(file).exists();
             hold.release();
-            assertThat(Files.exists(file)).isEqualTo(lifespan == Lifespan.UNTIL_UNLINKED);
+            assertThat(Files.exists(file)).isEqualTo(lifetime == NameLifetime.UNTIL_UNLINKED);
             hold.release();
-            assertThat(names.unlink(name)).isEqualTo(lifespan == Lifespan.UNTIL_UNLINKED);
+            assertThat(names.unlink(name)).isEqualTo(lifetime == NameLifetime.UNTIL_UNLINKED);
         }
     }
 
@@ -43,7 +43,8 @@ class ProcessLocalNamesTest {
             assertThat(draft.descriptor()).isPositive();
             assertThatThrownBy(() -> names.draft(name)).isInstanceOfSatisfying(ErrnoException.class,
                     e -> assertThat(e.errno()).isEqualTo(ErrnoException.EEXIST));
-            assertThatThrownBy(() -> draft.publish(name, Lifespan.WITH_CREATOR)).isInstanceOf(RegistryException.class);
+            assertThatThrownBy(() -> draft.publish(name, NameLifetime.WITH_CREATOR))
+                    .isInstanceOf(RegistryException.class);
         }
         assertThat(file).doesNotExist();
         assertThatThrownBy(names::draft).isInstanceOf(RegistryException.class).hasMessageContaining("create it by its");
@@ -51,9 +52,9 @@ class ProcessLocalNamesTest {
 
     @Test
     void aNameThatWasUnlinkedAndCreatedAnewIsNotItsFirstCreators() throws IOException {
-        Hold first = created(Lifespan.WITH_CREATOR);
+        Hold first = created(NameLifetime.WITH_CREATOR);
         assertThat(names.unlink(name)).isTrue();
-        Hold second = created(Lifespan.WITH_CREATOR);
+        Hold second = created(NameLifetime.WITH_CREATOR);
         first.release();
         assertThat(file).exists();
         second.release();
@@ -62,7 +63,7 @@ class ProcessLocalNamesTest {
 
     @Test
     void theEndOfTheProcessRemovesWhatNobodyLetGo() throws IOException {
-        created(Lifespan.WITH_LAST_HOLDER);
+        created(NameLifetime.WITH_LAST_HOLDER);
         assertThat(names.list()).isEmpty();
         assertThat(names.gc()).isEmpty();
         assertThat(file).exists();
@@ -70,9 +71,9 @@ class ProcessLocalNamesTest {
         assertThat(file).doesNotExist();
     }
 
-    private Hold created(Lifespan lifespan) throws IOException {
+    private Hold created(NameLifetime lifetime) throws IOException {
         try (Draft draft = names.draft(name)) {
-            return draft.create(name, lifespan);
+            return draft.create(name, lifetime);
         }
     }
 }

@@ -3,7 +3,7 @@ package io.undercroft.mmap.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.internal.HoldRecord.Role;
 import java.io.IOException;
 import java.util.List;
@@ -19,13 +19,13 @@ class RegistryEntryTest {
 
     @ParameterizedTest
     @EnumSource
-    void whatIsWrittenIsRead(Lifespan lifespan) {
+    void whatIsWrittenIsRead(NameLifetime lifetime) {
         HoldRecord made = new HoldRecord(12, Role.CREATOR, ALICE, 1);
         HoldRecord held = new HoldRecord(12, Role.HOLDER, BOB, 999_999_999_999_999_999L);
         RegistryEntry entry = RegistryEntry.of(12,
-                List.of(held.toString(), RegistryEntry.record(12, lifespan), made.toString()));
+                List.of(held.toString(), RegistryEntry.record(12, lifetime), made.toString()));
 
-        assertThat(entry.lifespan()).contains(lifespan);
+        assertThat(entry.lifetime()).contains(lifetime);
         assertThat(entry.holds()).containsExactly(held, made);
         assertThat(entry.stale()).isEmpty();
         assertThat(entry.isClear()).isTrue();
@@ -35,14 +35,14 @@ class RegistryEntryTest {
     void aNameLastsWhileThoseLiveForWhomItLasts() throws IOException {
         HoldRecord made = new HoldRecord(12, Role.CREATOR, ALICE, 1);
         HoldRecord held = new HoldRecord(12, Role.HOLDER, BOB, 2);
-        for (Lifespan lifespan : Lifespan.values()) {
-            RegistryEntry entry = entry(RegistryEntry.record(12, lifespan), made.toString(), held.toString());
-            boolean lastsForever = lifespan == Lifespan.UNTIL_UNLINKED;
+        for (NameLifetime lifetime : NameLifetime.values()) {
+            RegistryEntry entry = entry(RegistryEntry.record(12, lifetime), made.toString(), held.toString());
+            boolean lastsForever = lifetime == NameLifetime.UNTIL_UNLINKED;
             assertThat(entry.isOver(_ -> true)).isFalse();
             assertThat(entry.isOver(_ -> false)).isEqualTo(!lastsForever);
             assertThat(entry.isOver(ALICE::equals)).isFalse();
-            assertThat(entry.isOver(BOB::equals)).isEqualTo(lifespan == Lifespan.WITH_CREATOR);
-            assertThat(entry.without(made).isOver(_ -> true)).isEqualTo(lifespan == Lifespan.WITH_CREATOR);
+            assertThat(entry.isOver(BOB::equals)).isEqualTo(lifetime == NameLifetime.WITH_CREATOR);
+            assertThat(entry.without(made).isOver(_ -> true)).isEqualTo(lifetime == NameLifetime.WITH_CREATOR);
             assertThat(entry.without(made).without(held).isOver(_ -> true)).isEqualTo(!lastsForever);
         }
     }
@@ -52,7 +52,7 @@ class RegistryEntryTest {
         RegistryEntry entry = entry("13.WITH_CREATOR", "13.CREATOR." + ALICE + ".1", "12.WITH_LAST_HOLDER",
                 "12.HOLDER." + BOB + ".1", "14.UNTIL_UNLINKED");
 
-        assertThat(entry.lifespan()).contains(Lifespan.WITH_LAST_HOLDER);
+        assertThat(entry.lifetime()).contains(NameLifetime.WITH_LAST_HOLDER);
         assertThat(entry.holds()).hasSize(1);
         assertThat(entry.stale()).containsExactly("13.WITH_CREATOR", "13.CREATOR." + ALICE + ".1", "14.UNTIL_UNLINKED");
         assertThat(entry.isOver(ALICE::equals)).isTrue();
@@ -72,7 +72,7 @@ class RegistryEntryTest {
         assertThat(entry.isClear()).isFalse();
         assertThat(entry.stale()).isEmpty();
         assertThat(entry.isOver(_ -> false)).isFalse();
-        assertThat(entry.lifespan()).contains(Lifespan.WITH_LAST_HOLDER);
+        assertThat(entry.lifetime()).contains(NameLifetime.WITH_LAST_HOLDER);
     }
 
     @Test

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.SharedSegment.Holder.State;
 import java.io.IOException;
@@ -68,8 +68,8 @@ class RegistryStepsTest {
 
     @Test
     void creating() throws IOException {
-        for (Lifespan lifespan : Lifespan.values()) {
-            int steps = killedBeforeEachStep((victim, _) -> create(victim, "new", lifespan));
+        for (NameLifetime lifetime : NameLifetime.values()) {
+            int steps = killedBeforeEachStep((victim, _) -> create(victim, "new", lifetime));
             assertThat(steps).isGreaterThan(10);
         }
     }
@@ -78,7 +78,7 @@ class RegistryStepsTest {
     void creatingWhereANameIsMadeByTwoSteps() throws IOException {
         killedBeforeEachStep((victim, _) -> {
             victim.steps.isOld = true;
-            create(victim, "new", Lifespan.WITH_LAST_HOLDER);
+            create(victim, "new", NameLifetime.WITH_LAST_HOLDER);
         });
     }
 
@@ -94,24 +94,24 @@ class RegistryStepsTest {
 
     @Test
     void lettingGoAsTheLast() throws IOException {
-        for (Lifespan lifespan : Lifespan.values()) {
-            killedBeforeEachStep((victim, _) -> create(victim, "new", lifespan).release());
+        for (NameLifetime lifetime : NameLifetime.values()) {
+            killedBeforeEachStep((victim, _) -> create(victim, "new", lifetime).release());
         }
     }
 
     @Test
     void publishingOverASegmentThatOthersHold() throws IOException {
         killedBeforeEachStep((victim, bystander) -> {
-            create(bystander, "swapped", Lifespan.WITH_LAST_HOLDER);
-            publish(victim, "swapped", Lifespan.WITH_LAST_HOLDER);
+            create(bystander, "swapped", NameLifetime.WITH_LAST_HOLDER);
+            publish(victim, "swapped", NameLifetime.WITH_LAST_HOLDER);
         });
     }
 
     @Test
     void publishingOverOnesOwn() throws IOException {
         killedBeforeEachStep((victim, _) -> {
-            Hold first = publish(victim, "new", Lifespan.WITH_CREATOR);
-            Hold second = publish(victim, "new", Lifespan.WITH_LAST_HOLDER);
+            Hold first = publish(victim, "new", NameLifetime.WITH_CREATOR);
+            Hold second = publish(victim, "new", NameLifetime.WITH_LAST_HOLDER);
             first.release();
             second.release();
         });
@@ -120,7 +120,7 @@ class RegistryStepsTest {
     @Test
     void unlinking() throws IOException {
         killedBeforeEachStep((victim, bystander) -> {
-            create(bystander, "removed", Lifespan.UNTIL_UNLINKED).release();
+            create(bystander, "removed", NameLifetime.UNTIL_UNLINKED).release();
             victim.registry.unlink("removed");
         });
     }
@@ -129,8 +129,8 @@ class RegistryStepsTest {
     void collecting() throws IOException {
         killedBeforeEachStep((victim, _) -> {
             Player dead = player(NEVER);
-            create(dead, "dead", Lifespan.WITH_LAST_HOLDER);
-            publish(dead, "dead too", Lifespan.WITH_CREATOR);
+            create(dead, "dead", NameLifetime.WITH_LAST_HOLDER);
+            publish(dead, "dead too", NameLifetime.WITH_CREATOR);
             attach(dead, "kept");
             dead.registry.draft();
             dead.steps.kill();
@@ -141,7 +141,7 @@ class RegistryStepsTest {
     @Test
     void endingInOrder() throws IOException {
         killedBeforeEachStep((victim, _) -> {
-            create(victim, "new", Lifespan.WITH_CREATOR);
+            create(victim, "new", NameLifetime.WITH_CREATOR);
             attach(victim, "kept");
             victim.registry.draft();
             victim.registry.releaseAll();
@@ -152,16 +152,16 @@ class RegistryStepsTest {
     void takingOverWhatADeadProcessCreated() throws IOException {
         killedBeforeEachStep((victim, _) -> {
             Player dead = player(NEVER);
-            create(dead, "new", Lifespan.WITH_LAST_HOLDER);
+            create(dead, "new", NameLifetime.WITH_LAST_HOLDER);
             dead.steps.kill();
-            create(victim, "new", Lifespan.WITH_CREATOR);
+            create(victim, "new", NameLifetime.WITH_CREATOR);
         });
     }
 
     @Test
     void whatIsNotOfTheRegistryStays() throws IOException {
         Player player = player(NEVER);
-        create(player, "mine", Lifespan.WITH_LAST_HOLDER);
+        create(player, "mine", NameLifetime.WITH_LAST_HOLDER);
         Path root = home.resolve("undercroft-" + libc.userId());
         List<Path> strange = List.of(root.resolve("segments/notes"), root.resolve("drafts/notes"),
                 root.resolve("processes/notes"), root.resolve("segments/mine/notes"), root.resolve("notes"),
@@ -183,7 +183,7 @@ class RegistryStepsTest {
     @Test
     void aNameThatOthersMadeAnewIsTheirs() throws IOException {
         Player player = player(NEVER);
-        Hold hold = create(player, "name", Lifespan.WITH_CREATOR);
+        Hold hold = create(player, "name", NameLifetime.WITH_CREATOR);
         Files.delete(home.resolve("name"));
         Files.writeString(home.resolve("name"), "theirs");
         assertThat(player.registry.list()).isEmpty();
@@ -199,7 +199,7 @@ class RegistryStepsTest {
     @Test
     void noNameIsRemovedForTheDeadWhereItMayMeanAnotherFileOfTheSameNumber() throws IOException {
         Player dead = player(NEVER);
-        create(dead, "name", Lifespan.WITH_LAST_HOLDER);
+        create(dead, "name", NameLifetime.WITH_LAST_HOLDER);
         attach(dead, "name");
         dead.steps.kill();
         Player next = player(NEVER);
@@ -210,7 +210,7 @@ class RegistryStepsTest {
         SegmentNames.Attached attached = next.registry.attach("name", Constant.O_RDWR.value(), false);
         next.steps.close(attached.fd());
         assertThat(attached.hold()).isEmpty();
-        create(next, "mine", Lifespan.WITH_LAST_HOLDER).release();
+        create(next, "mine", NameLifetime.WITH_LAST_HOLDER).release();
         assertThat(home.toFile().list()).as("names of the living go").containsExactly("name");
     }
 
@@ -224,14 +224,14 @@ class RegistryStepsTest {
     @Test
     void aRegistryThatIsClearedAwayIsMadeAnew() throws IOException {
         Player player = player(NEVER);
-        Hold lost = create(player, "lost", Lifespan.WITH_LAST_HOLDER);
+        Hold lost = create(player, "lost", NameLifetime.WITH_LAST_HOLDER);
         Path root = home.resolve("undercroft-" + libc.userId());
         try (Stream<Path> files = Files.walk(root)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);
             }
         }
-        create(player, "new", Lifespan.WITH_LAST_HOLDER);
+        create(player, "new", NameLifetime.WITH_LAST_HOLDER);
 
         assertThat(player(NEVER).registry.gc()).as("the process is seen alive").isEmpty();
         lost.release();
@@ -243,11 +243,11 @@ class RegistryStepsTest {
     void aNameIsInUseAsLongAsOneHolderLives() throws IOException {
         Player one = player(NEVER);
         Player two = player(NEVER);
-        create(one, "name", Lifespan.WITH_LAST_HOLDER);
+        create(one, "name", NameLifetime.WITH_LAST_HOLDER);
         Hold held = attach(two, "name");
         one.steps.kill();
         Player three = player(NEVER);
-        assertThatThrownBy(() -> create(three, "name", Lifespan.WITH_CREATOR)).isInstanceOfSatisfying(
+        assertThatThrownBy(() -> create(three, "name", NameLifetime.WITH_CREATOR)).isInstanceOfSatisfying(
                 ErrnoException.class, e -> assertThat(e.errno()).isEqualTo(ErrnoException.EEXIST));
 
         assertThat(three.registry.list().getFirst().holders()).extracting(SharedSegment.Holder::state)
@@ -261,7 +261,7 @@ class RegistryStepsTest {
     @Test
     void aLockThatSomebodyKeepsIsNotWaitedForWithoutEnd() throws IOException {
         Player player = player(NEVER);
-        Hold hold = create(player, "name", Lifespan.WITH_LAST_HOLDER);
+        Hold hold = create(player, "name", NameLifetime.WITH_LAST_HOLDER);
         Path root = home.resolve("undercroft-" + libc.userId());
         try (RegistryLock _ = lock(player.steps)) {
             Thread.currentThread().interrupt();
@@ -277,8 +277,8 @@ class RegistryStepsTest {
     void twoCopiesOfTheLibraryInOneProcessDoNotTouchWhatTheOtherHas() throws IOException {
         Player one = player(NEVER, 1);
         Player two = player(NEVER, 1);
-        Hold first = create(one, "first", Lifespan.WITH_LAST_HOLDER);
-        Hold second = create(two, "second", Lifespan.WITH_LAST_HOLDER);
+        Hold first = create(one, "first", NameLifetime.WITH_LAST_HOLDER);
+        Hold second = create(two, "second", NameLifetime.WITH_LAST_HOLDER);
         List<Hold> both = List.of(attach(one, "second"), attach(two, "first"));
         Draft draftOfOne = one.registry.draft();
         Draft draftOfTwo = two.registry.draft();
@@ -291,7 +291,7 @@ class RegistryStepsTest {
         assertThat(one.registry.list()).singleElement()
                 .satisfies(segment -> assertThat(segment.holders()).extracting(SharedSegment.Holder::state)
                         .containsExactly(State.ALIVE));
-        Hold again = create(two, "again", Lifespan.WITH_CREATOR);
+        Hold again = create(two, "again", NameLifetime.WITH_CREATOR);
         first.release();
         assertThat(player(NEVER).registry.gc()).isEmpty();
         assertThat(home.resolve("again")).exists();
@@ -315,8 +315,8 @@ class RegistryStepsTest {
     @Test
     void whatCannotBeLetGoOfNowIsLetGoOfWithTheNextLock() throws IOException {
         Player player = player(NEVER);
-        Hold hold = create(player, "name", Lifespan.WITH_LAST_HOLDER);
-        create(player, "kept", Lifespan.UNTIL_UNLINKED);
+        Hold hold = create(player, "name", NameLifetime.WITH_LAST_HOLDER);
+        create(player, "kept", NameLifetime.UNTIL_UNLINKED);
         Draft draft = player.registry.draft();
         try (RegistryLock _ = lock(player.steps)) {
             hold.release();
@@ -334,9 +334,9 @@ class RegistryStepsTest {
     @Test
     void whatHasItsNameIsItsCreatorsWhateverFailsThen() throws IOException {
         Player player = player(NEVER);
-        Hold old = publish(player, "name", Lifespan.WITH_CREATOR);
+        Hold old = publish(player, "name", NameLifetime.WITH_CREATOR);
         player.steps.failsOnceNamed = true;
-        Hold hold = publish(player, "name", Lifespan.WITH_LAST_HOLDER);
+        Hold hold = publish(player, "name", NameLifetime.WITH_LAST_HOLDER);
         player.steps.fails = false;
 
         assertThat(player.registry.list().getFirst().holders()).hasSize(1);
@@ -349,7 +349,7 @@ class RegistryStepsTest {
     @Test
     void threadsWaitForALockTogetherAndNotOneAfterTheOther() throws Exception {
         Player player = player(NEVER);
-        create(player, "name", Lifespan.WITH_CREATOR);
+        create(player, "name", NameLifetime.WITH_CREATOR);
         // Longer than the test may take: all of them start to wait while the first one still does.
         player.steps.patience = Duration.ofHours(1);
         player.steps.deadlines = new CountDownLatch(8);
@@ -369,7 +369,7 @@ class RegistryStepsTest {
     @Test
     void theWaitForALockEndsAndSaysWhoMayHaveIt() throws Exception {
         Player player = player(NEVER);
-        create(player, "name", Lifespan.WITH_CREATOR);
+        create(player, "name", NameLifetime.WITH_CREATOR);
         try (RegistryLock _ = lock(player.steps); ExecutorService pool = Executors.newFixedThreadPool(2)) {
             Stream.generate(() -> CompletableFuture.runAsync(() -> assertThatThrownBy(player.registry::list)
                     .isInstanceOf(RegistryException.class).hasMessageContaining("fuser"), pool)).limit(2).toList()
@@ -380,7 +380,7 @@ class RegistryStepsTest {
     @Test
     void theEndOfAProcessDoesNotWaitForItsThreads() throws Exception {
         Player player = player(NEVER);
-        create(player, "name", Lifespan.WITH_CREATOR);
+        create(player, "name", NameLifetime.WITH_CREATOR);
         player.steps.patience = Duration.ofHours(1);
         try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
             CompletableFuture<?> thread;
@@ -400,7 +400,7 @@ class RegistryStepsTest {
     @Test
     void aDirectoryThatIsNotOursBeforeItIsLockedIsNotUsed() throws IOException {
         Player player = player(NEVER);
-        create(player, "name", Lifespan.WITH_CREATOR);
+        create(player, "name", NameLifetime.WITH_CREATOR);
         player.steps.beforeLock = () -> Files.setPosixFilePermissions(root(),
                 PosixFilePermissions.fromString("rwxrwxrwx"));
         assertThatThrownBy(player.registry::list).isInstanceOf(RegistryException.class)
@@ -415,7 +415,7 @@ class RegistryStepsTest {
         Files.createDirectory(root());
         foreign.add(root().toString());
         Player player = player(NEVER);
-        Hold hold = create(player, "name", Lifespan.WITH_LAST_HOLDER);
+        Hold hold = create(player, "name", NameLifetime.WITH_LAST_HOLDER);
         Player other = player(NEVER);
         assertThat(other.registry.list()).singleElement()
                 .satisfies(segment -> assertThat(segment.holders()).hasSize(1));
@@ -432,7 +432,7 @@ class RegistryStepsTest {
         Files.createDirectory(root());
         foreign.add(root().toString());
         Player player = player(NEVER);
-        Hold hold = create(player, "name", Lifespan.WITH_CREATOR);
+        Hold hold = create(player, "name", NameLifetime.WITH_CREATOR);
         foreign.clear();
         Files.delete(root());
         Player other = player(NEVER);
@@ -440,7 +440,7 @@ class RegistryStepsTest {
         assertThat(other.registry.list()).hasSize(1);
         hold.release();
         assertThat(home.toFile().list()).isEmpty();
-        create(other, "again", Lifespan.WITH_CREATOR).release();
+        create(other, "again", NameLifetime.WITH_CREATOR).release();
     }
 
     @Test
@@ -448,7 +448,7 @@ class RegistryStepsTest {
         Files.createDirectory(root());
         Path decoy = Files.createDirectory(home.resolve(root().getFileName() + "-0"));
         foreign.addAll(List.of(root().toString(), decoy.toString()));
-        Hold hold = create(player(NEVER), "name", Lifespan.WITH_CREATOR);
+        Hold hold = create(player(NEVER), "name", NameLifetime.WITH_CREATOR);
         assertThat(decoy).isEmptyDirectory();
         assertThat(root()).isEmptyDirectory();
         hold.release();
@@ -459,19 +459,19 @@ class RegistryStepsTest {
     void killedBetweenTwoStepsInTheOtherRegistry() throws IOException {
         Files.createDirectory(root());
         foreign.add(root().toString());
-        int steps = killedBeforeEachStep((victim, _) -> create(victim, "new", Lifespan.WITH_LAST_HOLDER).release());
+        int steps = killedBeforeEachStep((victim, _) -> create(victim, "new", NameLifetime.WITH_LAST_HOLDER).release());
         assertThat(steps).isGreaterThan(10);
     }
 
     @Test
     void aNameThatNobodyHoldsIsRemovedIfThatIsAskedForAndNoOther() throws IOException {
         Player dead = player(NEVER);
-        create(dead, "dead", Lifespan.UNTIL_UNLINKED);
+        create(dead, "dead", NameLifetime.UNTIL_UNLINKED);
         dead.steps.kill();
         Player player = player(NEVER);
-        create(player, "left", Lifespan.UNTIL_UNLINKED).release();
-        Hold held = create(player, "held", Lifespan.UNTIL_UNLINKED);
-        create(player, "attached", Lifespan.UNTIL_UNLINKED).release();
+        create(player, "left", NameLifetime.UNTIL_UNLINKED).release();
+        Hold held = create(player, "held", NameLifetime.UNTIL_UNLINKED);
+        create(player, "attached", NameLifetime.UNTIL_UNLINKED).release();
         Hold attached = attach(player(NEVER), "attached");
         Player other = player(NEVER);
         assertThat(other.registry.gc()).isEmpty();
@@ -494,7 +494,7 @@ class RegistryStepsTest {
     @Test
     void removingWhatNobodyHoldsKilledBeforeEachStep() throws IOException {
         killedBeforeEachStep((victim, _) -> {
-            create(victim, "new", Lifespan.UNTIL_UNLINKED).release();
+            create(victim, "new", NameLifetime.UNTIL_UNLINKED).release();
             victim.registry.unlinkIfUnheld("new");
         });
     }
@@ -514,11 +514,11 @@ class RegistryStepsTest {
     @Test
     void aProcessWithTheNumberAndTheStartOfADeadOneIsNotTakenForIt() throws IOException {
         Player dead = player(NEVER, 7);
-        create(dead, "name", Lifespan.WITH_CREATOR);
-        create(dead, "kept", Lifespan.UNTIL_UNLINKED);
+        create(dead, "name", NameLifetime.WITH_CREATOR);
+        create(dead, "kept", NameLifetime.UNTIL_UNLINKED);
         dead.steps.kill();
         Player same = player(NEVER, 7);
-        Hold hold = create(same, "mine", Lifespan.WITH_CREATOR);
+        Hold hold = create(same, "mine", NameLifetime.WITH_CREATOR);
         assertThat(home.resolve("name")).doesNotExist();
         assertThat(same.registry.list()).extracting(SharedSegment::name).containsExactly("kept", "mine");
         assertThat(same.registry.list().getFirst().isHeld()).isFalse();
@@ -531,7 +531,7 @@ class RegistryStepsTest {
     @Test
     void aLockIsGivenBackAlsoForChildrenThatWereForkedMeanwhile() throws Throwable {
         Player player = player(NEVER);
-        create(player, "name", Lifespan.WITH_CREATOR);
+        create(player, "name", NameLifetime.WITH_CREATOR);
         Player other = player(NEVER);
         int copy;
         try (RegistryLock _ = lock(other.steps); Arena arena = Arena.ofConfined()) {
@@ -571,7 +571,7 @@ class RegistryStepsTest {
     private int killedBeforeEachStep(Scene scene) throws IOException {
         for (int step = 0;; step++) {
             Player bystander = player(NEVER);
-            Hold kept = create(bystander, "kept", Lifespan.WITH_LAST_HOLDER);
+            Hold kept = create(bystander, "kept", NameLifetime.WITH_LAST_HOLDER);
             long inode = libc.identity(home + "/kept").orElseThrow().inode();
             Player victim = player(step);
             boolean killed = false;
@@ -592,7 +592,7 @@ class RegistryStepsTest {
             for (SharedSegment segment : bystander.registry.list()) {
                 assertThat(segment.holders()).as(state).noneMatch(h -> h.state() == State.DEAD);
             }
-            Hold mine = create(other, "mine", Lifespan.WITH_LAST_HOLDER);
+            Hold mine = create(other, "mine", NameLifetime.WITH_LAST_HOLDER);
             kept.release();
             assertThat(home.resolve("kept")).as(state).doesNotExist();
             mine.release();
@@ -618,17 +618,17 @@ class RegistryStepsTest {
         return new Player(new Registry(steps, home.toString(), libc.userId(), self), steps);
     }
 
-    private Hold create(Player player, String name, Lifespan lifespan) throws IOException {
+    private Hold create(Player player, String name, NameLifetime lifetime) throws IOException {
         try (Draft draft = player.registry.draft(name)) {
             libc.allocate(draft.descriptor(), 0, 100);
-            return draft.create(name, lifespan);
+            return draft.create(name, lifetime);
         }
     }
 
-    private Hold publish(Player player, String name, Lifespan lifespan) throws IOException {
+    private Hold publish(Player player, String name, NameLifetime lifetime) throws IOException {
         try (Draft draft = player.registry.draft()) {
             libc.allocate(draft.descriptor(), 0, 100);
-            return draft.publish(name, lifespan);
+            return draft.publish(name, lifetime);
         }
     }
 

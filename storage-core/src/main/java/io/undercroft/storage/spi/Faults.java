@@ -14,7 +14,7 @@ public final class Faults {
 
     /// Throws the error now if there is one to come. Compiled code runs on after a fault, until the thread next asks
     /// the JVM; which it does in this call, since that is not compiled. It takes some 30 ns.
-    public static void await() {
+    public static void throwPending() {
         Thread.holdsLock(LOCK);
     }
 

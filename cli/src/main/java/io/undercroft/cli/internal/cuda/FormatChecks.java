@@ -7,8 +7,8 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
-import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -79,9 +79,9 @@ final class FormatChecks {
 
     private void savedFromDevice(String suffix, Path file, Map<String, Tensor> state) throws IOException {
         Path saved = directory.resolve("device" + suffix);
-        SharingCopy copy = SharingCopy.to(target);
+        StorageCopier copy = StorageCopier.to(target);
         Map<String, Tensor> there = new LinkedHashMap<>();
-        state.forEach((name, tensor) -> there.put(name, copy.of(tensor)));
+        state.forEach((name, tensor) -> there.put(name, copy.copy(tensor)));
         Checkpoint.save(saved, there);
         requireSame(file, saved, on(Device.CPU));
         require(COMPLETE.contains(suffix) || Files.mismatch(file, saved) == -1,

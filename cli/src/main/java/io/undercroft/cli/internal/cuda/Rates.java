@@ -7,8 +7,8 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
-import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -138,9 +138,9 @@ final class Rates {
         for (Path file : files) {
             Checkpoint.save(file, state);
         }
-        SharingCopy copy = SharingCopy.to(target);
+        StorageCopier copy = StorageCopier.to(target);
         Map<String, Tensor> there = new LinkedHashMap<>();
-        state.forEach((name, tensor) -> there.put(name, copy.of(tensor)));
+        state.forEach((name, tensor) -> there.put(name, copy.copy(tensor)));
         return there;
     }
 

@@ -11,8 +11,8 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
-import io.undercroft.storage.SharingCopy;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
@@ -120,17 +120,17 @@ final class StorageChecks {
 
     /// Copies views of one storage together and one by one.
     private void requireSameViews(List<Tensor> views) {
-        SharingCopy copy = SharingCopy.to(target);
-        SharingCopy back = SharingCopy.to(Device.CPU);
-        Storage storage = copy.of(views.getFirst()).storage();
+        StorageCopier copy = StorageCopier.to(target);
+        StorageCopier back = StorageCopier.to(Device.CPU);
+        Storage storage = copy.copy(views.getFirst()).storage();
         for (Tensor host : views) {
             String what = "a view of " + host.shape() + " with strides " + List.of(box(host.stride()));
-            Tensor there = copy.of(host);
+            Tensor there = copy.copy(host);
             require(there.storage() == storage, what + " is on another storage");
             require(List.of(box(there.stride())).equals(List.of(box(host.stride())))
                     && there.storageOffset() == host.storageOffset() && there.flags().equals(host.flags()),
                     what + " has another geometry");
-            requireSame(host, back.of(there), what);
+            requireSame(host, back.copy(there), what);
             requireSame(host, there, what);
             Tensor alone = host.to(target);
             requireSame(host, alone, what + ", copied alone");
@@ -149,10 +149,10 @@ final class StorageChecks {
 
     private void ties() {
         Tensor host = random.tensor(DType.INT32, 40, 50);
-        SharingCopy copy = SharingCopy.to(target);
-        Tensor one = copy.of(host);
-        Tensor other = copy.of(host.view(50, 40));
-        Storage slice = copy.of(host.storage().slice(100, 1000));
+        StorageCopier copy = StorageCopier.to(target);
+        Tensor one = copy.copy(host);
+        Tensor other = copy.copy(host.view(50, 40));
+        Storage slice = copy.copy(host.storage().slice(100, 1000));
         require(one.storage() == other.storage(), "tied tensors are on two storages");
         one.storage().slice(100, 10).fill((byte) 7);
         host.storage().slice(100, 10).fill((byte) 7);
@@ -323,10 +323,10 @@ final class StorageChecks {
                 tensors.add(k % 2 == 0 ? base.narrow(0, k, 100) : base.view(10, 100).t().select(0, k));
             }
         }
-        SharingCopy copy = SharingCopy.to(target);
+        StorageCopier copy = StorageCopier.to(target);
         IdentityHashMap<Storage, Storage> made = new IdentityHashMap<>();
         for (Tensor tensor : tensors) {
-            Tensor there = copy.of(tensor);
+            Tensor there = copy.copy(tensor);
             requireSame(tensor, there, "a tensor on a shared storage");
             Storage before = made.putIfAbsent(there.storage(), tensor.storage());
             require(before == null || before == tensor.storage(), "two storages became one");

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
-import io.undercroft.mmap.Lifespan;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.SharedSegment.Holder;
 import java.io.IOException;
@@ -27,7 +27,7 @@ public final class SegmentList {
         Table table = new Table(left("shared memory"), right("bytes"), left("its name goes"),
                 left("held by processes"));
         for (SharedSegment segment : segments) {
-            table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifespan()),
+            table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifetime()),
                     holders(segment));
         }
         table.print(out);
@@ -40,14 +40,14 @@ public final class SegmentList {
     public static void printRemoved(List<SharedSegment> segments, Output out) {
         Table table = new Table(left("removed"), right("bytes"), left("its name was to go"), left("was held by"));
         for (SharedSegment segment : segments) {
-            table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifespan()),
+            table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifetime()),
                     holders(segment));
         }
         table.print(out);
     }
 
-    private static String words(Lifespan lifespan) {
-        return switch (lifespan) {
+    private static String words(NameLifetime lifetime) {
+        return switch (lifetime) {
             case UNTIL_UNLINKED -> "when somebody removes it";
             case WITH_CREATOR -> "with its creator";
             case WITH_LAST_HOLDER -> "with its last holder";
@@ -115,7 +115,7 @@ public final class SegmentList {
             json.writeStartObject();
             json.writeStringField("name", segment.name());
             json.writeNumberField("nbytes", segment.nbytes());
-            json.writeStringField("lifespan", segment.lifespan().name().toLowerCase(Locale.ROOT));
+            json.writeStringField("lifetime", segment.lifetime().name().toLowerCase(Locale.ROOT));
             writeHolders(segment, json);
             json.writeEndObject();
         }

@@ -3,8 +3,8 @@ package io.undercroft.cli.internal.quickstart;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Text;
-import io.undercroft.mmap.Lifespan;
 import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.NameLifetime;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Published;
@@ -63,7 +63,7 @@ final class ShareWithSecondProcess implements Step {
     private static Published publish(Workspace workspace) throws IOException {
         try (Checkpoint saved = Checkpoint.open(workspace.croftFile())) {
             return Published.publish(workspace.sharedName(), saved.state(), SaveOptions.defaults().writableInPlace(),
-                    Lifespan.WITH_CREATOR);
+                    NameLifetime.WITH_CREATOR);
         }
     }
 

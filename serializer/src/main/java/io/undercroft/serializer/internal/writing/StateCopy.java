@@ -57,7 +57,7 @@ final class StateCopy {
             if (!from.bytes().areOnDevice()) {
                 into.copyFrom(bytes);
             }
-            Faults.await();
+            Faults.throwPending();
         }
     }
 

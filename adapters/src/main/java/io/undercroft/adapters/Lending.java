@@ -1,0 +1,132 @@
+package io.undercroft.adapters;
+
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.Tensor.Flag;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/// What is the same for all libraries: what can be shown to native code, and memory of somebody else as a storage.
+final class Lending {
+    private Lending() {}
+
+    /// The bytes of a tensor that native code may have: one writable run off the heap, aligned to its elements.
+    ///
+    /// @throws IllegalArgumentException if the tensor is not such
+    static MemorySegment bytes(Tensor tensor) {
+        boolean isAsStored = !tensor.is(Flag.CONJ) && !tensor.is(Flag.NEG);
+        if (!tensor.isContiguous() || !isAsStored) {
+            throw new IllegalArgumentException("the elements of the tensor, of shape " + tensor.shape() + ", stride "
+                    + Arrays.toString(tensor.stride()) + " and flags " + tensor.flags()
+                    + ", are not one run in row-major order; call contiguous() first");
+        }
+        MemorySegment bytes = writable(tensor.bytes(), "tensor");
+        int alignment = alignment(tensor.dtype());
+        if (bytes.address() % alignment != 0) {
+            throw new IllegalArgumentException("the tensor lies at address 0x" + Long.toHexString(bytes.address())
+                    + ", which is no multiple of the " + alignment + " bytes of " + tensor.dtype()
+                    + "; copy() it first");
+        }
+        return bytes;
+    }
+
+    /// The bytes of a tensor for a library that knows memory as a buffer.
+    ///
+    /// @throws UnsupportedOperationException if there are more than a buffer can have
+    static ByteBuffer buffer(Tensor tensor) {
+        bytes(tensor);
+        return tensor.asByteBuffer();
+    }
+
+    /// The bytes of a tensor that is not empty, for a library that knows memory by its address.
+    static MemorySegment someBytes(Tensor tensor) {
+        MemorySegment bytes = bytes(tensor);
+        checkNotEmpty(bytes);
+        return bytes;
+    }
+
+    /// The bytes of a storage that is not empty, for a library that knows memory by its address.
+    static MemorySegment someBytes(Storage storage) {
+        MemorySegment bytes = writable(storage.segment(), "storage");
+        checkNotEmpty(bytes);
+        return bytes;
+    }
+
+    private static void checkNotEmpty(MemorySegment bytes) {
+        if (bytes.byteSize() == 0) {
+            throw new IllegalArgumentException(
+                    "there are no bytes to show, as nothing has no address; make an empty one");
+        }
+    }
+
+    /// Native code does not know that memory is read-only, and the JVM dies if it writes there.
+    private static MemorySegment writable(MemorySegment bytes, String what) {
+        if (!bytes.isNative()) {
+            throw new IllegalArgumentException(
+                    "the " + what + " lies on the heap, out of the reach of native code; copy() it first");
+        }
+        if (bytes.isReadOnly()) {
+            throw new IllegalArgumentException("the " + what + " is read-only, which a library does not know; open it"
+                    + " copy-on-write, or copy() it first");
+        }
+        return bytes;
+    }
+
+    private static int alignment(DType dtype) {
+        return dtype.kind() == DType.Kind.COMPLEX ? dtype.itemsize() / 2 : dtype.itemsize();
+    }
+
+    /// What a library calls a type.
+    ///
+    /// @throws IllegalArgumentException if it has no such type
+    static <T> T typeOf(Tensor tensor, Map<DType, T> types, String library) {
+        @Nullable
+        T type = types.get(tensor.dtype());
+        if (type == null) {
+            throw new IllegalArgumentException(
+                    library + " has no elements of " + tensor.dtype() + "; convert them with to(), to one of "
+                            + types.keySet().stream().map(DType::name).sorted().toList());
+        }
+        return type;
+    }
+
+    /// The type that a library calls by a name of its own.
+    ///
+    /// @throws IllegalArgumentException if there is no such type here
+    static <T> DType dtypeOf(T type, Map<DType, T> types, String library) {
+        return types.entrySet().stream().filter(entry -> entry.getValue().equals(type)).map(Map.Entry::getKey)
+                .findFirst().orElseThrow(() -> new IllegalArgumentException(
+                        "elements of " + type + " of " + library
+                                + " cannot be shown as a tensor; convert them there first"));
+    }
+
+    /// Memory of a library.
+    ///
+    /// @param address where it begins
+    /// @param nbytes how many bytes it has
+    @SuppressWarnings("restricted")
+    static MemorySegment memory(long address, long nbytes) {
+        return MemorySegment.ofAddress(address).reinterpret(nbytes);
+    }
+
+    /// A storage on memory of a library.
+    ///
+    /// @param bytes the memory
+    /// @param owner what the memory belongs to; reachable as long as the storage is
+    /// @param letGo run once the storage is freed
+    static Storage storage(MemorySegment bytes, Object owner, Runnable letGo) {
+        return Storage.over(new Allocation(bytes, Allocation.Sharing.PRIVATE, null, () -> {
+            try {
+                letGo.run();
+            } finally {
+                Reference.reachabilityFence(owner);
+            }
+        }));
+    }
+}
