@@ -292,7 +292,8 @@ final class ConvertCommand {
         Part part = Part.of(checkpoint, arguments);
         Optional<CheckpointFormat> format = Targets.format(target, arguments.text(TO));
         String size = Sizes.of(checkpoint);
-        SaveOptions exporting = exporting(arguments).metadata(options.metadata()).progress(options.progress());
+        SaveOptions exporting = exporting(arguments).metadata(options.request().metadata())
+                .progress(options.request().progress());
         SaveReport report;
         try {
             report = Checkpoint.save(target, part.state, exporting);

@@ -143,13 +143,14 @@ final class History {
 
     private Saved saved(SaveOptions options) {
         long commit = snapshots.isEmpty() ? 1 : snapshots.getLast().commit + 1;
-        return new Saved(commit, recipe, options.savesWholeStorages(), chunk, options.message(), options.time());
+        return new Saved(commit, recipe, options.request().savesWholeStorages(), chunk, options.request().message(),
+                options.request().time());
     }
 
     private void save() throws IOException {
         SaveOptions options = options();
         DedupReport report = Checkpoint.save(path, recipe.make(), options).dedup().orElseThrow();
-        chunk = options.chunkSize();
+        chunk = options.request().chunkSize();
         snapshots.clear();
         snapshots.add(saved(options));
         checkReport(report, Files.size(path) - Layout.DATA_START);
@@ -212,8 +213,9 @@ final class History {
             DedupReport report = Checkpoint.save(channel, recipe.make(), options);
             checkReport(report, channel.size() - Layout.DATA_START);
         }
-        checkFile(target, List.of(new Saved(1, recipe, options.savesWholeStorages(), options.chunkSize(),
-                options.message(), options.time())));
+        checkFile(target,
+                List.of(new Saved(1, recipe, options.request().savesWholeStorages(), options.request().chunkSize(),
+                        options.request().message(), options.request().time())));
     }
 
     /// What an append that was cut short leaves: nothing where the commit slots are.

@@ -6,6 +6,7 @@ import io.undercroft.format.internal.Shard;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.Formats;
@@ -124,14 +125,14 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws NoSuchElementException if the options name a snapshot that it has not, or a pattern that no name of a
     ///     tensor matches
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
-        return open(MappedFile.open(ModelDirectory.fileIn(path), options.mapping()),
-                file -> Formats.of(file, options.format().orElse(null)),
+        return open(MappedFile.open(ModelDirectory.fileIn(path), options.request().mapping()),
+                file -> Formats.of(file, options.request().format().orElse(null)),
                 options);
     }
 
     /// Opens a file of a set, with mappings out of a budget that it shares with the others.
     static Checkpoint open(Path path, Shard shard, OpenOptions options, MapBudget budget) throws IOException {
-        return opened(MappedFile.open(path, options.mapping(), budget), file -> new Checkpoint(
+        return opened(MappedFile.open(path, options.request().mapping(), budget), file -> new Checkpoint(
                 new CroftFormat().name(), file, CroftFormat.openShard(file, shard, options), options), _ -> {});
     }
 
@@ -144,7 +145,7 @@ public final class Checkpoint implements AutoCloseable {
     /// Opens what is mapped already. The file belongs to the checkpoint, and is closed if it cannot be opened.
     static Checkpoint open(MappedFile mapped, Sniffing sniffing, OpenOptions options) throws IOException {
         return opened(mapped, file -> {
-            Settings.check(options.settings().keySet(), Use.OPENING);
+            Settings.check(options.request().settings().keySet(), Use.OPENING);
             CheckpointFormat format = sniffing.formatOf(file);
             Contents contents = Formats.open(format, file, options);
             return new Checkpoint(format.name(), file, contents, options);
@@ -174,9 +175,9 @@ public final class Checkpoint implements AutoCloseable {
             checkMapping();
             checkSnapshot();
             check.accept(this);
-            options.expected().ifPresent(this::requireExactly);
-            if (options.isInMemory()) {
-                EagerLoad.run(contents.storages(), options.progress());
+            options.request().expected().ifPresent(this::requireExactly);
+            if (options.request().isInMemory()) {
+                EagerLoad.run(contents.storages(), options.request().progress());
             }
             return this;
         } catch (Throwable e) {
@@ -193,7 +194,7 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private void checkMapping() {
-        if (options.isInMemory() && options.mapping() == MapMode.SHARED) {
+        if (options.request().isInMemory() && options.request().mapping() == MapMode.SHARED) {
             throw new IllegalArgumentException(
                     "what is read into memory is not mapped shared: writes would not reach the file; "
                             + "open it without OpenOptions.inMemory, or copy-on-write");
@@ -240,9 +241,9 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private void checkSnapshot() {
-        if (options.snapshot().isPresent() && contents.snapshot().isEmpty()) {
+        if (options.request().snapshot().isPresent() && !(contents instanceof CroftContents)) {
             throw new NoSuchElementException(
-                    path() + " has no snapshot " + options.snapshot().getAsLong() + ": a file of the "
+                    path() + " has no snapshot " + options.request().snapshot().getAsLong() + ": a file of the "
                             + "format " + format + " has none; open it without naming one");
         }
     }
@@ -293,9 +294,9 @@ public final class Checkpoint implements AutoCloseable {
     ///     message has the path to what it cannot hold. Also if the format does not have one of the
     ///     [settings][CheckpointFormat#settings] or of the options
     public static SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        CheckpointFormat format = Formats.forWriting(path, options.format().orElse(null));
-        Settings.check(options.settings().keySet(), Use.WRITING);
-        Settings.requireApplying(path.toString(), format, options.settings().keySet());
+        CheckpointFormat format = Formats.forWriting(path, options.request().format().orElse(null));
+        Settings.check(options.request().settings().keySet(), Use.WRITING);
+        Settings.requireApplying(path.toString(), format, options.request().settings().keySet());
         if (Formats.isCroft(format)) {
             return new CroftWriter(Disk.system()).save(path, state, options);
         }
@@ -339,13 +340,14 @@ public final class Checkpoint implements AutoCloseable {
 
     static PendingSave saveAsync(Disk disk, Path path, @Nullable Object state, SaveOptions options)
             throws IOException {
-        if (options.snapshotMemory().isEmpty()) {
+        if (options.request().snapshotMemory().isEmpty()) {
             try (SnapshotMemory once = new SnapshotMemory()) {
                 return saveAsync(disk, path, state, options.snapshotMemory(once));
             }
         }
         return PendingSave.start(
-                new CroftWriter(disk).prepareSave(path, state, options, options.snapshotMemory().get().staging()));
+                new CroftWriter(disk).prepareSave(path, state, options,
+                        options.request().snapshotMemory().get().staging()));
     }
 
     /// Writes a state as a sealed `.croft` file, from its first byte to its last, to something that cannot seek: a
@@ -416,7 +418,7 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @throws FormatException if what describes them is damaged
     public List<BaseFile> bases() {
-        return contents.bases();
+        return contents instanceof CroftContents croft ? croft.bases() : List.of();
     }
 
     /// {@return whether this was closed}
@@ -450,7 +452,7 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private DecodedState decode() {
-        return named(() -> new DecodedState(ObjectDecoder.of(tree(), options.classes())));
+        return named(() -> new DecodedState(ObjectDecoder.of(tree(), options.request().classes())));
     }
 
     /// Names the file in what is wrong with it, if nobody nearer to the fault has done so.
@@ -524,7 +526,7 @@ public final class Checkpoint implements AutoCloseable {
     private NoSuchElementException missing(String name) {
         SequencedCollection<String> names = names();
         return new NoSuchElementException(path() + " has no tensor " + FormatException.quote(name) + " among "
-                + (options.isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
+                + (options.request().isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
                 + lookup.hint(name, names));
     }
 
@@ -545,18 +547,18 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IOException if reading fails
     /// @throws FormatException if an earlier commit is damaged or missing
     public List<SnapshotInfo> snapshots() throws IOException {
-        return contents.snapshots();
+        return contents instanceof CroftContents croft ? croft.snapshots() : List.of();
     }
 
     /// {@return the committed state that was opened, if the format has such a thing}
     public Optional<SnapshotInfo> snapshot() {
-        return contents.snapshot();
+        return contents instanceof CroftContents croft ? Optional.of(croft.snapshot()) : Optional.empty();
     }
 
     /// {@return why a newer commit was passed over when this was opened, if one was} A crash while somebody appended
     /// leaves such a commit; so does damage.
     public Optional<FormatException> passedOver() {
-        return contents.passedOver();
+        return contents instanceof CroftContents croft ? croft.passedOver() : Optional.empty();
     }
 
     /// {@return the parts of the file that [the state][#tree] does not contain, in the order of the file; usually none}
@@ -722,7 +724,7 @@ public final class Checkpoint implements AutoCloseable {
 
     private MatchReport loadInto(@Nullable Object state, boolean isStrict) {
         return named(() -> InPlaceLoad.run(contents, path().toString(),
-                ObjectEncoder.of(state, options.classes(), "load into"), isStrict));
+                ObjectEncoder.of(state, options.request().classes(), "load into"), isStrict));
     }
 
     /// Releases the storages and the file, and ends what reads in the background. The second and later calls do

@@ -142,7 +142,7 @@ public final class CheckpointFile implements AutoCloseable {
     public synchronized PendingSave commitAsync(@Nullable Object state, SaveOptions options) throws IOException {
         checkOpen();
         return PendingSave.start(new CroftWriter(disk).prepareCommit(path, state, options,
-                options.snapshotMemory().orElse(memory).staging()));
+                options.request().snapshotMemory().orElse(memory).staging()));
     }
 
     private SaveOptions withMessage(String message) {
@@ -277,7 +277,7 @@ public final class CheckpointFile implements AutoCloseable {
     public synchronized long compact(Predicate<SnapshotInfo> keep) throws IOException {
         Objects.requireNonNull(keep, "keep");
         checkOpen();
-        return new FileCopier(disk).compact(path, keep, References.rule(saving.isReplacingReferenced()));
+        return new FileCopier(disk).compact(path, keep, References.rule(saving.request().isReplacingReferenced()));
     }
 
     /// Writes the newest snapshot as a new file. Bytes that are stored in bases stay there; the new file looks for them
@@ -307,7 +307,7 @@ public final class CheckpointFile implements AutoCloseable {
     private synchronized void copy(Path target, OpenOptions which) throws IOException {
         Objects.requireNonNull(target, "target");
         checkOpen();
-        new FileCopier(disk).export(path, target, which, saving.isReplacingReferenced());
+        new FileCopier(disk).export(path, target, which, saving.request().isReplacingReferenced());
     }
 
     /// Writes the newest snapshot as a new file that needs no other: bytes that are stored in bases are copied, each
@@ -338,7 +338,7 @@ public final class CheckpointFile implements AutoCloseable {
     private synchronized void copyWithBases(Path target, OpenOptions which) throws IOException {
         Objects.requireNonNull(target, "target");
         checkOpen();
-        new FileCopier(disk).flatten(path, target, which, References.rule(saving.isReplacingReferenced()));
+        new FileCopier(disk).flatten(path, target, which, References.rule(saving.request().isReplacingReferenced()));
     }
 
     private void checkOpen() {

@@ -3,6 +3,7 @@ package io.undercroft.serializer;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.internal.loading.Glob;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
 import java.nio.file.Path;
@@ -15,64 +16,69 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// How a checkpoint is opened. Immutable: each method returns a changed copy.
+/// How a checkpoint is opened. Immutable: each method returns a changed copy. What was chosen is in [#request()], for
+/// implementers of formats.
 public final class OpenOptions {
-    private static final OpenOptions DEFAULTS = new OpenOptions(MapMode.PRIVATE, UnaryOperator.identity(),
-            OptionalLong.empty(), new OtherFiles(null, Map.of(), List.of()),
-            ChecksumPolicy.WHEN_READ_WHOLE, Selection.ALL);
+    private static final OpenOptions DEFAULTS = new OpenOptions(new Values());
 
-    private final MapMode mapping;
-    private final UnaryOperator<Device> devices;
-    private final OptionalLong snapshot;
-    private final OtherFiles others;
-    private final ChecksumPolicy verification;
-    private final Selection selection;
+    private final Values values;
+    private final OpenRequest request;
 
-    /// What is loaded, and into what.
-    ///
-    /// @param names which tensors, or null for all
-    /// @param patterns what was given for that, each of which has to match some name
-    /// @param expected what there should be, or null for anything
-    /// @param loading whether and how bytes are read at once
-    /// @param classes of what objects of the program may be
-    /// @param reading how the file is to be understood
-    private record Selection(@Nullable Predicate<String> names, List<Glob> patterns,
-            @Nullable Map<String, TensorSpec> expected,
-            Loading loading, StateClasses classes, Reading reading) {
-        static final Selection ALL = new Selection(null, List.of(), null, new Loading(false, null, (_, _) -> {}),
-                StateClasses.of(), new Reading(null, Map.of()));
+    /// What was chosen. Not changed once it is in an instance of the options.
+    private static final class Values implements Cloneable {
+        MapMode mapping = MapMode.PRIVATE;
+        UnaryOperator<Device> devices = UnaryOperator.identity();
+        OptionalLong snapshot = OptionalLong.empty();
+        @Nullable
+        Path root;
+        Map<UUID, Path> basesById = Map.of();
+        List<Path> bases = List.of();
+        ChecksumPolicy verification = ChecksumPolicy.WHEN_READ_WHOLE;
+        boolean isInMemory;
+        @Nullable
+        Allocator memory;
+        LoadProgress progress = (_, _) -> {};
+        @Nullable
+        Predicate<String> chosen;
+        /// What was given for `chosen`; each has to match some name.
+        List<Glob> patterns = List.of();
+        @Nullable
+        Map<String, TensorSpec> expected;
+        StateClasses classes = StateClasses.of();
+        @Nullable
+        String format;
+        Map<String, String> settings = Map.of();
+
+        Values copy() {
+            try {
+                return (Values) clone();
+            } catch (CloneNotSupportedException impossible) {
+                throw new AssertionError(impossible);
+            }
+        }
+
+        OpenRequest request() {
+            return new OpenRequest(mapping, devices, snapshot, Optional.ofNullable(root), basesById, bases,
+                    verification, isInMemory, Optional.ofNullable(memory), progress, Optional.ofNullable(chosen),
+                    Optional.ofNullable(expected), classes, Optional.ofNullable(format), settings);
+        }
     }
 
-    /// What is read when a checkpoint is opened.
-    ///
-    /// @param isInMemory whether bytes are read at once
-    /// @param memory where to, or null for our own
-    /// @param progress is told how far that has come
-    private record Loading(boolean isInMemory, @Nullable Allocator memory, LoadProgress progress) {}
+    private OpenOptions(Values values) {
+        this.values = values;
+        this.request = values.request();
+    }
 
-    /// Where the other files are that have bytes of this one.
-    ///
-    /// @param root below which directory they are, or null
-    /// @param byId where `.croft` files are, by their ids
-    /// @param named files that may be some of them
-    private record OtherFiles(@Nullable Path root, Map<UUID, Path> byId, List<Path> named) {}
-
-    /// What the file does not say itself.
-    private record Reading(@Nullable String format, Map<String, String> settings) {}
-
-    private OpenOptions(MapMode mapping, UnaryOperator<Device> devices, OptionalLong snapshot, OtherFiles others,
-            ChecksumPolicy verification, Selection selection) {
-        this.mapping = mapping;
-        this.devices = devices;
-        this.snapshot = snapshot;
-        this.others = others;
-        this.verification = verification;
-        this.selection = selection;
+    private OpenOptions with(Consumer<Values> change) {
+        Values copy = values.copy();
+        change.accept(copy);
+        return new OpenOptions(copy);
     }
 
     /// {@return copy-on-write mapping, devices as saved, the newest snapshot, no root, checksums compared by what reads
@@ -92,8 +98,8 @@ public final class OpenOptions {
     /// @param mode copy-on-write (the file never changes), read-only, or shared (writes reach the file)
     /// @return the changed options
     public OpenOptions mapping(MapMode mode) {
-        return new OpenOptions(Objects.requireNonNull(mode, "mode"), devices, snapshot, others, verification,
-                selection);
+        Objects.requireNonNull(mode, "mode");
+        return with(copy -> copy.mapping = mode);
     }
 
     /// Maps the file read-only, as [#mapping(MapMode)] with [MapMode#READ_ONLY]: writing to a tensor throws.
@@ -114,8 +120,8 @@ public final class OpenOptions {
     ///     should be
     /// @return the changed options
     public OpenOptions devices(UnaryOperator<Device> mapper) {
-        return new OpenOptions(mapping, Objects.requireNonNull(mapper, "mapper"), snapshot, others, verification,
-                selection);
+        Objects.requireNonNull(mapper, "mapper");
+        return with(copy -> copy.devices = mapper);
     }
 
     /// Chooses where the storages of some devices go; those of others go where they were saved from.
@@ -158,14 +164,14 @@ public final class OpenOptions {
         if (commit < 1) {
             throw new IllegalArgumentException("snapshots are numbered from 1; there is no " + commit);
         }
-        return new OpenOptions(mapping, devices, OptionalLong.of(commit), others, verification, selection);
+        return with(copy -> copy.snapshot = OptionalLong.of(commit));
     }
 
     /// Opens the newest snapshot, as is the default.
     ///
     /// @return the changed options
     public OpenOptions newest() {
-        return new OpenOptions(mapping, devices, OptionalLong.empty(), others, verification, selection);
+        return with(copy -> copy.snapshot = OptionalLong.empty());
     }
 
     /// Says below which directory other files may be in which bytes of this one are: adopted files and `.croft` files
@@ -176,9 +182,8 @@ public final class OpenOptions {
     /// @param directory the directory; looked at when a byte of another file is asked for
     /// @return the changed options
     public OpenOptions root(Path directory) {
-        return new OpenOptions(mapping, devices, snapshot,
-                new OtherFiles(Objects.requireNonNull(directory, "directory"), others.byId, others.named),
-                verification, selection);
+        Objects.requireNonNull(directory, "directory");
+        return with(copy -> copy.root = directory);
     }
 
     /// Says where a `.croft` file is that was named as a base, wherever that is and whatever the file says about it.
@@ -188,10 +193,9 @@ public final class OpenOptions {
     /// @param file where it is
     /// @return the changed options
     public OpenOptions base(UUID uuid, Path file) {
-        Map<UUID, Path> more = new HashMap<>(others.byId);
+        Map<UUID, Path> more = new HashMap<>(values.basesById);
         more.put(Objects.requireNonNull(uuid, "uuid"), Objects.requireNonNull(file, "file"));
-        return new OpenOptions(mapping, devices, snapshot, new OtherFiles(others.root, Map.copyOf(more), others.named),
-                verification, selection);
+        return with(copy -> copy.basesById = Map.copyOf(more));
     }
 
     /// Names a file that may have bytes of this one, wherever it is and whatever it is called now, such as a base or an
@@ -204,9 +208,7 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions base(Path file) {
         Objects.requireNonNull(file, "file");
-        List<Path> more = Stream.concat(others.named.stream(), Stream.of(file)).toList();
-        return new OpenOptions(mapping, devices, snapshot, new OtherFiles(others.root, others.byId, more), verification,
-                selection);
+        return with(copy -> copy.bases = Stream.concat(copy.bases.stream(), Stream.of(file)).toList());
     }
 
     /// Chooses when bytes of storages are compared with their checksums. By default whatever reads many bytes of a
@@ -216,11 +218,9 @@ public final class OpenOptions {
     /// @param policy when
     /// @return the changed options
     public OpenOptions verification(ChecksumPolicy policy) {
-        return new OpenOptions(mapping, devices, snapshot, others, Objects.requireNonNull(policy, "policy"),
-                selection);
+        Objects.requireNonNull(policy, "policy");
+        return with(copy -> copy.verification = policy);
     }
-
-    // ---- what is loaded ----
 
     /// Reads the bytes of all storages when the checkpoint is opened, with several threads, into memory of this process
     /// (huge pages where the system has them). Nothing is mapped then: what happens to the file later does not show. By
@@ -236,7 +236,10 @@ public final class OpenOptions {
     ///
     /// @return the changed options
     public OpenOptions inMemory() {
-        return with(new Loading(true, null, selection.loading.progress));
+        return with(copy -> {
+            copy.isInMemory = true;
+            copy.memory = null;
+        });
     }
 
     /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of the caller's
@@ -250,12 +253,10 @@ public final class OpenOptions {
             throw new IllegalArgumentException("bytes are read into memory of the CPU; storages are moved to "
                     + memory.device() + " with OpenOptions.devices, or with StorageCopier when they are open");
         }
-        return with(new Loading(true, memory, selection.loading.progress));
-    }
-
-    private OpenOptions with(Loading loading) {
-        return with(new Selection(selection.names, selection.patterns, selection.expected, loading, selection.classes,
-                selection.reading));
+        return with(copy -> {
+            copy.isInMemory = true;
+            copy.memory = memory;
+        });
     }
 
     /// Names a listener that is told how far loading has come, for what is [read when a checkpoint is
@@ -264,8 +265,8 @@ public final class OpenOptions {
     /// @param listener is told how many bytes of storages have been read
     /// @return the changed options
     public OpenOptions progress(LoadProgress listener) {
-        return with(new Loading(selection.loading.isInMemory, selection.loading.memory,
-                Objects.requireNonNull(listener, "listener")));
+        Objects.requireNonNull(listener, "listener");
+        return with(copy -> copy.progress = listener);
     }
 
     /// Loads some tensors only, those whose names match a pattern. To [Checkpoint#names] and the like the others are
@@ -283,8 +284,10 @@ public final class OpenOptions {
     public OpenOptions only(String... patterns) {
         Objects.requireNonNull(patterns, "patterns");
         List<Glob> globs = Stream.of(patterns).map(Glob::parse).toList();
-        return with(new Selection(name -> globs.stream().anyMatch(glob -> glob.test(name)), globs, selection.expected,
-                selection.loading, selection.classes, selection.reading));
+        return with(copy -> {
+            copy.chosen = name -> globs.stream().anyMatch(glob -> glob.test(name));
+            copy.patterns = globs;
+        });
     }
 
     /// Loads some tensors only, as [#only(String...)].
@@ -293,9 +296,11 @@ public final class OpenOptions {
     ///     the same each time
     /// @return the changed options
     public OpenOptions only(Predicate<String> names) {
-        return with(new Selection(Objects.requireNonNull(names, "names"), List.of(), selection.expected,
-                selection.loading, selection.classes,
-                selection.reading));
+        Objects.requireNonNull(names, "names");
+        return with(copy -> {
+            copy.chosen = names;
+            copy.patterns = List.of();
+        });
     }
 
     /// Refuses a file whose tensors are not those expected, by name, dtype and shape: none missing, none besides. Those
@@ -306,9 +311,7 @@ public final class OpenOptions {
     public OpenOptions strict(Map<String, TensorSpec> expected) {
         Objects.requireNonNull(expected, "expected");
         Map<String, TensorSpec> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(expected));
-        return with(new Selection(selection.names, selection.patterns, ordered, selection.loading,
-                selection.classes,
-                selection.reading));
+        return with(copy -> copy.expected = ordered);
     }
 
     /// Says of which classes of the program objects may be in the state, as they did when it was saved. By default
@@ -317,8 +320,8 @@ public final class OpenOptions {
     /// @param known records, enums and other classes
     /// @return the changed options
     public OpenOptions classes(StateClasses known) {
-        return with(new Selection(selection.names, selection.patterns, selection.expected, selection.loading,
-                Objects.requireNonNull(known, "known"), selection.reading));
+        Objects.requireNonNull(known, "known");
+        return with(copy -> copy.classes = known);
     }
 
     /// Says of which format the file is, for one that does not show it, or shows another. By default the formats are
@@ -327,7 +330,8 @@ public final class OpenOptions {
     /// @param name the name of a format, for instance `torch7`; see [Checkpoint#format]
     /// @return the changed options
     public OpenOptions format(String name) {
-        return with(new Reading(Objects.requireNonNull(name, "name"), selection.reading.settings));
+        Objects.requireNonNull(name, "name");
+        return with(copy -> copy.format = name);
     }
 
     /// Tells a format what its files do not say themselves. What other formats know has no effect; a name that is no
@@ -348,127 +352,18 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions settings(Map<String, String> settings) {
         Objects.requireNonNull(settings, "settings");
-        Map<String, String> more = new HashMap<>(selection.reading.settings);
+        Map<String, String> more = new HashMap<>(values.settings);
         more.putAll(settings);
-        return with(new Reading(selection.reading.format, Map.copyOf(more)));
+        return with(copy -> copy.settings = Map.copyOf(more));
     }
 
-    private OpenOptions with(Reading reading) {
-        return with(new Selection(selection.names, selection.patterns, selection.expected, selection.loading,
-                selection.classes, reading));
-    }
-
-    /// {@return the name of the format of the file, if that was said}
-    public Optional<String> format() {
-        return Optional.ofNullable(selection.reading.format);
-    }
-
-    /// {@return what was said to a format, if anything was}
-    ///
-    /// @param name the name of a setting
-    public Optional<String> setting(String name) {
-        Objects.requireNonNull(name, "name");
-        return Optional.ofNullable(selection.reading.settings.get(name));
-    }
-
-    /// {@return all that was said to formats, by the names of the settings}
-    public Map<String, String> settings() {
-        return selection.reading.settings;
-    }
-
-    /// {@return of which classes of the program objects may be in the state}
-    public StateClasses classes() {
-        return selection.classes;
-    }
-
-    /// {@return whether bytes are read when a checkpoint is opened}
-    public boolean isInMemory() {
-        return selection.loading.isInMemory;
-    }
-
-    /// {@return what memory they are read into then, if that was said}
-    public Optional<Allocator> memory() {
-        return Optional.ofNullable(selection.loading.memory);
-    }
-
-    /// {@return the listener that is told how far loading has come; one that does nothing if none was named}
-    public LoadProgress progress() {
-        return selection.loading.progress;
-    }
-
-    /// {@return whether only some tensors are loaded}
-    public boolean isPartial() {
-        return selection.names != null;
+    /// {@return the values that were chosen, for implementers of formats}
+    public OpenRequest request() {
+        return request;
     }
 
     /// {@return the patterns of which each has to match some name}
     List<Glob> patterns() {
-        return selection.patterns;
-    }
-
-    /// {@return whether a tensor is loaded}
-    ///
-    /// @param name its name, as [Checkpoint#names] has it
-    public boolean isChosen(String name) {
-        Objects.requireNonNull(name, "name");
-        return selection.names == null || selection.names.test(name);
-    }
-
-    /// {@return what the tensors should be, if that was said}
-    public Optional<Map<String, TensorSpec>> expected() {
-        return Optional.ofNullable(selection.expected);
-    }
-
-    private OpenOptions with(Selection changed) {
-        return new OpenOptions(mapping, devices, snapshot, others, verification, changed);
-    }
-
-    // ---- what was said ----
-
-    /// {@return how storages are mapped}
-    public MapMode mapping() {
-        return mapping;
-    }
-
-    /// {@return where a storage goes that was saved from a device}
-    ///
-    /// @param saved the device named in the file
-    public Device deviceFor(Device saved) {
-        return saved.isMeta()
-                ? saved
-                : Objects.requireNonNull(devices.apply(saved), () -> "OpenOptions.devices gave no device for " + saved);
-    }
-
-    /// {@return which snapshot is to be opened, if not the newest}
-    public OptionalLong snapshot() {
-        return snapshot;
-    }
-
-    /// {@return below which directory other files may be}
-    public Optional<Path> root() {
-        return Optional.ofNullable(others.root);
-    }
-
-    /// {@return where the caller says that a `.croft` file is}
-    ///
-    /// @param uuid its id
-    public Optional<Path> base(UUID uuid) {
-        Objects.requireNonNull(uuid, "uuid");
-        return Optional.ofNullable(others.byId.get(uuid));
-    }
-
-    /// {@return where the caller says that `.croft` files are, by their ids}
-    public Map<UUID, Path> basesById() {
-        return others.byId;
-    }
-
-    /// {@return the files that the caller names as possible bases, in the order in which they were named}
-    public List<Path> bases() {
-        return others.named;
-    }
-
-    /// {@return when bytes of storages are compared with their checksums}
-    public ChecksumPolicy verification() {
-        return verification;
+        return values.patterns;
     }
 }

@@ -3,10 +3,11 @@ package io.undercroft.serializer;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.Layout;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.SaveRequest;
+import io.undercroft.serializer.spi.SaveRequest.Base;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -15,27 +16,20 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// How a state is saved, in a `.croft` file or in a file of another format. Immutable: each method with a parameter
-/// returns a changed copy.
+/// How a state is saved, in a `.croft` file or in a file of another format. Immutable: each method
+/// returns a changed copy. What was chosen is in [#request()], for implementers of formats.
 ///
 /// What only a `.croft` file has (a message, a time, an id, bases, shared bytes, chunks, objects of the program) is
 /// refused when a file of another format is written.
 public final class SaveOptions {
-    private static final SaveOptions DEFAULTS = new SaveOptions(new Target(null, Map.of(), false, false), Map.of(),
-            new Stamp("", null, null), new Dedup(Sharing.CONTENT, List.of(), null), Extent.REACHED,
-            Layout.DEFAULT_CHUNK_LOG2, StateClasses.of(), (_, _) -> {}, null);
+    private static final SaveOptions DEFAULTS = new SaveOptions(new Values());
 
-    private final Target target;
-    private final Map<String, String> metadata;
-    private final Stamp stamp;
-    private final Dedup dedup;
-    private final Extent extent;
-    private final int chunkLog2;
-    private final StateClasses classes;
-    private final SaveProgress progress;
-    private final @Nullable SnapshotMemory snapshotMemory;
+    private final Values values;
+    private final SaveRequest request;
 
     /// Which storages may share bytes of a file.
     public enum Sharing {
@@ -50,38 +44,51 @@ public final class SaveOptions {
         REACHED, WHOLE, WITH_ZEROS
     }
 
-    /// The format, its settings, and what may happen to files that exist.
-    private record Target(@Nullable String format, Map<String, String> settings, boolean replacesReferenced,
-            boolean deletesFormer) {}
+    /// What was chosen. Not changed once it is in an instance of the options.
+    private static final class Values implements Cloneable {
+        @Nullable String format;
+        Map<String, String> settings = Map.of();
+        Map<String, String> metadata = Map.of();
+        String message = "";
+        @Nullable Instant time;
+        @Nullable UUID uuid;
+        Sharing sharing = Sharing.CONTENT;
+        List<Base> bases = List.of();
+        @Nullable Path root;
+        Extent extent = Extent.REACHED;
+        long chunkSize = 1L << Layout.DEFAULT_CHUNK_LOG2;
+        StateClasses classes = StateClasses.of();
+        SaveProgress progress = (_, _) -> {};
+        @Nullable SnapshotMemory snapshotMemory;
+        boolean isReplacingReferenced;
+        boolean isDeletingFormerFiles;
 
-    /// What is said about a commit.
-    private record Stamp(String message, @Nullable Instant time, @Nullable UUID uuid) {}
+        Values copy() {
+            try {
+                return (Values) clone();
+            } catch (CloneNotSupportedException impossible) {
+                throw new AssertionError(impossible);
+            }
+        }
 
-    private record Dedup(Sharing sharing, List<Base> bases, @Nullable Path root) {}
-
-    /// A file whose bytes are referred to.
-    ///
-    /// @param file where it is
-    /// @param opening how it is opened; of this only the format and its settings count
-    public record Base(Path file, OpenOptions opening) {
-        /// @throws NullPointerException if something is null
-        public Base {
-            Objects.requireNonNull(file, "file");
-            Objects.requireNonNull(opening, "opening");
+        SaveRequest request() {
+            boolean savesZeros = extent == Extent.WITH_ZEROS;
+            return new SaveRequest(Optional.ofNullable(format), settings, metadata, message,
+                    Optional.ofNullable(time), Optional.ofNullable(uuid), savesZeros ? Sharing.IDENTITY : sharing,
+                    bases, Optional.ofNullable(root), extent != Extent.REACHED, savesZeros, chunkSize, classes,
+                    progress, Optional.ofNullable(snapshotMemory), isReplacingReferenced, isDeletingFormerFiles);
         }
     }
 
-    private SaveOptions(Target target, Map<String, String> metadata, Stamp stamp, Dedup dedup, Extent extent,
-            int chunkLog2, StateClasses classes, SaveProgress progress, @Nullable SnapshotMemory snapshotMemory) {
-        this.target = target;
-        this.metadata = metadata;
-        this.stamp = stamp;
-        this.dedup = dedup;
-        this.extent = extent;
-        this.chunkLog2 = chunkLog2;
-        this.classes = classes;
-        this.progress = progress;
-        this.snapshotMemory = snapshotMemory;
+    private SaveOptions(Values values) {
+        this.values = values;
+        this.request = values.request();
+    }
+
+    private SaveOptions with(Consumer<Values> change) {
+        Values copy = values.copy();
+        change.accept(copy);
+        return new SaveOptions(copy);
     }
 
     /// {@return the format that the name of the file ends in, `.croft` if it ends in none; no metadata, message or
@@ -96,8 +103,8 @@ public final class SaveOptions {
     /// @param name the name of a format, for instance `croft` or `safetensors`; see [Checkpoint#format]
     /// @return the changed options
     public SaveOptions format(String name) {
-        return to(new Target(Objects.requireNonNull(name, "name"), target.settings, target.replacesReferenced,
-                target.deletesFormer));
+        Objects.requireNonNull(name, "name");
+        return with(copy -> copy.format = name);
     }
 
     /// Sets how a format writes. A name that is no [setting][CheckpointFormat#settings] of the format that is written
@@ -118,13 +125,9 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions settings(Map<String, String> settings) {
         Objects.requireNonNull(settings, "settings");
-        Map<String, String> more = new HashMap<>(target.settings);
+        Map<String, String> more = new HashMap<>(values.settings);
         more.putAll(settings);
-        return to(new Target(target.format, Map.copyOf(more), target.replacesReferenced, target.deletesFormer));
-    }
-
-    private SaveOptions to(Target changed) {
-        return new SaveOptions(changed, metadata, stamp, dedup, extent, chunkLog2, classes, progress, snapshotMemory);
+        return with(copy -> copy.settings = Map.copyOf(more));
     }
 
     /// Adds free-form text about the snapshot or the file. A format that has no place for it leaves it out.
@@ -136,8 +139,8 @@ public final class SaveOptions {
             Objects.requireNonNull(key, "a key of the metadata is null");
             Objects.requireNonNull(value, () -> "the metadata of " + key + " is null");
         });
-        return new SaveOptions(target, Collections.unmodifiableMap(new LinkedHashMap<>(text)), stamp, dedup, extent,
-                chunkLog2, classes, progress, snapshotMemory);
+        Map<String, String> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(text));
+        return with(copy -> copy.metadata = ordered);
     }
 
     /// Says something about the snapshot, which is shown in the list of snapshots.
@@ -155,8 +158,7 @@ public final class SaveOptions {
                     "the message is longer than " + CommitRecord.MAX_MESSAGE_BYTES
                             + " bytes; put it into the metadata");
         }
-        return new SaveOptions(target, metadata, new Stamp(text, stamp.time, stamp.uuid), dedup, extent, chunkLog2,
-                classes, progress, snapshotMemory);
+        return with(copy -> copy.message = text);
     }
 
     /// Says when the snapshot was made, to the millisecond. By default nothing is said, so that equal states give equal
@@ -169,8 +171,7 @@ public final class SaveOptions {
         if (when.isBefore(Instant.ofEpochMilli(Long.MIN_VALUE)) || when.isAfter(Instant.ofEpochMilli(Long.MAX_VALUE))) {
             throw new IllegalArgumentException(when + " is too far away; say nothing, or another time");
         }
-        return new SaveOptions(target, metadata, new Stamp(stamp.message, when, stamp.uuid), dedup, extent, chunkLog2,
-                classes, progress, snapshotMemory);
+        return with(copy -> copy.time = when);
     }
 
     /// Gives a new file its id. By default it is made of what the file holds. A file that is appended to keeps its own.
@@ -179,8 +180,7 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions uuid(UUID id) {
         Objects.requireNonNull(id, "id");
-        return new SaveOptions(target, metadata, new Stamp(stamp.message, stamp.time, id), dedup, extent, chunkLog2,
-                classes, progress, snapshotMemory);
+        return with(copy -> copy.uuid = id);
     }
 
     /// Chooses which storages may share bytes.
@@ -189,8 +189,7 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions sharing(Sharing which) {
         Objects.requireNonNull(which, "which");
-        return new SaveOptions(target, metadata, stamp, new Dedup(which, dedup.bases, dedup.root), extent,
-                chunkLog2, classes, progress, snapshotMemory);
+        return with(copy -> copy.sharing = which);
     }
 
     /// Names a file whose bytes are not written again, but referred to: a `.croft` file, or one of another format whose
@@ -211,10 +210,8 @@ public final class SaveOptions {
     /// @param opening as for [Checkpoint#open(Path, OpenOptions)]; of this only the format and its settings count
     /// @return the changed options
     public SaveOptions base(Path file, OpenOptions opening) {
-        List<Base> bases = new ArrayList<>(dedup.bases);
-        bases.add(new Base(file, opening));
-        return new SaveOptions(target, metadata, stamp, new Dedup(dedup.sharing, List.copyOf(bases), dedup.root),
-                extent, chunkLog2, classes, progress, snapshotMemory);
+        Base base = new Base(file, opening);
+        return with(copy -> copy.bases = Stream.concat(copy.bases.stream(), Stream.of(base)).toList());
     }
 
     /// Sets the directory that paths of bases start from: by default that of the file itself. Who opens the file names
@@ -224,8 +221,7 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions root(Path directory) {
         Objects.requireNonNull(directory, "directory");
-        return new SaveOptions(target, metadata, stamp, new Dedup(dedup.sharing, dedup.bases, directory),
-                extent, chunkLog2, classes, progress, snapshotMemory);
+        return with(copy -> copy.root = directory);
     }
 
     /// Allows a file to be replaced in which bytes of other files are stored: a base of a `.croft` file, an adopted
@@ -235,7 +231,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions replacingReferenced() {
-        return to(new Target(target.format, target.settings, true, target.deletesFormer));
+        return with(copy -> copy.isReplacingReferenced = true);
     }
 
     /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] that is replaced, once the new set is
@@ -246,7 +242,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions deletingFormerFiles() {
-        return to(new Target(target.format, target.settings, target.replacesReferenced, true));
+        return with(copy -> copy.isDeletingFormerFiles = true);
     }
 
     /// Saves all bytes of all storages. By default a chunk of a storage that no tensor of the state reaches is saved as
@@ -254,8 +250,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions wholeStorages() {
-        return new SaveOptions(target, metadata, stamp, dedup, savesZeros() ? extent : Extent.WHOLE, chunkLog2, classes,
-                progress, snapshotMemory);
+        return request.savesZeros() ? this : with(copy -> copy.extent = Extent.WHOLE);
     }
 
     /// Gives every storage all of its bytes in the file, zeros too, and shares none of them with another, as a file
@@ -264,8 +259,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions writableInPlace() {
-        return new SaveOptions(target, metadata, stamp, dedup, Extent.WITH_ZEROS, chunkLog2, classes, progress,
-                snapshotMemory);
+        return with(copy -> copy.extent = Extent.WITH_ZEROS);
     }
 
     /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. A file that is appended to
@@ -279,8 +273,7 @@ public final class SaveOptions {
             throw new IllegalArgumentException("a chunk cannot have " + bytes
                     + " bytes; take a power of two from " + (1 << 16) + " to " + (1 << 30));
         }
-        return new SaveOptions(target, metadata, stamp, dedup, extent, Long.numberOfTrailingZeros(bytes), classes,
-                progress, snapshotMemory);
+        return with(copy -> copy.chunkSize = bytes);
     }
 
     /// Says of which classes of the program objects may be in the state. By default of none.
@@ -288,8 +281,8 @@ public final class SaveOptions {
     /// @param known records, enums and other classes
     /// @return the changed options
     public SaveOptions classes(StateClasses known) {
-        return new SaveOptions(target, metadata, stamp, dedup, extent, chunkLog2,
-                Objects.requireNonNull(known, "known"), progress, snapshotMemory);
+        Objects.requireNonNull(known, "known");
+        return with(copy -> copy.classes = known);
     }
 
     /// Sets the memory that [Checkpoint#saveAsync] copies a state to, so that it is kept from one save to the next. By
@@ -298,8 +291,8 @@ public final class SaveOptions {
     /// @param memory to be closed by the caller, after the last save
     /// @return the changed options
     public SaveOptions snapshotMemory(SnapshotMemory memory) {
-        return new SaveOptions(target, metadata, stamp, dedup, extent, chunkLog2, classes, progress,
-                Objects.requireNonNull(memory, "memory"));
+        Objects.requireNonNull(memory, "memory");
+        return with(copy -> copy.snapshotMemory = memory);
     }
 
     /// Sets a listener that is called as writing proceeds. The bytes that it is given are those of the file, or of all
@@ -308,116 +301,28 @@ public final class SaveOptions {
     /// @param listener called with the progress
     /// @return the changed options
     public SaveOptions progress(SaveProgress listener) {
-        return new SaveOptions(target, metadata, stamp, dedup, extent, chunkLog2, classes,
-                Objects.requireNonNull(listener, "listener"), snapshotMemory);
+        Objects.requireNonNull(listener, "listener");
+        return with(copy -> copy.progress = listener);
     }
 
-    /// {@return the name of the format, if one was chosen}
-    public Optional<String> format() {
-        return Optional.ofNullable(target.format);
-    }
-
-    /// {@return the value of a setting, if it was set}
-    ///
-    /// @param name the name of a setting
-    public Optional<String> setting(String name) {
-        Objects.requireNonNull(name, "name");
-        return Optional.ofNullable(target.settings.get(name));
-    }
-
-    /// {@return all settings that were set, by name}
-    public Map<String, String> settings() {
-        return target.settings;
-    }
-
-    /// {@return the memory that background saves copy a state to, if it was set}
-    public Optional<SnapshotMemory> snapshotMemory() {
-        return Optional.ofNullable(snapshotMemory);
-    }
-
-    /// {@return whether the files of a set that is replaced are deleted}
-    public boolean isDeletingFormerFiles() {
-        return target.deletesFormer;
-    }
-
-    /// {@return free-form text about the snapshot or the file}
-    public Map<String, String> metadata() {
-        return metadata;
-    }
-
-    /// {@return what is said about the snapshot; may be empty}
-    public String message() {
-        return stamp.message;
-    }
-
-    /// {@return when the snapshot was made, if that is to be said}
-    public Optional<Instant> time() {
-        return Optional.ofNullable(stamp.time);
-    }
-
-    /// {@return the id of a new file, if it was given}
-    public Optional<UUID> uuid() {
-        return Optional.ofNullable(stamp.uuid);
-    }
-
-    /// {@return which storages may share bytes}
-    public Sharing sharing() {
-        return savesZeros() ? Sharing.IDENTITY : dedup.sharing;
-    }
-
-    /// {@return the files whose bytes are referred to}
-    public List<Base> bases() {
-        return dedup.bases;
-    }
-
-    /// {@return whether a file may be replaced in which bytes of other files are stored}
-    public boolean isReplacingReferenced() {
-        return target.replacesReferenced;
-    }
-
-    /// {@return the directory that paths of bases start from, if it is not that of the file itself}
-    public Optional<Path> root() {
-        return Optional.ofNullable(dedup.root);
-    }
-
-    /// {@return whether all bytes of all storages are saved}
-    public boolean savesWholeStorages() {
-        return extent != Extent.REACHED;
-    }
-
-    /// {@return whether zeros are saved as bytes, and not only their number}
-    public boolean savesZeros() {
-        return extent == Extent.WITH_ZEROS;
-    }
-
-    /// {@return the size of chunks in a new file, in bytes}
-    public long chunkSize() {
-        return 1L << chunkLog2;
-    }
-
-    /// {@return of which classes of the program objects may be in the state}
-    public StateClasses classes() {
-        return classes;
-    }
-
-    /// {@return who is told how far writing has come; somebody who does not listen if nobody was named}
-    public SaveProgress progress() {
-        return progress;
+    /// {@return the values that were chosen, for implementers of formats}
+    public SaveRequest request() {
+        return request;
     }
 
     /// Refuses options that only a `.croft` file can follow.
     void requireForeign(Path path, String format) {
         Map<String, Boolean> own = new LinkedHashMap<>();
-        own.put("message", !stamp.message.isEmpty());
-        own.put("time", stamp.time != null);
-        own.put("uuid", stamp.uuid != null);
-        own.put("sharing", dedup.sharing != Sharing.CONTENT);
-        own.put("base", !dedup.bases.isEmpty());
-        own.put("root", dedup.root != null);
-        own.put("wholeStorages", extent == Extent.WHOLE);
-        own.put("writableInPlace", extent == Extent.WITH_ZEROS);
-        own.put("chunkSize", chunkLog2 != DEFAULTS.chunkLog2);
-        own.put("classes", !classes.classes().isEmpty());
+        own.put("message", !values.message.isEmpty());
+        own.put("time", values.time != null);
+        own.put("uuid", values.uuid != null);
+        own.put("sharing", values.sharing != Sharing.CONTENT);
+        own.put("base", !values.bases.isEmpty());
+        own.put("root", values.root != null);
+        own.put("wholeStorages", values.extent == Extent.WHOLE);
+        own.put("writableInPlace", values.extent == Extent.WITH_ZEROS);
+        own.put("chunkSize", values.chunkSize != DEFAULTS.values.chunkSize);
+        own.put("classes", !values.classes.classes().isEmpty());
         own.values().removeIf(isSet -> !isSet);
         if (!own.isEmpty()) {
             throw new IllegalArgumentException(path + ": a file of " + format + " cannot follow SaveOptions."

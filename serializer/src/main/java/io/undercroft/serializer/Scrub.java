@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -40,7 +41,12 @@ public final class Scrub implements AutoCloseable {
 
     private void run() {
         try {
-            contents.scrub(this::report, this::checkWanted);
+            if (contents instanceof CroftContents croft) {
+                croft.scrub(this::report, this::checkWanted);
+            } else {
+                checkWanted();
+                contents.verify().damages().forEach(this::report);
+            }
             result.complete(List.copyOf(damages));
         } catch (Throwable e) {
             // Whoever waits is told, be it an error of the machine.

@@ -82,7 +82,7 @@ public final class ShardSet implements AutoCloseable {
     ///     matches
     public static ShardSet open(Path manifest, OpenOptions options) throws IOException {
         Objects.requireNonNull(manifest, "manifest");
-        if (options.snapshot().isPresent()) {
+        if (options.request().snapshot().isPresent()) {
             throw new IllegalArgumentException(
                     "the set says which snapshots are meant; open its files one by one for others");
         }

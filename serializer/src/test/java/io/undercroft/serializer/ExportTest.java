@@ -162,7 +162,9 @@ class ExportTest {
             try (Checkpoint c = Checkpoint.open(file, options)) {
                 Tensor tensor = c.tensor("bytes");
                 assertThat(LongStream.range(0, 3).map(tensor::getLong)).containsExactly(
-                        options.setting("raw.reversed").isPresent() ? new Long[]{3L, 2L, 1L} : new Long[]{1L, 2L, 3L});
+                        options.request().setting("raw.reversed").isPresent()
+                                ? new Long[]{3L, 2L, 1L}
+                                : new Long[]{1L, 2L, 3L});
             }
         }
         assertThat(Files.readAllBytes(file)).endsWith(1, 2, 3);

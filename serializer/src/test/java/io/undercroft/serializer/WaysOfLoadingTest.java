@@ -195,7 +195,8 @@ class WaysOfLoadingTest {
                 Tensor expected = ((Tensor) state.get(each)).narrow(0, 3, 5);
                 assertThat(c.rows(each, 3, 8).contentEquals(expected)).as(each).isTrue();
             }
-            assertThat(c.storages().stream().anyMatch(Storage::isMaterialized)).isEqualTo(options.isInMemory());
+            assertThat(c.storages().stream().anyMatch(Storage::isMaterialized))
+                    .isEqualTo(options.request().isInMemory());
         }
     }
 

@@ -55,7 +55,7 @@ public final class GgufFormat implements CheckpointFormat {
         FileStorages storages = new FileStorages(file, options);
         TypedMap state = new TypedMap(name());
         header.tensors().forEach((name, info) -> {
-            Storage storage = options.isChosen(StateIndex.escape(name))
+            Storage storage = options.request().isChosen(StateIndex.escape(name))
                     ? storage(file, header, info, storages)
                     : storages.blank(info.nbytes());
             state.put(name, Tensor.of(storage, info.type().dtype(), 0, info.shape(), info.shape().contiguousStride()));
@@ -111,7 +111,7 @@ public final class GgufFormat implements CheckpointFormat {
             values.putAll(typed.attributes());
         }
         Map<String, String> known = text(values);
-        options.metadata().forEach((key, value) -> {
+        options.request().metadata().forEach((key, value) -> {
             if (!known.getOrDefault(key, value).equals(value)) {
                 throw new IllegalArgumentException("the metadata " + FormatException.quote(key) + " is "
                         + FormatException.quote(value) + ", and in the state it is "

@@ -16,7 +16,7 @@ public final class Ordinals {
     /// @param setting the name of the setting
     /// @throws IllegalArgumentException if it is set to anything else
     public static int of(OpenOptions options, String setting) {
-        String number = options.setting(setting).orElse("1");
+        String number = options.request().setting(setting).orElse("1");
         if (!number.matches("[1-9]\\d{0,8}")) {
             throw new IllegalArgumentException(
                     "the setting " + setting + " is a number from 1, not " + FormatException.quote(number));

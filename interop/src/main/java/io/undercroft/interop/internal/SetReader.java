@@ -64,7 +64,8 @@ public final class SetReader {
             for (String name : new LinkedHashSet<>(index.shards().values())) {
                 Path path = locate(name, file.path(), options);
                 shards.put(name,
-                        ShardFile.open(name, MappedFile.open(path, options.mapping(), budget), opening, formats));
+                        ShardFile.open(name, MappedFile.open(path, options.request().mapping(), budget), opening,
+                                formats));
             }
             return ShardedContents.of(index, shards, options);
         } catch (FormatException e) {
@@ -90,7 +91,7 @@ public final class SetReader {
     private static Path locate(String name, Path index, OpenOptions options) throws IOException {
         // What is wrong with these is not said of the shard.
         Path stored = index.toRealPath();
-        Path root = options.root().isPresent() ? options.root().get().toRealPath() : null;
+        Path root = options.request().root().isPresent() ? options.request().root().get().toRealPath() : null;
         try {
             Path path = sibling(index.toAbsolutePath(), stored, name);
             Path real = path.toRealPath();

@@ -44,7 +44,7 @@ public final class NpyFormat implements CheckpointFormat {
             return first;
         }, file.size(), 0);
         FileStorages storages = new FileStorages(file, options);
-        Storage storage = options.isChosen("")
+        Storage storage = options.request().isChosen("")
                 ? stored(file, storages, header, header.length())
                 : storages.blank(header.nbytes());
         return TreeContents.of(header.on(storage), Map.of(), List::of).withPlaces(storages::placeOf)

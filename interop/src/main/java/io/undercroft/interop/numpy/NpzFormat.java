@@ -91,7 +91,7 @@ public final class NpzFormat implements CheckpointFormat {
             // A compressed header takes a hundredth of that in the file.
             budget.takeMemory(record.isStored() ? 0 : 3L * header.length());
             budget.takeSteps(header.length());
-            tensors.put(name, header.on(options.isChosen(StateIndex.escape(name))
+            tensors.put(name, header.on(options.request().isChosen(StateIndex.escape(name))
                     ? storage(zip, record, storages, header)
                     : storages.blank(header.nbytes())));
         }
@@ -145,11 +145,11 @@ public final class NpzFormat implements CheckpointFormat {
         SequencedMap<String, Draft> arrays = new LinkedHashMap<>();
         NamedTensors.of(state, name())
                 .forEach((name, tensor) -> arrays.put(record(name), ArrayDraft.of(name, tensor)));
-        return switch (options.setting(COMPRESSION).orElse("stored")) {
+        return switch (options.request().setting(COMPRESSION).orElse("stored")) {
             case "stored" -> ZipDraft.stored(arrays);
             case "deflate" -> ZipDraft.deflated(arrays);
             default -> throw new IllegalArgumentException("the setting " + COMPRESSION + " is stored or deflate, not "
-                    + options.setting(COMPRESSION).orElse(""));
+                    + options.request().setting(COMPRESSION).orElse(""));
         };
     }
 

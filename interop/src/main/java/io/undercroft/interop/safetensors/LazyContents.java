@@ -63,12 +63,12 @@ final class LazyContents implements Contents {
     /// The header has all names.
     @Override
     public boolean anyName(Predicate<String> test) {
-        return opened.names().map(StateIndex::escape).filter(options::isChosen).anyMatch(test);
+        return opened.names().map(StateIndex::escape).filter(options.request()::isChosen).anyMatch(test);
     }
 
     @Override
     public Optional<Tensor> tensor(String name) {
-        if (!options.isChosen(name)) {
+        if (!options.request().isChosen(name)) {
             return Optional.empty();
         }
         String key = StateIndex.rawName(name);

@@ -63,7 +63,7 @@ final class OpenedFile {
     }
 
     static boolean ignoresSharing(OpenOptions options) {
-        return options.setting(SHARING).map(value -> switch (value) {
+        return options.request().setting(SHARING).map(value -> switch (value) {
             case "keep" -> false;
             case "ignore" -> true;
             default -> throw new IllegalArgumentException(
@@ -134,9 +134,9 @@ final class OpenedFile {
 
     /// {@return the tensors whose bytes a chosen tensor uses, or null if all are chosen}
     private static @Nullable Set<String> chosen(SafetensorsHeader header, Sharing sharing, OpenOptions options) {
-        return options.isPartial()
+        return options.request().isPartial()
                 ? Stream.concat(header.entries().keySet().stream(), sharing.aliases().keySet().stream())
-                        .filter(name -> options.isChosen(StateIndex.escape(name))).map(sharing::baseOf)
+                        .filter(name -> options.request().isChosen(StateIndex.escape(name))).map(sharing::baseOf)
                         .collect(Collectors.toSet())
                 : null;
     }

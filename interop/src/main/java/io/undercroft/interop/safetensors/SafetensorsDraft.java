@@ -88,7 +88,7 @@ final class SafetensorsDraft implements Draft {
         List<Part> parts = new ArrayList<>();
         plan.written().forEach((name, tensor) -> parts.add(new Part(name, tensor)));
         parts.sort(Part.ORDER);
-        byte[] header = header(parts, metadata(plan, options.metadata()));
+        byte[] header = header(parts, metadata(plan, options.request().metadata()));
         if (header.length - SafetensorsHeader.PREFIX > SafetensorsHeader.LONGEST) {
             throw new IllegalArgumentException("the header would take " + header.length + " bytes; safetensors allows "
                     + SafetensorsHeader.LONGEST + ". Save fewer tensors, or shorter names and metadata");
@@ -97,12 +97,12 @@ final class SafetensorsDraft implements Draft {
     }
 
     static SharingPlan plan(SequencedMap<String, Tensor> tensors, SaveOptions options) {
-        return switch (options.setting(OpenedFile.SHARING).orElse("keep")) {
+        return switch (options.request().setting(OpenedFile.SHARING).orElse("keep")) {
             case "keep" -> SharingPlan.keeping(tensors);
             case "copy" -> SharingPlan.copying(tensors);
             default -> throw new IllegalArgumentException(
                     "the setting " + OpenedFile.SHARING + " is keep or copy when a file is written, not "
-                            + options.setting(OpenedFile.SHARING).orElse(""));
+                            + options.request().setting(OpenedFile.SHARING).orElse(""));
         };
     }
 

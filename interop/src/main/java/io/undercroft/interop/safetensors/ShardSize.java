@@ -20,7 +20,7 @@ final class ShardSize {
     ///
     /// @throws IllegalArgumentException if they ask for none
     static long of(SaveOptions options) {
-        String text = options.setting(SETTING).orElse(DEFAULT);
+        String text = options.request().setting(SETTING).orElse(DEFAULT);
         Matcher size = SIZE.matcher(text.strip().toUpperCase(Locale.ROOT));
         if (!size.matches()) {
             throw refused(text);

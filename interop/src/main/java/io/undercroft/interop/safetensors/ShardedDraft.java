@@ -79,7 +79,7 @@ final class ShardedDraft implements Draft {
     /// What the index said of the size of another set is true of none of the files.
     private static SequencedMap<String, Draft> shards(SequencedMap<String, SequencedMap<String, Tensor>> files,
             SaveOptions options) {
-        Map<String, String> text = new LinkedHashMap<>(options.metadata());
+        Map<String, String> text = new LinkedHashMap<>(options.request().metadata());
         text.remove(IndexText.TOTAL_SIZE);
         SequencedMap<String, Draft> shards = new LinkedHashMap<>();
         files.forEach((name, tensors) -> shards.put(name, SafetensorsDraft.of(tensors, options.metadata(text))));
@@ -98,7 +98,7 @@ final class ShardedDraft implements Draft {
 
     /// As huggingface_hub says which names stand for the same tensor.
     private static Map<String, String> metadata(SharingPlan plan, SaveOptions options) {
-        Map<String, String> metadata = new LinkedHashMap<>(options.metadata());
+        Map<String, String> metadata = new LinkedHashMap<>(options.request().metadata());
         metadata.putAll(plan.aliases());
         return metadata;
     }

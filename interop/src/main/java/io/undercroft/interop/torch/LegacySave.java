@@ -161,7 +161,7 @@ final class LegacySave {
     }
 
     private Predicate<String> wanted(OpenOptions options) throws IOException {
-        if (!options.isPartial()) {
+        if (!options.request().isPartial()) {
             return _ -> true;
         }
         TorchStorages sizes = TorchStorages.ofSizes();

@@ -235,7 +235,7 @@ final class TorchStorages {
 
     private Device deviceOf(String location) {
         try {
-            return options.deviceFor(Device.parse(location));
+            return options.request().deviceFor(Device.parse(location));
         } catch (IllegalArgumentException _) {
             throw PickleFault.because("TORCH-LOCATION", FormatException.quote(location) + " is no device",
                     PickleFault.DAMAGED);

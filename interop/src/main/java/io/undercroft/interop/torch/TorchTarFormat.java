@@ -38,7 +38,7 @@ public final class TorchTarFormat implements CheckpointFormat {
         TarDirectory tar = TarDirectory.read(file);
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         Predicate<String> wanted = _ -> true;
-        if (options.isPartial()) {
+        if (options.request().isPartial()) {
             ReadBudget budget = ReadBudget.of(file.size());
             TarSave sizes = new TarSave(file, tar, options.onMeta(), wanted, elements, budget);
             TreeContents names = TreeContents.of(sizes.read(), Map.of(), List::of, budget).only(options);

@@ -153,7 +153,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// without any bytes.
     private static Predicate<String> wanted(ZipDirectory zip, ZipRecord pickle, OpenOptions options)
             throws IOException {
-        if (!options.isPartial()) {
+        if (!options.request().isPartial()) {
             return _ -> true;
         }
         TorchStorages sizes = TorchStorages.ofSizes();

@@ -58,7 +58,7 @@ public final class Torch7Format implements CheckpointFormat {
     /// Reads some kilobytes as an object, in each encoding.
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        return Probe.likeliest(file, Encoding.agreeing(OpenOptions.defaults()::setting), References.NUMBERED)
+        return Probe.likeliest(file, Encoding.agreeing(OpenOptions.defaults().request()::setting), References.NUMBERED)
                 .isConvincing();
     }
 
@@ -66,12 +66,12 @@ public final class Torch7Format implements CheckpointFormat {
     /// to read on.
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        List<Encoding> encodings = Encoding.agreeing(options::setting);
-        References references = references(options::setting);
+        List<Encoding> encodings = Encoding.agreeing(options.request()::setting);
+        References references = references(options.request()::setting);
         Encoding encoding = encodings.size() == 1
                 ? encodings.getFirst()
                 : Probe.likeliest(file, encodings, references).encoding();
-        LongPredicate wanted = options.isPartial() ? chosen(file, options, encoding, references) : _ -> true;
+        LongPredicate wanted = options.request().isPartial() ? chosen(file, options, encoding, references) : _ -> true;
         Torch7Storages storages = new Torch7Storages(file, options, wanted);
         return contents(file, storages, encoding, references, options).only(options);
     }
@@ -92,7 +92,7 @@ public final class Torch7Format implements CheckpointFormat {
         List<UnreadPart> unread = List.of();
         if (number > 1 || !objects.isAtEnd()) {
             Survey survey = Survey.of(file, encoding, references);
-            survey.check(number, options.setting(OBJECT).isPresent());
+            survey.check(number, options.request().setting(OBJECT).isPresent());
             if (number > 1) {
                 objects = objects(file, storages, encoding, references, survey.numbering());
                 for (int i = 1; i <= number; i++) {
@@ -142,10 +142,10 @@ public final class Torch7Format implements CheckpointFormat {
 
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
-        if (references(options::setting) == References.WRITTEN_OUT) {
+        if (references(options.request()::setting) == References.WRITTEN_OUT) {
             throw new IllegalArgumentException("the setting " + REFERENCES
                     + " is for opening files; what is written keeps what is shared");
         }
-        return LuaWriter.draft(state, Encoding.agreeing(options::setting).getFirst());
+        return LuaWriter.draft(state, Encoding.agreeing(options.request()::setting).getFirst());
     }
 }

@@ -14,6 +14,7 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.OpenRequest;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileSystemException;
@@ -43,7 +44,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
 
     private final Path file;
     private final MapMode mode;
-    private final OpenOptions options;
+    private final OpenRequest request;
     private final Map<BaseRecord, MappedFile> open = new HashMap<>();
     private boolean closed;
 
@@ -53,8 +54,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// @param options where they may be
     public Bases(Path file, OpenOptions options) {
         this.file = file;
-        this.mode = options.mapping() == MapMode.SHARED ? MapMode.READ_ONLY : options.mapping();
-        this.options = options;
+        this.request = options.request();
+        this.mode = request.mapping() == MapMode.SHARED ? MapMode.READ_ONLY : request.mapping();
     }
 
     /// {@return the file that a record means, open until all are closed}
@@ -77,7 +78,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// Finds a file for verifying. An adopted file is not looked at unless it was said where it may be.
     @Override
     public Optional<ByteSource> open(BaseRecord base) {
-        return base.kind() == BaseKind.FOREIGN && options.root().isEmpty() && options.bases().isEmpty()
+        return base.kind() == BaseKind.FOREIGN && request.root().isEmpty() && request.bases().isEmpty()
                 ? Optional.empty()
                 : Optional.of(new FileSource(file(base)));
     }
@@ -108,7 +109,9 @@ public final class Bases implements BaseFiles, AutoCloseable {
     }
 
     private MappedFile find(BaseRecord base) {
-        Optional<Path> given = base.kind() == BaseKind.CROFT ? options.base(base.uuid()) : Optional.empty();
+        Optional<Path> given = base.kind() == BaseKind.CROFT
+                ? Optional.ofNullable(request.basesById().get(base.uuid()))
+                : Optional.empty();
         try {
             if (given.isPresent()) {
                 return open(base, given.get());
@@ -128,7 +131,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// {@return the file among those that the caller names, or null} One that cannot be opened may be no base at all,
     /// or it is below the root.
     private @Nullable MappedFile named(BaseRecord base) {
-        for (Path path : options.bases()) {
+        for (Path path : request.bases()) {
             try (MappedFile opened = open(base, path)) {
                 if (base.kind() == BaseKind.CROFT || hasNameOf(base, path) || digest(opened).equals(base.digest())) {
                     return opened.retain();
@@ -169,8 +172,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
     }
 
     private Path root(BaseRecord base) throws IOException {
-        if (options.root().isPresent()) {
-            return options.root().get();
+        if (request.root().isPresent()) {
+            return request.root().get();
         }
         if (base.kind() == BaseKind.FOREIGN) {
             throw unusable(base, "no adopted file is opened unless it is said where they may be",

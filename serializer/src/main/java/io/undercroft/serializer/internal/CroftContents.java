@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
 /// The contents of a `.croft` file. Tensors and storages are made when they are asked for, the state tree likewise; a
 /// tensor is found by name without the tree, and without looking at any other. Records are checked when they are used,
 /// so any method may find that the file is damaged.
-final class CroftContents implements Contents, StateDecoder.Tables {
+public final class CroftContents implements Contents, StateDecoder.Tables {
     /// The rules that the records of a tensor, its type and its storage may break without any other tensor being
     /// concerned.
     private static final Set<String> OF_ONE_TENSOR = Stream
@@ -114,7 +114,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public SequencedCollection<String> names() {
         SequencedCollection<String> names = tree().names.tensors().sequencedKeySet();
-        return options.isPartial() ? names.stream().filter(options::isChosen).toList() : names;
+        return options.request().isPartial() ? names.stream().filter(options.request()::isChosen).toList() : names;
     }
 
     /// Read from the table, without the tree.
@@ -131,7 +131,7 @@ final class CroftContents implements Contents, StateDecoder.Tables {
             // Whoever asks for that tensor is told.
             return false;
         }
-        return options.isChosen(name) && test.test(name);
+        return options.request().isChosen(name) && test.test(name);
     }
 
     @Override
@@ -175,20 +175,22 @@ final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// {@return the number of a tensor that was chosen, or -1}
     private int find(String name) {
-        return options.isChosen(name) ? snapshot.findTensor(name) : -1;
+        return options.request().isChosen(name) ? snapshot.findTensor(name) : -1;
     }
 
-    @Override
+    /// {@return the committed states of the file, the newest first}
+    ///
+    /// @throws IOException if reading fails
     public List<SnapshotInfo> snapshots() throws IOException {
         return CommitNumbers.list(newest);
     }
 
-    @Override
-    public Optional<SnapshotInfo> snapshot() {
-        return Optional.of(reading(() -> CommitNumbers.info(snapshot)));
+    /// {@return the committed state that these contents are}
+    public SnapshotInfo snapshot() {
+        return reading(() -> CommitNumbers.info(snapshot));
     }
 
-    @Override
+    /// {@return why a newer committed state was skipped, if one was}
     public Optional<FormatException> passedOver() {
         return Optional.ofNullable(newest.passedOver()).map(fault -> fault.withFile(file.path().toString()));
     }
@@ -215,7 +217,8 @@ final class CroftContents implements Contents, StateDecoder.Tables {
         return new Verification(damages, found.unverifiedExtents(), found.unverifiedBytes(), missingBases());
     }
 
-    @Override
+    /// {@return the other files that hold bytes of this one, whether they exist or not, in the order in which it names
+    /// them}
     public List<BaseFile> bases() {
         return reading(() -> IntStream.range(0, snapshot.baseCount()).mapToObj(snapshot::base)
                 .map(storages.bases()::describe).toList());
@@ -257,7 +260,11 @@ final class CroftContents implements Contents, StateDecoder.Tables {
                 });
     }
 
-    @Override
+    /// Reads all bytes of the storages once and compares them with their checksums.
+    ///
+    /// @param found called with each damage as it is met
+    /// @param pulse run before every read; what it throws ends the work
+    /// @throws IOException if reading fails
     public void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
         storages.scrub(found, pulse);
     }

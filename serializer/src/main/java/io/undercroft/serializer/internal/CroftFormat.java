@@ -54,8 +54,8 @@ public final class CroftFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         Snapshot newest = Snapshot.open(new FileSource(file), Limits.DEFAULT);
-        Snapshot wanted = options.snapshot().isPresent()
-                ? CommitNumbers.find(newest, options.snapshot().getAsLong())
+        Snapshot wanted = options.request().snapshot().isPresent()
+                ? CommitNumbers.find(newest, options.request().snapshot().getAsLong())
                 : newest;
         return CroftContents.open(file, newest, wanted, options);
     }

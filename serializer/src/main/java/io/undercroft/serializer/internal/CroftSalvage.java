@@ -47,8 +47,8 @@ public final class CroftSalvage implements Salvage {
 
     private CroftSalvage(MappedFile file, SnapshotSearch.Found found, OpenOptions options) throws IOException {
         this.file = file;
-        this.snapshot = options.snapshot().isPresent()
-                ? CommitNumbers.find(found.snapshot(), options.snapshot().getAsLong())
+        this.snapshot = options.request().snapshot().isPresent()
+                ? CommitNumbers.find(found.snapshot(), options.request().snapshot().getAsLong())
                 : found.snapshot();
         this.isSearched = found.isSearched();
         this.contents = CroftContents.open(file, found.snapshot(), snapshot, options);
@@ -62,10 +62,10 @@ public final class CroftSalvage implements Salvage {
     /// @throws FormatException if no snapshot opens, or it is no `.croft` file
     /// @throws IOException if reading fails
     public static Salvage open(Path path, OpenOptions options) throws IOException {
-        if (options.mapping() == MapMode.SHARED) {
+        if (options.request().mapping() == MapMode.SHARED) {
             throw new IllegalArgumentException("a damaged file is not written to; map it privately or read-only");
         }
-        MappedFile file = MappedFile.open(path, options.mapping());
+        MappedFile file = MappedFile.open(path, options.request().mapping());
         try {
             if (!new CroftFormat().matches(file)) {
                 throw new FormatException("CROFT-SALVAGE", "this is no .croft file, and only those can be salvaged", 0,
@@ -154,7 +154,7 @@ public final class CroftSalvage implements Salvage {
 
     @Override
     public SnapshotInfo snapshot() {
-        return contents.snapshot().orElseThrow();
+        return contents.snapshot();
     }
 
     @Override

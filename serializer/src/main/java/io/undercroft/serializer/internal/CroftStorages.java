@@ -29,6 +29,7 @@ import io.undercroft.serializer.internal.loading.RunChecksum;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.MemoryReader;
+import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
@@ -57,7 +58,7 @@ import org.jspecify.annotations.Nullable;
 final class CroftStorages implements AutoCloseable {
     private final MappedFile file;
     private final Snapshot snapshot;
-    private final OpenOptions options;
+    private final OpenRequest request;
     private final Bases bases;
     private final StorageCheck check;
     private final ChosenStorages chosen;
@@ -73,10 +74,10 @@ final class CroftStorages implements AutoCloseable {
     CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Bases bases) {
         this.file = file;
         this.snapshot = snapshot;
-        this.options = options;
+        this.request = options.request();
         this.bases = bases;
         this.check = new StorageCheck(snapshot);
-        this.chosen = new ChosenStorages(snapshot, options);
+        this.chosen = new ChosenStorages(snapshot, request);
         this.memory = new MemoryReader(file, options);
     }
 
@@ -113,7 +114,7 @@ final class CroftStorages implements AutoCloseable {
 
     /// Checks all storages, if the policy wants that.
     void checkAll() {
-        if (options.verification() == ChecksumPolicy.EAGER) {
+        if (request.verification() == ChecksumPolicy.EAGER) {
             IntStream.range(0, snapshot.storageCount()).forEach(this::checkNow);
         }
     }
@@ -185,7 +186,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private void checkNow(int number) {
-        if (options.verification() == ChecksumPolicy.NONE || damaged.containsKey(number)) {
+        if (request.verification() == ChecksumPolicy.NONE || damaged.containsKey(number)) {
             return;
         }
         try {
@@ -201,11 +202,11 @@ final class CroftStorages implements AutoCloseable {
     /// What goes to devices when the file is opened goes there together.
     private boolean isCheckedLater(Storage storage) {
         return storage.isMaterialized() || storage.isMeta()
-                || (options.isInMemory() && !storage.device().isCpu());
+                || (request.isInMemory() && !storage.device().isCpu());
     }
 
     private boolean isToBeChecked(StorageRecord record) {
-        return switch (options.verification()) {
+        return switch (request.verification()) {
             case NONE -> false;
             case WHEN_READ_WHOLE -> snapshot.baseCount() > 0
                     && extents(record).anyMatch(extent -> extent.kind() == ExtentKind.FOREIGN);
@@ -215,12 +216,12 @@ final class CroftStorages implements AutoCloseable {
 
     private Storage make(int number) {
         StorageRecord record = snapshot.storage(number);
-        Device device = options.deviceFor(savedDevice(record));
+        Device device = request.deviceFor(savedDevice(record));
         if (device.isMeta() || !chosen.contains(number)) {
             return Storage.meta(record.nbytes());
         }
         if (!device.isCpu()) {
-            return DeviceSource.storage(file, options, memoryOf(number, device), record.nbytes(),
+            return DeviceSource.storage(file, request, memoryOf(number, device), record.nbytes(),
                     () -> MappedAccess.guarded(file, () -> content(number, record)));
         }
         return Storage.deferred(record.nbytes(), () -> MappedAccess.guarded(file, () -> allocate(number, record)),
@@ -240,7 +241,7 @@ final class CroftStorages implements AutoCloseable {
     /// What is uploaded is read as a whole, and checked in the buffers.
     private DeviceContent content(int number, StorageRecord record) {
         checkKnown(number);
-        List<StorageChunk> chunks = options.verification() == ChecksumPolicy.NONE ? List.of() : check.table(number);
+        List<StorageChunk> chunks = request.verification() == ChecksumPolicy.NONE ? List.of() : check.table(number);
         List<CheckedRun> runs = chunks.stream().map(chunk -> new CheckedRun(chunk.start(),
                 new RunChecksum(Kind.CRC32C, chunk.place().length(), chunk.checksum()))).toList();
         return new Stored(new PieceInput(extents(record).map(this::piece).toList()), runs,
@@ -254,7 +255,7 @@ final class CroftStorages implements AutoCloseable {
         }
         DeviceMemory memory = DeviceSource.memoryOf(storage(number).device());
         throw refused(number, damagedChunks, Storage.deferred(bytes.segment().byteSize(), memory,
-                () -> DeviceSource.withAccess(options, bytes), file.path()).materialize());
+                () -> DeviceSource.withAccess(request, bytes), file.path()).materialize());
     }
 
     private static Device savedDevice(StorageRecord record) {
@@ -269,10 +270,10 @@ final class CroftStorages implements AutoCloseable {
     private Allocation allocate(int number, StorageRecord record) {
         checkKnown(number);
         boolean checksNow = isCheckedWhole(record);
-        Allocation bytes = options.isInMemory()
+        Allocation bytes = request.isInMemory()
                 ? memory.read(extents(record).map(this::piece).toList())
                 : checkable(number, record, map(record));
-        Checking checking = options.isInMemory() ? inOwnMemory() : check::mapped;
+        Checking checking = request.isInMemory() ? inOwnMemory() : check::mapped;
         List<DamagedChunk> chunks = checksNow
                 ? check(number, new Span(0, record.nbytes()), bytes, checking)
                 : List.of();
@@ -301,12 +302,12 @@ final class CroftStorages implements AutoCloseable {
 
     /// What is read into memory is read as a whole.
     private boolean isCheckedWhole(StorageRecord record) {
-        return options.verification() != ChecksumPolicy.NONE && (options.isInMemory() || isToBeChecked(record));
+        return request.verification() != ChecksumPolicy.NONE && (request.isInMemory() || isToBeChecked(record));
     }
 
     /// Lets those that read all of a mapped storage check it. Bytes that are mapped shared change in the file.
     private Allocation checkable(int number, StorageRecord record, Allocation mapped) {
-        if (options.verification() == ChecksumPolicy.NONE || file.mode() == MapMode.SHARED) {
+        if (request.verification() == ChecksumPolicy.NONE || file.mode() == MapMode.SHARED) {
             return mapped;
         }
         try {
@@ -346,7 +347,7 @@ final class CroftStorages implements AutoCloseable {
 
     /// Memory of the caller's choice may be that of a mapped file.
     private Checking inOwnMemory() {
-        return options.memory().isEmpty() ? check::inMemory : check::mapped;
+        return request.memory().isEmpty() ? check::inMemory : check::mapped;
     }
 
     /// Checks what was mapped or read of a storage, and frees it if that fails.

@@ -49,7 +49,7 @@ public final class References {
         static final Places NONE = new Places(Optional.empty(), Map.of(), List.of());
 
         static Places of(OpenOptions options) {
-            return new Places(options.root(), options.basesById(), options.bases());
+            return new Places(options.request().root(), options.request().basesById(), options.request().bases());
         }
     }
 

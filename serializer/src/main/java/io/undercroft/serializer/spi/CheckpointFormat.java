@@ -48,8 +48,8 @@ public interface CheckpointFormat {
     ///
     /// @param file the file; the contents keep using it and the caller closes it after them
     /// @param options how to map it; [FileStorages] follows them as to mapping, memory and devices, [TreeContents#only]
-    ///     as to the tensors that are chosen, and [OpenOptions#setting(String)] has what is told of [#settings]. The
-    ///     rest is seen to by who calls.
+    ///     as to the tensors that are chosen, and [OpenRequest#setting] has the values of [#settings]. The
+    ///     caller takes care of the rest.
     /// @return the contents, never null
     /// @throws IOException if reading fails
     /// @throws IllegalArgumentException if a setting has a value that it cannot have

@@ -1,10 +1,6 @@
 package io.undercroft.serializer.spi;
 
-import io.undercroft.format.FormatException;
-import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
-import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
@@ -20,14 +16,13 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SequencedCollection;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// What an open file holds. [TreeContents] makes one of a state tree; a format that can find tensors faster than by
 /// reading the tree implements it itself. Safe for use by several threads.
 ///
-/// If [some tensors only][OpenOptions#isChosen] are to be loaded, the others have no name here, and a storage is on the
+/// If [some tensors only][OpenRequest#isChosen] are to be loaded, the others have no name here, and a storage is on the
 /// meta device if none of the chosen ones uses it. The state has all.
 public interface Contents {
     /// {@return the state tree, as [io.undercroft.serializer.state] describes it}
@@ -99,30 +94,6 @@ public interface Contents {
         return List.of();
     }
 
-    /// {@return the other files that hold bytes of this one, whether they are there or not, in the order in which it
-    /// names them}
-    default List<BaseFile> bases() {
-        return List.of();
-    }
-
-    /// {@return the committed states of the file, the newest first} Empty where the
-    /// format has no such thing.
-    ///
-    /// @throws IOException if reading fails
-    default List<SnapshotInfo> snapshots() throws IOException {
-        return List.of();
-    }
-
-    /// {@return the committed state that these contents are, if the format has such a thing}
-    default Optional<SnapshotInfo> snapshot() {
-        return Optional.empty();
-    }
-
-    /// {@return why a newer committed state was passed over, if one was}
-    default Optional<FormatException> passedOver() {
-        return Optional.empty();
-    }
-
     /// {@return the parts of the file that the state does not contain, in the order of the file} Formats that refuse
     /// files with such parts have none. May be called by several threads.
     default List<UnreadPart> unread() {
@@ -139,16 +110,6 @@ public interface Contents {
     /// @return what is damaged, and how much could not be looked at
     /// @throws IOException if reading fails
     Verification verify() throws IOException;
-
-    /// Reads all bytes of the storages once and checks them against their checksums. Called in a thread of its own.
-    ///
-    /// @param found told of each damage as it is met
-    /// @param pulse run before every read; what it throws ends the work
-    /// @throws IOException if reading fails
-    default void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
-        pulse.run();
-        verify().damages().forEach(found);
-    }
 
     /// Releases the storages, when the checkpoint is closed. A storage that somebody retained is mapped or decoded
     /// first if it was not yet, since the file goes with the checkpoint. If that fails it is released like the others;

@@ -41,7 +41,7 @@ public final class FileStorages {
     public static final String NO_DEVICE = "DEVICE";
 
     private final MappedFile file;
-    private final OpenOptions options;
+    private final OpenRequest request;
     /// What the file says where the storages were, which the options map to where they go.
     private final Device saved;
     private final MemoryReader memory;
@@ -87,13 +87,13 @@ public final class FileStorages {
     /// @param file the file, which outlives them
     /// @param options how it is opened
     public FileStorages(MappedFile file, OpenOptions options) {
-        this(file, options, Device.CPU, new MemoryReader(file, options), new ConcurrentHashMap<>());
+        this(file, options.request(), Device.CPU, new MemoryReader(file, options), new ConcurrentHashMap<>());
     }
 
-    private FileStorages(MappedFile file, OpenOptions options, Device saved, MemoryReader memory,
+    private FileStorages(MappedFile file, OpenRequest request, Device saved, MemoryReader memory,
             Map<Storage, Long> places) {
         this.file = file;
-        this.options = options;
+        this.request = request;
         this.saved = saved;
         this.memory = memory;
         this.places = places;
@@ -104,7 +104,7 @@ public final class FileStorages {
     ///
     /// @param device the device that the file names
     public FileStorages savedFrom(Device device) {
-        return new FileStorages(file, options, device, memory, places);
+        return new FileStorages(file, request, device, memory, places);
     }
 
     /// {@return a storage that is known by its size only, since it was not chosen, or has no bytes in the file}
@@ -132,11 +132,11 @@ public final class FileStorages {
     /// @param alignment as of [#stored(long, long, int)]
     /// @param checksum the checksum of all its bytes; null if there is none
     public Storage stored(long offset, long nbytes, int alignment, @Nullable Checksum checksum) {
-        Device device = options.deviceFor(saved);
+        Device device = request.deviceFor(saved);
         if (device.isMeta()) {
             return blank(nbytes);
         }
-        Checksum compared = options.verification() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
+        Checksum compared = request.verification() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
         Storage storage = device.isCpu()
                 ? onHost(offset, nbytes, alignment, compared)
                 : onDevice(device, nbytes, () -> content(offset, nbytes, compared));
@@ -146,7 +146,7 @@ public final class FileStorages {
 
     private Storage onHost(long offset, long nbytes, int alignment, @Nullable Checksum compared) {
         boolean isMapped = offset % alignment == 0 || nbytes == 0;
-        return isMapped || options.isInMemory()
+        return isMapped || request.isInMemory()
                 ? Storage.deferred(nbytes, () -> bytes(offset, nbytes, compared), file.path())
                 : Storage.decoded(nbytes,
                         () -> checked(decode(nbytes, into -> file.read(offset, into)), compared), file.path());
@@ -154,7 +154,7 @@ public final class FileStorages {
 
     private Storage onDevice(Device device, long nbytes, Supplier<DeviceContent> content) {
         try {
-            return DeviceSource.storage(file, options, DeviceSource.memoryOf(device), nbytes, content);
+            return DeviceSource.storage(file, request, DeviceSource.memoryOf(device), nbytes, content);
         } catch (IllegalStateException e) {
             throw new FormatException(NO_DEVICE, "storages are to go to " + device + ": " + e.getMessage(),
                     FormatException.NO_OFFSET, DeviceSource.REMEDY, e);
@@ -188,7 +188,7 @@ public final class FileStorages {
     /// @param nbytes its size in bytes; has been checked against what the file can hold
     /// @param decoder how; called by any thread, and again for each [loan][Storage#borrow] of the storage
     public Storage decoded(long nbytes, Decoder decoder) {
-        Device device = options.deviceFor(saved);
+        Device device = request.deviceFor(saved);
         if (device.isMeta()) {
             return blank(nbytes);
         }
@@ -206,7 +206,7 @@ public final class FileStorages {
     }
 
     private Allocation bytes(long offset, long nbytes, @Nullable Checksum checksum) {
-        return options.isInMemory()
+        return request.isInMemory()
                 ? checked(memory.read(List.of(file.piece(offset, nbytes))), checksum)
                 : checkable(file.window(offset, nbytes), checksum);
     }
@@ -224,12 +224,12 @@ public final class FileStorages {
     }
 
     private Allocation checkable(Allocation mapped, @Nullable Checksum checksum) {
-        if (checksum == null || options.mapping() == MapMode.SHARED) {
+        if (checksum == null || request.mapping() == MapMode.SHARED) {
             return mapped;
         }
         RecordBytes record = new RecordBytes(file, mapped.backing(), checksum);
         Allocation made = mapped.withBacking(record);
-        if (options.verification() != ChecksumPolicy.WHEN_READ_WHOLE) {
+        if (request.verification() != ChecksumPolicy.WHEN_READ_WHOLE) {
             try {
                 record.check(0, made.segment().byteSize());
             } catch (Throwable e) {
@@ -292,10 +292,10 @@ public final class FileStorages {
     }
 
     private Allocation decode(long nbytes, Decoder decoder) {
-        Allocation made = options.memory().orElseGet(AnonymousMemory::allocator).allocate(nbytes);
+        Allocation made = request.memory().orElseGet(AnonymousMemory::allocator).allocate(nbytes);
         try {
             decoder.decode(made.segment());
-            return options.mapping() == MapMode.PRIVATE ? made : readOnly(made);
+            return request.mapping() == MapMode.PRIVATE ? made : readOnly(made);
         } catch (FormatException e) {
             made.free();
             // Long after the file was opened, so nobody else says which one it was.

@@ -24,8 +24,8 @@ public final class MemoryReader {
     /// @param options how it is opened
     public MemoryReader(MappedFile file, OpenOptions options) {
         this.file = file;
-        this.mode = options.mapping();
-        this.memory = options.memory().orElseGet(() -> new SlabAllocator(file.size()));
+        this.mode = options.request().mapping();
+        this.memory = options.request().memory().orElseGet(() -> new SlabAllocator(file.size()));
     }
 
     /// Reads pieces, one after the other, into one run of memory. Large ones are read by several threads.

@@ -12,10 +12,10 @@ import java.util.Objects;
 public record Setting(String name, Use use, String values) {
     /// When a setting counts.
     public enum Use {
-        /// When a file is opened: it is found in the [options][io.undercroft.serializer.OpenOptions#setting(String)] of
+        /// When a file is opened: it is found in the [options][OpenRequest#setting] of
         /// [CheckpointFormat#open].
         OPENING,
-        /// When a file is written: it is found in the [options][io.undercroft.serializer.SaveOptions#setting(String)]
+        /// When a file is written: it is found in the [options][SaveRequest#setting]
         /// of [CheckpointFormat#draft].
         WRITING
     }

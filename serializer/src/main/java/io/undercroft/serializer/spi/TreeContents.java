@@ -97,12 +97,12 @@ public final class TreeContents implements Contents {
     /// @param options which tensors were chosen
     /// @return the same contents, or a part of them
     public TreeContents only(OpenOptions options) {
-        if (!options.isPartial()) {
+        if (!options.request().isPartial()) {
             return this;
         }
         SequencedMap<String, Tensor> chosen = new LinkedHashMap<>();
         tensors.forEach((name, tensor) -> {
-            if (options.isChosen(name)) {
+            if (options.request().isChosen(name)) {
                 chosen.put(name, tensor);
             }
         });

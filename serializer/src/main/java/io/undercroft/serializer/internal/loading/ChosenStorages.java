@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Snapshot;
-import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.OpenRequest;
 import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
@@ -10,23 +10,23 @@ import org.jspecify.annotations.Nullable;
 /// once, when that is first asked. Safe for any thread.
 public final class ChosenStorages {
     private final Snapshot snapshot;
-    private final OpenOptions options;
+    private final OpenRequest request;
     private volatile @Nullable BitSet numbers;
 
     /// The storages of a snapshot.
     ///
     /// @param snapshot the snapshot
-    /// @param options which tensors were chosen
-    public ChosenStorages(Snapshot snapshot, OpenOptions options) {
+    /// @param request which tensors were chosen
+    public ChosenStorages(Snapshot snapshot, OpenRequest request) {
         this.snapshot = snapshot;
-        this.options = options;
+        this.request = request;
     }
 
     /// {@return whether a chosen tensor uses a storage}
     ///
     /// @param number which storage
     public boolean contains(int number) {
-        return !options.isPartial() || numbers().get(number);
+        return !request.isPartial() || numbers().get(number);
     }
 
     private BitSet numbers() {
@@ -46,7 +46,7 @@ public final class ChosenStorages {
         BitSet found = new BitSet();
         for (int name = 0; name < snapshot.nameCount(); name++) {
             try {
-                if (options.isChosen(snapshot.name(name))) {
+                if (request.isChosen(snapshot.name(name))) {
                     found.set(snapshot.tensor(snapshot.tensorOfName(name)).storage());
                 }
             } catch (FormatException _) {

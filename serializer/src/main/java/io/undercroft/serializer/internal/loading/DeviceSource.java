@@ -6,9 +6,9 @@ import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ChecksumPolicy;
-import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.loading.DeviceContent.Decoded;
 import io.undercroft.serializer.internal.loading.DeviceContent.Stored;
+import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
@@ -31,16 +31,16 @@ public final class DeviceSource implements Supplier<Allocation> {
     private static final Object DECODING = new Object();
 
     private final MappedFile file;
-    private final OpenOptions options;
+    private final OpenRequest request;
     private final DeviceMemory memory;
     private final long nbytes;
     private final Supplier<DeviceContent> content;
     private @Nullable Supplier<Allocation> loaded;
 
-    private DeviceSource(MappedFile file, OpenOptions options, DeviceMemory memory, long nbytes,
+    private DeviceSource(MappedFile file, OpenRequest request, DeviceMemory memory, long nbytes,
             Supplier<DeviceContent> content) {
         this.file = file;
-        this.options = options;
+        this.request = request;
         this.memory = memory;
         this.nbytes = nbytes;
         this.content = content;
@@ -49,13 +49,13 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return a storage on a device whose bytes are in a file}
     ///
     /// @param file the file
-    /// @param options how it is opened
+    /// @param request how it is opened
     /// @param memory the memory of the device
     /// @param nbytes the size of the storage in bytes
     /// @param content its bytes; asked each time that they are needed
-    public static Storage storage(MappedFile file, OpenOptions options, DeviceMemory memory, long nbytes,
+    public static Storage storage(MappedFile file, OpenRequest request, DeviceMemory memory, long nbytes,
             Supplier<DeviceContent> content) {
-        return Storage.deferred(nbytes, memory, new DeviceSource(file, options, memory, nbytes, content), file.path());
+        return Storage.deferred(nbytes, memory, new DeviceSource(file, request, memory, nbytes, content), file.path());
     }
 
     /// {@return the memory of a device other than the CPU and meta}
@@ -111,16 +111,16 @@ public final class DeviceSource implements Supplier<Allocation> {
     @Override
     public Allocation get() {
         Supplier<Allocation> outcome = take();
-        return withAccess(options, outcome == null ? load() : outcome.get());
+        return withAccess(request, outcome == null ? load() : outcome.get());
     }
 
     /// {@return bytes on a device that can be written to if the file is opened copy-on-write} Writes would not reach
     /// the file.
     ///
-    /// @param options how the file is opened
+    /// @param request how the file is opened
     /// @param bytes the bytes, which the new allocation frees
-    public static Allocation withAccess(OpenOptions options, Allocation bytes) {
-        return options.mapping() == MapMode.PRIVATE ? bytes : readOnly(bytes);
+    public static Allocation withAccess(OpenRequest request, Allocation bytes) {
+        return request.mapping() == MapMode.PRIVATE ? bytes : readOnly(bytes);
     }
 
     private Allocation load() {
@@ -177,8 +177,8 @@ public final class DeviceSource implements Supplier<Allocation> {
 
     /// {@return whether some bytes may be read without the others: unless the policy wants the storage checked before}
     boolean isReadInParts() {
-        return options.verification() == ChecksumPolicy.WHEN_READ_WHOLE
-                || options.verification() == ChecksumPolicy.NONE;
+        return request.verification() == ChecksumPolicy.WHEN_READ_WHOLE
+                || request.verification() == ChecksumPolicy.NONE;
     }
 
     /// {@return some bytes of the storage, in memory of the host}

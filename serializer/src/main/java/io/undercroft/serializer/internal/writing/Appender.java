@@ -153,7 +153,7 @@ final class Appender implements Closeable {
             // No commit has been there: a file that was cut or to which bytes were added may end in the slot.
             file.write(second, MemorySegment.ofArray(new byte[Layout.PAGE]));
         }
-        return parent.commit().next(draft.index(), index, CroftWriter.timeMillis(options), options.message());
+        return parent.commit().next(draft.index(), index, CroftWriter.timeMillis(options), options.request().message());
     }
 
     /// Makes the name durable: the writer that named the file may have failed, or been killed, before it did. A

@@ -110,7 +110,7 @@ final class ChunkWorker implements AutoCloseable {
 
     private boolean isLeftOut(Chunk chunk, MemorySegment bytes) throws IOException {
         try {
-            return !options.savesZeros() && chunk.storage().nbytes() >= Layout.SPARSE_BYTES
+            return !options.request().savesZeros() && chunk.storage().nbytes() >= Layout.SPARSE_BYTES
                     && RawBytes.areZero(bytes);
         } catch (InternalError e) {
             throw truncated(chunk, e);

@@ -113,13 +113,13 @@ public final class CroftWriter {
     }
 
     private AtomicFile create(Target target, SaveOptions options) throws IOException {
-        return AtomicFile.create(target, disk, References.rule(options.isReplacingReferenced()));
+        return AtomicFile.create(target, disk, References.rule(options.request().isReplacingReferenced()));
     }
 
     private Target.Work<DedupReport> replacing(AtomicFile file, Target target, StatePlan plan, SaveOptions options,
             @Nullable Staging staging, ResourceStack resources, SaveControl control) throws IOException {
         requireSpace(target, plan, options);
-        StatePlan taken = taken(plan, options.chunkSize(), staging, resources, control);
+        StatePlan taken = taken(plan, options.request().chunkSize(), staging, resources, control);
         return () -> {
             try (NamedBases bases = NamedBases.open(options, target.file(), chunkLog2(options))) {
                 DedupReport report = write(taken, options, bases, file, file.file());
@@ -146,7 +146,7 @@ public final class CroftWriter {
     /// Refuses what does not fit on the disk, as far as that is known: bytes that may be shared, or may be zeros, may
     /// take none of it.
     private void requireSpace(Target target, StatePlan plan, SaveOptions options) throws IOException {
-        if (options.savesZeros()) {
+        if (options.request().savesZeros()) {
             FreeSpace.require(plan.nbytes(), target, disk);
         }
     }
@@ -177,8 +177,8 @@ public final class CroftWriter {
         int chunkLog2 = chunkLog2(options);
         StateWriter.Draft draft = StateWriter.write(plan, options, bases,
                 Destination.ofNewFile(sink, source, chunkLog2));
-        NewFile pages = new NewFile(sink, chunkLog2, options.uuid().orElse(null));
-        pages.add(draft.index(), draft.end(), timeMillis(options), options.message());
+        NewFile pages = new NewFile(sink, chunkLog2, options.request().uuid().orElse(null));
+        pages.add(draft.index(), draft.end(), timeMillis(options), options.request().message());
         pages.finish();
         return draft.report();
     }
@@ -196,19 +196,19 @@ public final class CroftWriter {
         StatePlan plan = StatePlan.of(state, options);
         int chunkLog2 = chunkLog2(options);
         try (NamedBases bases = NamedBases.open(options, null, chunkLog2)) {
-            SealedFile file = new SealedFile(channel, options.uuid().orElseGet(UUID::randomUUID), chunkLog2);
+            SealedFile file = new SealedFile(channel, options.request().uuid().orElseGet(UUID::randomUUID), chunkLog2);
             StateWriter.Draft draft = StateWriter.write(plan, options, bases,
                     Destination.ofNewFile(file, null, chunkLog2));
-            file.finish(draft.index(), draft.end(), timeMillis(options), options.message());
+            file.finish(draft.index(), draft.end(), timeMillis(options), options.request().message());
             return draft.report();
         }
     }
 
     private static int chunkLog2(SaveOptions options) {
-        return Long.numberOfTrailingZeros(options.chunkSize());
+        return Long.numberOfTrailingZeros(options.request().chunkSize());
     }
 
     static long timeMillis(SaveOptions options) {
-        return options.time().map(Instant::toEpochMilli).orElse(0L);
+        return options.request().time().map(Instant::toEpochMilli).orElse(0L);
     }
 }

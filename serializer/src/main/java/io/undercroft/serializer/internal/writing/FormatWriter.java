@@ -118,17 +118,19 @@ public final class FormatWriter {
         target.requireDirectory();
         FreeSpace.require(Stream.concat(companions.values().stream(), Stream.of(draft))
                 .mapToLong(Draft::leastBytes).reduce(0, Math::addExact), target, disk);
-        WriteProgress progress = new WriteProgress(options.progress(), nbytes);
+        WriteProgress progress = new WriteProgress(options.request().progress(), nbytes);
         List<Path> former = former(target.file());
         try (FormatFiles files = new FormatFiles(disk, progress,
-                References.rule(options.isReplacingReferenced()))) {
+                References.rule(options.request().isReplacingReferenced()))) {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
                 files.write(Target.of(companion.getKey()), companion.getValue());
             }
             files.writeLast(target, draft, () -> checkSources(index));
             return new Written(Stream.concat(Stream.of(target.path()), companions.keySet().stream()).toList(),
                     progress.done(),
-                    options.isDeletingFormerFiles() ? delete(former, target.path()) : new Former(List.of(), former));
+                    options.request().isDeletingFormerFiles()
+                            ? delete(former, target.path())
+                            : new Former(List.of(), former));
         }
     }
 

@@ -43,7 +43,7 @@ final class Losses {
             add(Kind.SHARING, sharing(index), losses);
         }
         if (!can.contains(Capability.METADATA)) {
-            add(Kind.METADATA, List.copyOf(options.metadata().keySet()), losses);
+            add(Kind.METADATA, List.copyOf(options.request().metadata().keySet()), losses);
         }
         if (!can.contains(Capability.STATE)) {
             add(Kind.REQUIRES_GRAD, tensors(index).stream().filter(tensor -> tensor.is(Tensor.Flag.REQUIRES_GRAD))

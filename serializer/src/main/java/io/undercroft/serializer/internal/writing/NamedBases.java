@@ -19,6 +19,7 @@ import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
@@ -77,10 +78,10 @@ final class NamedBases implements AutoCloseable {
     static NamedBases open(SaveOptions options, @Nullable Path target, int chunkLog2) throws IOException {
         NamedBases bases = new NamedBases(chunkLog2);
         try {
-            if (!options.bases().isEmpty()) {
+            if (!options.request().bases().isEmpty()) {
                 Path root = root(options, target).toRealPath();
-                for (SaveOptions.Base named : options.bases()) {
-                    Settings.check(named.opening().settings().keySet(), Use.OPENING);
+                for (SaveRequest.Base named : options.request().bases()) {
+                    Settings.check(named.opening().request().settings().keySet(), Use.OPENING);
                     bases.add(named, where(options), root, target);
                 }
             }
@@ -92,23 +93,23 @@ final class NamedBases implements AutoCloseable {
     }
 
     private static Path root(SaveOptions options, @Nullable Path target) {
-        return options.root().or(() -> Optional.ofNullable(target).map(Path::getParent))
+        return options.request().root().or(() -> Optional.ofNullable(target).map(Path::getParent))
                 .orElseThrow(() -> new IllegalArgumentException(
                         "a stream and shared memory lie in no directory; set a root, a directory above the bases"));
     }
 
     /// Adds a file, or those that it names, if it is the index of a set.
-    private void add(SaveOptions.Base named, OpenOptions where, Path root, @Nullable Path target) throws IOException {
+    private void add(SaveRequest.Base named, OpenOptions where, Path root, @Nullable Path target) throws IOException {
         MappedFile file = MappedFile.open(named.file(), MapMode.READ_ONLY);
         files.add(file);
-        CheckpointFormat format = Formats.of(file, named.opening().format().orElse(null));
+        CheckpointFormat format = Formats.of(file, named.opening().request().format().orElse(null));
         if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
             add(file, format, named.opening(), root, target);
             return;
         }
-        OpenOptions opening = where.settings(named.opening().settings());
+        OpenOptions opening = where.settings(named.opening().request().settings());
         for (Path companion : companions(file, format, opening.onMeta())) {
-            add(new SaveOptions.Base(companion, opening), where, root, target);
+            add(new SaveRequest.Base(companion, opening), where, root, target);
         }
     }
 
@@ -144,7 +145,7 @@ final class NamedBases implements AutoCloseable {
         if (!format.name().equals("croft")) {
             BaseRecord record = BaseRecord.foreign(hint, digest(file, 0, file.size()), file.size());
             return new Base(file, record,
-                    (candidates, number) -> addForeign(file, format, opening.settings(), number, candidates));
+                    (candidates, number) -> addForeign(file, format, opening.request().settings(), number, candidates));
         }
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
         referrers.add(References.open(file, OpenOptions.defaults().root(root), false));
@@ -176,7 +177,7 @@ final class NamedBases implements AutoCloseable {
     }
 
     private static OpenOptions where(SaveOptions options) {
-        return options.root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
+        return options.request().root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
     }
 
     private static String hint(Path path, Path root) {
@@ -204,7 +205,7 @@ final class NamedBases implements AutoCloseable {
     /// @param options where its bases are
     void remember(Path file, SaveOptions options) {
         if (!bases.isEmpty()) {
-            References.saved(file, options.root());
+            References.saved(file, options.request().root());
         }
     }
 

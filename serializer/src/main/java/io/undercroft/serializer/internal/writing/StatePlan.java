@@ -53,12 +53,12 @@ final class StatePlan {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     /// @throws IllegalStateException if it holds a tensor whose storage was freed; the message has its name
     static StatePlan of(@Nullable Object state, SaveOptions options) {
-        Object tree = ObjectEncoder.of(state, options.classes());
+        Object tree = ObjectEncoder.of(state, options.request().classes());
         StateIndex names = StateIndex.of(tree);
         Unreadable.requireNone(names);
         names.storages().forEach(storage -> checkReadable(storage, names));
         checkMeta(names);
-        Reach reach = options.savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
+        Reach reach = options.request().savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
         return new Planning(names).plan(tree, reach);
     }
 

@@ -48,7 +48,7 @@ final class StateWriter {
 
     private Draft write(SaveOptions options) throws IOException {
         plan.addTreeTo(index);
-        CommitNumbers.metadata(options.metadata(), destination.parent()).forEach(index::putMetadata);
+        CommitNumbers.metadata(options.request().metadata(), destination.parent()).forEach(index::putMetadata);
         destination.free().forEach(index::addFreeRange);
         destination.unknownSections().forEach(index::addUnknownSection);
         StorageWriter writer = new StorageWriter(destination, candidates(options), options);
@@ -60,7 +60,7 @@ final class StateWriter {
 
     private ContentIndex candidates(SaveOptions options) throws IOException {
         ContentIndex candidates = new ContentIndex();
-        if (options.sharing() == SaveOptions.Sharing.CONTENT) {
+        if (options.request().sharing() == SaveOptions.Sharing.CONTENT) {
             destination.addTo(candidates);
             bases.addTo(candidates);
         }

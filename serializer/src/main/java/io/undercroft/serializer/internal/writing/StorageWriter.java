@@ -82,7 +82,7 @@ final class StorageWriter {
                 extents.put(storage.number(), List.of(new Extent.Zero(storage.nbytes())));
             }
         }
-        Progress progress = new Progress(options.progress(),
+        Progress progress = new Progress(options.request().progress(),
                 inFileOrder.stream().mapToLong(PlannedStorage::nbytes).reduce(0, Math::addExact));
         inFileOrder.sort(Comparator.comparing(this::alignment));
         try {
@@ -108,7 +108,7 @@ final class StorageWriter {
                         ? (int) Math.min(Blocks.MOST, Math.ceilDiv(space, blockBytes))
                         : 1;
         Chunker cutter = new Chunker(storages, destination.chunkLog2(),
-                options.sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
+                options.request().sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
         try (Blocks blocks = Blocks.allocate(lanes, blockBytes)) {
             crew.work(lanes, number -> {
                 try (ChunkWorker lane = new ChunkWorker(blocks.get(number), candidates, options)) {
@@ -228,7 +228,7 @@ final class StorageWriter {
 
     private @Nullable Place find(Chunk chunk, MemorySegment bytes, ExtentSums sums, List<Extent> before)
             throws IOException {
-        return options.sharing() == Sharing.CONTENT
+        return options.request().sharing() == Sharing.CONTENT
                 ? candidates.find(bytes, sums.digest(), chunk.alignment(), end(before), null)
                 : null;
     }
