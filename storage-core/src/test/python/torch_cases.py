@@ -288,7 +288,7 @@ def write_views(folder, count):
 
 VIEWS = ("select narrow narrow transpose permute expand expand slice slice squeeze squeeze_dims unsqueeze unfold"
          " diagonal movedim t flatten_view").split()
-COPIES = "reshape reshape flatten flip flip".split()
+COPIES = "reshape reshape flatten".split()
 
 
 def random_step(rng, tensor):
@@ -333,8 +333,6 @@ def apply(tensor, name, arguments):
         return tensor.squeeze(tuple(arguments))
     if name == "flatten_view":
         return tensor.view(arguments)
-    if name == "flip":
-        return tensor.flip(arguments).contiguous()
     method = getattr(tensor, name)
     return method(arguments) if name in ("permute", "expand", "reshape") else method(*arguments)
 

@@ -71,22 +71,22 @@ class SharedTensorTest {
                 Tensor.of(0L, 1L), Tensor.of(5f, 6f), Shape.of(2, 3));
         rows.shareMemory();
         assertThat(rows.components()).hasSize(3).allMatch(Tensor::isShared);
-        addsOneInAnotherProcess(List.of(rows.colIndices(), rows.values()));
+        addsOneInAnotherProcess(List.of(rows.plainIndices(), rows.values()));
         assertThat(rows.toDense().toDoubleArray()).containsExactly(0, 6, 0, 0, 6, 0);
     }
 
     @Test
     void quantizedTensorsShareTheirParametersToo() throws Exception {
-        Tensor floats = Tensor.of(1f, 2f, 3f, 4f).view(2, 2);
-        QuantizedTensor channels = QuantizedTensor.quantize(floats,
-                new PerChannel(Tensor.of(1.0, 2.0), Tensor.of(0L, 0L), 0), DType.QINT8);
+        Tensor bytes = Tensor.of(new byte[]{1, 2, 2, 2}).view(2, 2);
+        QuantizedTensor channels = new QuantizedTensor(bytes.copy().view(DType.QINT8),
+                new PerChannel(Tensor.of(1.0, 2.0), Tensor.of(0L, 0L), 0));
         assertThat(channels.isShared()).isFalse();
         assertThat(channels.shareMemory()).isSameAs(channels);
         assertThat(channels.components()).hasSize(3).allMatch(Tensor::isShared);
         addsOneInAnotherProcess(channels.components().subList(1, 2));
         assertThat(channels.dequantize().toDoubleArray()).containsExactly(2, 4, 4, 4);
 
-        QuantizedTensor one = QuantizedTensor.quantize(floats, new PerTensor(1, 0), DType.QUINT8).shareMemory();
+        QuantizedTensor one = new QuantizedTensor(bytes.view(DType.QUINT8), new PerTensor(1, 0)).shareMemory();
         assertThat(one.components()).hasSize(1);
         assertThat(one.isShared()).isTrue();
     }

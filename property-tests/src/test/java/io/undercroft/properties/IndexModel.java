@@ -72,11 +72,6 @@ record IndexModel(List<Integer> sizes, List<Integer> places) {
         return view(changed(sizes, dim, count), index -> changed(index, dim, start + index.get(dim) * step));
     }
 
-    IndexModel flip(List<Integer> dims) {
-        return view(sizes, index -> IntStream.range(0, rank())
-                .mapToObj(d -> dims.contains(d) ? size(d) - 1 - index.get(d) : index.get(d)).toList());
-    }
-
     /// @param order for each new dimension, the old one
     IndexModel permute(List<Integer> order) {
         return view(order.stream().map(sizes::get).toList(),

@@ -49,7 +49,6 @@ final class Refusals {
         outside("unfold", () -> tensor.unfold(dim, 0, 1));
         outside("diagonal", () -> tensor.diagonal(0, dim, 0));
         outside("flatten", () -> tensor.flatten(dim, dim));
-        outside("flip", () -> tensor.flip(dim));
         outside("size", () -> tensor.size(dim));
         outside("unsqueeze", () -> tensor.unsqueeze(dim < 0 ? -model.rank() - 2 : model.rank() + 1));
     }
@@ -73,7 +72,6 @@ final class Refusals {
         wrong("unfold", () -> tensor.unfold(dim, -1, 1));
         wrong("unfold", () -> tensor.unfold(dim, 0, 0));
         wrong("diagonal", () -> tensor.diagonal(0, dim, dim - model.rank()));
-        wrong("flip", () -> tensor.flip(dim, dim - model.rank()));
         wrong("squeeze", () -> tensor.squeeze(dim, dim));
         if (size != 1) {
             wrong("expand",

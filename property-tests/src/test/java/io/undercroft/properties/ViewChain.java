@@ -151,7 +151,7 @@ final class ViewChain {
     // ---- links ----
 
     private void addLink() {
-        switch (choices.below(16)) {
+        switch (choices.below(15)) {
             case 0 -> unsqueeze();
             case 1 -> permute();
             case 2 -> expand();
@@ -161,8 +161,7 @@ final class ViewChain {
             case 6 -> flag();
             case 7 -> dtype();
             case 8 -> copy();
-            case 9 -> flip();
-            case 10 -> squeezeAll();
+            case 9 -> squeezeAll();
             default -> ofOneDimension();
         }
     }
@@ -457,12 +456,6 @@ final class ViewChain {
             last.channelsLastCopy(ordered).check(this + " -> contiguous " + format);
         }
         next("copy " + format, last.channelsLastCopy(tensor().copy(format)));
-    }
-
-    private void flip() {
-        List<Integer> dims = IntStream.range(0, model().rank()).filter(d -> choices.yes()).boxed().toList();
-        Tensor flipped = tensor().flip(dims.stream().mapToInt(this::either).toArray());
-        next("flip" + dims, last.seenAs(tensor(), model().flip(dims)).rowMajorCopy(flipped));
     }
 
     private void sameOrCopy(String what, Tensor made, boolean same) {

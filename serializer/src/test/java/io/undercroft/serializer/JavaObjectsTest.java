@@ -409,8 +409,8 @@ class JavaObjectsTest {
 
     @Test
     void quantizedTensorsComeBackAsTheirNodes() throws IOException {
-        QuantizedTensor tensor = QuantizedTensor.quantize(Tensor.of(1f, 2f), new Quantizer.PerTensor(0.5, 3),
-                DType.QINT8);
+        QuantizedTensor tensor = new QuantizedTensor(Tensor.of(new byte[]{5, 7}).view(DType.QINT8),
+                new Quantizer.PerTensor(0.5, 3));
         Path path = directory.resolve("quantized.croft");
         Checkpoint.save(path, new Pair(tensor, null), SaveOptions.defaults().classes(CLASSES));
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
@@ -461,7 +461,7 @@ class JavaObjectsTest {
     void whatNoVariableCouldTakeBackIsNotSaved() throws IOException {
         StateClasses classes = StateClasses.of(Typings.class, Settings.class);
         LinkedList<Integer> reversed = new LinkedList<>(List.of(1, 2)).reversed();
-        QuantizedTensor tensor = QuantizedTensor.quantize(Tensor.of(1f), new Quantizer.PerTensor(0.5, 3), DType.QINT8);
+        QuantizedTensor tensor = new QuantizedTensor(Tensor.zeros(DType.QINT8, 1), new Quantizer.PerTensor(0.5, 3));
         assertNotSaved(classes, new Typings(new Properties(), null, null), "state/0/properties",
                 "would come back as a java.util.LinkedHashMap, which a variable of type java.util.Properties");
         assertNotSaved(classes, new Typings(null, reversed, null), "state/0/list", "as a java.util.ArrayList");

@@ -3,7 +3,6 @@ package io.undercroft.storage;
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor.NaNs;
 import io.undercroft.storage.internal.Elements;
-import io.undercroft.storage.internal.Layouts;
 import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -37,19 +36,9 @@ final class Comparison {
     }
 
     static boolean allEqual(Tensor a, Tensor b) {
-        DType dtype = Promotion.common(a, b);
+        DType dtype = Promotion.common(a.dtype(), b.dtype());
         Comparison comparison = new Comparison(a.to(dtype), b.to(dtype));
         return comparison.all(comparison.equality());
-    }
-
-    static Tensor eachEqual(Tensor a, Tensor b) {
-        DType dtype = Promotion.common(a, b);
-        long[] sizes = commonSizes(a, b);
-        if (a.device().isMeta() && b.device().isMeta()) {
-            return Tensor.meta(DType.BOOL, sizes);
-        }
-        Comparison comparison = new Comparison(a.to(dtype).expand(sizes), b.to(dtype).expand(sizes));
-        return comparison.each(comparison.equality());
     }
 
     static boolean allClose(Tensor a, Tensor b, Tolerance tolerance) {
@@ -57,16 +46,6 @@ final class Comparison {
         long[] sizes = commonSizes(a, b);
         Comparison comparison = new Comparison(a.expand(sizes), b.expand(sizes));
         return comparison.all(comparison.closeness(tolerance));
-    }
-
-    static Tensor eachClose(Tensor a, Tensor b, Tolerance tolerance) {
-        checkSameDType(a, b);
-        long[] sizes = commonSizes(a, b);
-        if (a.device().isMeta() && b.device().isMeta()) {
-            return Tensor.meta(DType.BOOL, sizes);
-        }
-        Comparison comparison = new Comparison(a.expand(sizes), b.expand(sizes));
-        return comparison.each(comparison.closeness(tolerance));
     }
 
     private boolean all(LongPredicate test) {
@@ -78,16 +57,6 @@ final class Comparison {
             }
             return true;
         });
-    }
-
-    private Tensor each(LongPredicate test) {
-        Tensor answer = Tensor.zeros(DType.BOOL, a.shape().toArray());
-        MemorySegment answers = answer.bytes();
-        all(i -> {
-            answers.set(Layouts.BYTE, i, (byte) (test.test(i) ? 1 : 0));
-            return true;
-        });
-        return answer;
     }
 
     private LongPredicate equality() {
@@ -177,5 +146,26 @@ final class Comparison {
             sizes[sizes.length - back] = first == 1 ? second : first;
         }
         return sizes;
+    }
+
+    /// How far apart two numbers may be and still count as close.
+    ///
+    /// @param rtol relative to the second number
+    /// @param atol in any case
+    /// @param nans whether NaNs are close to each other
+    record Tolerance(double rtol, double atol, NaNs nans) {
+        /// Checks the parts.
+        ///
+        /// @throws IllegalArgumentException if a tolerance is negative or NaN
+        Tolerance {
+            if (!(rtol >= 0 && atol >= 0)) {
+                throw new IllegalArgumentException("tolerances are 0 or more, not rtol " + rtol + " and atol " + atol);
+            }
+        }
+
+        /// Whether only equal numbers are close.
+        boolean isExact() {
+            return rtol == 0 && atol == 0;
+        }
     }
 }

@@ -7,16 +7,6 @@ import io.undercroft.storage.internal.PythonNumber;
 /// @param real the real part
 /// @param imaginary the imaginary part
 public record Complex(double real, double imaginary) {
-    /// {@return the number mirrored at the real axis}
-    public Complex conjugate() {
-        return new Complex(real, -imaginary);
-    }
-
-    /// {@return the number mirrored at zero}
-    public Complex negate() {
-        return new Complex(-real, -imaginary);
-    }
-
     /// {@return the number as Python writes it, for instance `(1-2j)`}
     @Override
     public String toString() {

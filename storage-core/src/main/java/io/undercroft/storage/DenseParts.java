@@ -17,11 +17,6 @@ record DenseParts(Tensor parts) {
         return new DenseParts(tensor.contiguous().view(count, tensor.numel() / count));
     }
 
-    /// Copies a part of another tensor of the same dtype over a part of this one.
-    void put(long at, DenseParts other, long from) {
-        parts.select(0, at).copyFrom(other.parts.select(0, from));
-    }
-
     /// Adds a part of another tensor of the same dtype to a part of this one: in the arithmetic of the dtype, where
     /// true and true is true.
     ///

@@ -58,44 +58,6 @@ public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Te
         return plainIndices.dim() - 1;
     }
 
-    /// {@return the rows and columns of a block; 1 and 1 for CSR and CSC}
-    public Shape blockShape() {
-        CompressedGeometry geometry = geometry();
-        return Shape.of(geometry.blockRows(), geometry.blockColumns());
-    }
-
-    /// {@return the compressed indices of CSR and BSR}
-    ///
-    /// @throws UnsupportedOperationException if the layout has others
-    public Tensor crowIndices() {
-        requires(layout.compressesRows(), "crow_indices");
-        return compressedIndices;
-    }
-
-    /// {@return the plain indices of CSR and BSR}
-    ///
-    /// @throws UnsupportedOperationException if the layout has others
-    public Tensor colIndices() {
-        requires(layout.compressesRows(), "col_indices");
-        return plainIndices;
-    }
-
-    /// {@return the compressed indices of CSC and BSC}
-    ///
-    /// @throws UnsupportedOperationException if the layout has others
-    public Tensor ccolIndices() {
-        requires(!layout.compressesRows(), "ccol_indices");
-        return compressedIndices;
-    }
-
-    /// {@return the plain indices of CSC and BSC}
-    ///
-    /// @throws UnsupportedOperationException if the layout has others
-    public Tensor rowIndices() {
-        requires(!layout.compressesRows(), "row_indices");
-        return plainIndices;
-    }
-
     @Override
     public void validate() {
         if (!device().isMeta()) {
@@ -193,12 +155,6 @@ public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Te
         if (plain <= before) {
             throw new IllegalArgumentException("plain index " + plain + " of entry " + k + " in batch " + batch
                     + " is after " + before + "; they must ascend");
-        }
-    }
-
-    private void requires(boolean has, String name) {
-        if (!has) {
-            throw new UnsupportedOperationException("a tensor of layout " + layout + " has no " + name);
         }
     }
 

@@ -93,69 +93,10 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
         return dense;
     }
 
-    /// {@return the same tensor with sorted and distinct indices; values of the same index are summed, in the order in
-    /// which they are} A tensor that is coalesced already is returned itself.
-    ///
-    /// @throws IllegalArgumentException if an index is outside the shape
-    /// @throws UnsupportedOperationException if values without numbers would have to be summed, or they are quantized
-    /// @throws IllegalStateException if a storage was freed or has no bytes (meta)
-    public SparseCooTensor coalesce() {
-        if (isCoalesced()) {
-            return this;
-        }
-        validate();
-        if (nnz() == 0) {
-            return new SparseCooTensor(indices, values, shape, Coalescence.COALESCED);
-        }
-        Tensor positions = positions();
-        Tensor order = StableSort.order(positions);
-        return summed(order, groups(positions, order));
-    }
-
     /// {@return the tensor as PyTorch prints it; without bytes (meta, or freed) the sizes of its parts}
     @Override
     public String toString() {
         return Bulk.ask(components(), () -> HolderPrinter.print(this));
-    }
-
-    /// The entries in sorted order, each group of the same index as one.
-    private SparseCooTensor summed(Tensor order, Tensor groups) {
-        long count = groups.getLong(-1) + 1;
-        Tensor sums = Tensors.zerosLike(values, dtype(), valuesShape(count));
-        Tensor distinct = Tensors.zerosLike(indices, DType.INT64, Shape.of(sparseDim(), count));
-        DenseParts from = DenseParts.of(values, nnz());
-        DenseParts to = DenseParts.of(sums, count);
-        for (long i = 0; i < nnz(); i++) {
-            long k = order.getLong(i);
-            long group = groups.getLong(i);
-            if (i > 0 && group == groups.getLong(i - 1)) {
-                to.add(group, from, k);
-                continue;
-            }
-            to.put(group, from, k);
-            for (int d = 0; d < sparseDim(); d++) {
-                distinct.setLong(d, group, indices.getLong(d, k));
-            }
-        }
-        return new SparseCooTensor(distinct, sums, shape, Coalescence.COALESCED);
-    }
-
-    /// For each entry in sorted order, the number of the distinct index that it has.
-    private Tensor groups(Tensor positions, Tensor order) {
-        Tensor groups = Tensor.zeros(DType.INT64, nnz());
-        for (long i = 1; i < nnz(); i++) {
-            boolean same = positions.getLong(order.getLong(i)) == positions.getLong(order.getLong(i - 1));
-            groups.setLong(i, groups.getLong(i - 1) + (same ? 0 : 1));
-        }
-        return groups;
-    }
-
-    private Tensor positions() {
-        Tensor positions = Tensor.zeros(DType.INT64, nnz());
-        for (long k = 0; k < nnz(); k++) {
-            positions.setLong(k, position(k));
-        }
-        return positions;
     }
 
     /// The place of an entry among the sparse dimensions in row-major order.
@@ -175,12 +116,6 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
     /// The sizes of the sparse dimensions, whose places must be countable.
     private Shape sparseShape() {
         return Shape.of(Arrays.copyOf(shape.toArray(), sparseDim()));
-    }
-
-    private Shape valuesShape(long count) {
-        long[] sizes = values.shape().toArray();
-        sizes[0] = count;
-        return Shape.of(sizes);
     }
 
     private static void checkIndices(Tensor indices, Tensor values) {

@@ -473,14 +473,6 @@ public abstract sealed class Tensor extends ElementAccess {
         return Views.expand(this, sizes);
     }
 
-    /// {@return the tensor [expanded][#expand] to the shape of another}
-    ///
-    /// @param other the tensor with the wanted shape
-    /// @throws IllegalArgumentException as [#expand]
-    public Tensor expandAs(Tensor other) {
-        return expand(other.shape().toArray());
-    }
-
     /// {@return the windows of a dimension, which may overlap, in a new last dimension}
     ///
     /// @param dim which dimension, negative from the end; it counts the windows now
@@ -764,16 +756,6 @@ public abstract sealed class Tensor extends ElementAccess {
         return storage.isPinned();
     }
 
-    /// {@return a copy with the order of some dimensions turned round}
-    ///
-    /// @param dims which dimensions, negative from the end
-    /// @throws IndexOutOfBoundsException if there is no such dimension
-    /// @throws IllegalArgumentException if a dimension is given twice
-    /// @throws IllegalStateException if the storage was freed or has become too small
-    public Tensor flip(int... dims) {
-        return Flip.of(this, dims);
-    }
-
     // ---- sharing between processes ----
 
     /// Moves the storage to memory that other processes can attach (`share_memory_` in PyTorch), as
@@ -818,25 +800,14 @@ public abstract sealed class Tensor extends ElementAccess {
         return isSameSize(other) && Comparison.allEqual(this, other);
     }
 
-    /// {@return a bool tensor that says for each element whether it equals that of another tensor, as [#equal]
-    /// compares} The two are expanded to a common shape.
+    /// {@return as [#allClose(Tensor,double,double,NaNs)] with PyTorch's defaults: 1e-5, 1e-8, [NaNs#DIFFERENT]}
     ///
     /// @param other another tensor
-    /// @throws IllegalArgumentException if there is no common shape, or no common dtype
-    /// @throws UnsupportedOperationException if the dtype has no numbers
-    /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
-    public Tensor eq(Tensor other) {
-        return Comparison.eachEqual(this, other);
+    public boolean allClose(Tensor other) {
+        return allClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
     }
 
-    /// {@return as [#isClose(Tensor,double,double,NaNs)] with PyTorch's defaults: 1e-5, 1e-8, [NaNs#DIFFERENT]}
-    ///
-    /// @param other another tensor
-    public Tensor isClose(Tensor other) {
-        return isClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
-    }
-
-    /// Says for each element whether it is close to that of another tensor: equal, or finitely
+    /// Says whether all elements are close to those of another tensor: equal, or finitely
     /// `abs(this - other) <= atol + abs(rtol * other)`. As in PyTorch, each step is rounded to the dtype, and integers
     /// are taken as float32. The two are expanded to a common shape.
     ///
@@ -844,33 +815,14 @@ public abstract sealed class Tensor extends ElementAccess {
     /// @param rtol how far off, relative to `other`
     /// @param atol how far off in any case
     /// @param nans whether NaNs are close to each other
-    /// @return a bool tensor
+    /// @return whether they are
     /// @throws IllegalArgumentException if the dtypes differ, there is no common shape, or a tolerance is negative
     /// @throws UnsupportedOperationException if the dtype has no numbers
     /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
-    public Tensor isClose(Tensor other, double rtol, double atol, NaNs nans) {
-        return Comparison.eachClose(this, other, new Tolerance(rtol, atol, nans));
-    }
-
-    /// {@return whether all elements are close, as [#isClose(Tensor)]}
-    ///
-    /// @param other another tensor
-    public boolean allClose(Tensor other) {
-        return allClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
-    }
-
-    /// {@return whether all elements are close, as [#isClose(Tensor,double,double,NaNs)]}
-    ///
-    /// @param other the tensor to compare with
-    /// @param rtol how far off, relative to `other`
-    /// @param atol how far off in any case
-    /// @param nans whether NaNs are close to each other
     public boolean allClose(Tensor other, double rtol, double atol, NaNs nans) {
-        return Comparison.allClose(this, other, new Tolerance(rtol, atol, nans));
+        return Comparison.allClose(this, other, new Comparison.Tolerance(rtol, atol, nans));
     }
 
-    /// {@return the elements as PyTorch prints them: of more than 1000 only the ends} Bytes that are not there yet are
-    /// fetched; without any (meta, freed, or a storage that has become too small) the size is printed instead.
     /// {@return the only element of a tensor of any rank: a [Double] for a floating-point dtype, else a [Long]}
     ///
     /// @throws IllegalStateException if it has none or several elements
@@ -889,6 +841,8 @@ public abstract sealed class Tensor extends ElementAccess {
         };
     }
 
+    /// {@return the elements as PyTorch prints them: of more than 1000 only the ends} Bytes that are not there yet are
+    /// fetched; without any (meta, freed, or a storage that has become too small) the size is printed instead.
     @Override
     public String toString() {
         return Bulk.ask(storage, () -> TensorPrinter.print(this));

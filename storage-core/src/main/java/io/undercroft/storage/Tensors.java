@@ -141,7 +141,7 @@ final class Tensors {
 
     /// Copies and converts all elements of one tensor into another.
     static void copy(Tensor source, Tensor target) {
-        Tensor expanded = source.isSameSize(target) ? source : source.expandAs(target);
+        Tensor expanded = source.isSameSize(target) ? source : source.expand(target.shape().toArray());
         boolean itself = expanded.isSetTo(target) && expanded.flags().equals(target.flags());
         if (itself || target.device().isMeta()) {
             return;
@@ -155,7 +155,7 @@ final class Tensors {
     static void fill(Tensor target, Tensor value) {
         boolean run = target.isOneRun() && target.dtype().isByteSized();
         if (!run || target.device().isMeta()) {
-            copy(value.expandAs(target), target);
+            copy(value.expand(target.shape().toArray()), target);
             return;
         }
         Tensor converted = value.to(target.dtype());

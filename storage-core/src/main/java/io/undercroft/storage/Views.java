@@ -365,7 +365,7 @@ final class Views {
     }
 
     /// A set of dimensions with one more, which must be new.
-    static long addOnce(long seen, int dim, int[] dims) {
+    private static long addOnce(long seen, int dim, int[] dims) {
         if ((seen >> dim & 1) != 0) {
             throw new IllegalArgumentException("dimension " + dim + " twice in " + Arrays.toString(dims));
         }

@@ -16,17 +16,16 @@ import java.util.List;
 final class HolderCases {
     private HolderCases() {}
 
-    /// Numbers, how they are quantized, the stored integers, the numbers that these stand for, and what is printed.
-    record Quantized(String name, Tensor floats, Quantizer quantizer, DType dtype, Tensor intRepr, Tensor dequantized,
-            String printed) {
+    /// Stored integers, what makes numbers of them, these numbers, and what is printed.
+    record Quantized(String name, QuantizedTensor tensor, Tensor dequantized, String printed) {
         @Override
         public String toString() {
             return name;
         }
     }
 
-    /// A sparse tensor, the dense one, what is printed, and of coordinates what coalescing gives.
-    record Sparse(String name, SparseTensor tensor, Tensor dense, String printed, List<Tensor> coalesced) {
+    /// A sparse tensor, the dense one, and what is printed.
+    record Sparse(String name, SparseTensor tensor, Tensor dense, String printed) {
         @Override
         public String toString() {
             return name;
@@ -86,18 +85,11 @@ final class HolderCases {
     private static Quantized quantized(Case given) {
         List<String> words = given.words();
         String[] integers = words.get(3).split("/", -1);
-        DType dtype = DType.of(integers[0]);
-        String plain = switch (dtype.name()) {
-            case "qint8" -> "int8";
-            case "qint32" -> "int32";
-            default -> "uint8";
-        };
-        String shape = dtype.isByteSized()
-                ? integers[1]
-                : Integer.toString(integers[2].equals("-") ? 0 : integers[2].length() / 2);
-        return new Quantized(given.number() + ": " + dtype + " " + words.get(2).substring(0, 30), tensor(words.get(1)),
-                quantizer(words.get(2)), dtype, tensor(plain + "/" + shape + "/" + integers[2]), tensor(words.get(4)),
-                given.printed());
+        Tensor floats = tensor(words.get(4));
+        Shape shape = floats.shape();
+        Tensor stored = Tensor.of(storage(integers[2]), DType.of(integers[0]), 0, shape, shape.contiguousStride());
+        return new Quantized(given.number() + ": " + integers[0] + " " + words.get(2).substring(0, 30),
+                new QuantizedTensor(stored, quantizer(words.get(2))), floats, given.printed());
     }
 
     private static Quantizer quantizer(String text) {
@@ -122,9 +114,8 @@ final class HolderCases {
         }
         boolean coo = layout == Layout.SPARSE_COO;
         Coalescence coalescence = coo ? Coalescence.valueOf(words.get(7)) : Coalescence.UNCOALESCED;
-        List<Tensor> coalesced = coo ? List.of(tensor(words.get(8)), tensor(words.get(9))) : List.of();
         return new Sparse(given.number() + ": " + layout + " " + shape, sparse(layout, shape, parts, coalescence),
-                tensor(words.get(4)), given.printed(), coalesced);
+                tensor(words.get(4)), given.printed());
     }
 
     private static SparseTensor sparse(Layout layout, Shape shape, List<Tensor> parts, Coalescence coalescence) {
@@ -135,9 +126,11 @@ final class HolderCases {
 
     private static Tensor tensor(String text) {
         String[] parts = text.split("/", -1);
-        byte[] bytes = parts[2].equals("-") ? new byte[0] : HexFormat.of().parseHex(parts[2]);
         Shape shape = Shape.of(TorchCases.numbers(parts[1]));
-        return Tensor.of(Storage.wrap(MemorySegment.ofArray(bytes)), DType.of(parts[0]), 0, shape,
-                shape.contiguousStride());
+        return Tensor.of(storage(parts[2]), DType.of(parts[0]), 0, shape, shape.contiguousStride());
+    }
+
+    private static Storage storage(String hex) {
+        return Storage.wrap(MemorySegment.ofArray(hex.equals("-") ? new byte[0] : HexFormat.of().parseHex(hex)));
     }
 }

@@ -3,7 +3,6 @@ package io.undercroft.storage;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.storage.SparseCooTensor.Coalescence;
@@ -33,18 +32,6 @@ class SparseTensorTest {
         assertThat(expected.tensor()).hasToString(expected.printed());
     }
 
-    @ParameterizedTest
-    @MethodSource("whatPyTorchAnswers")
-    void coordinatesAreCoalescedAsByPyTorch(HolderCases.Sparse expected) {
-        if (expected.tensor() instanceof SparseCooTensor coo) {
-            SparseCooTensor sums = coo.coalesce();
-            assertThat(sums.isCoalesced()).isTrue();
-            assertThat(sums.indices().contentEquals(expected.coalesced().get(0))).as("%s", sums).isTrue();
-            assertThat(sums.values().contentEquals(expected.coalesced().get(1))).as("%s", sums).isTrue();
-            sums.validate();
-        }
-    }
-
     static List<HolderCases.Invariants> invariants() {
         return HolderCases.invariants();
     }
@@ -69,7 +56,6 @@ class SparseTensorTest {
         assertThat(coo.denseDim()).isEqualTo(1);
         assertThat(coo.dtype()).isEqualTo(DType.INT16);
         assertThat(coo.device()).isEqualTo(Device.CPU);
-        assertThat(coo.coalesce()).isSameAs(coo);
     }
 
     @Test
@@ -96,7 +82,6 @@ class SparseTensorTest {
         assertThatIllegalArgumentException().isThrownBy(high::validate)
                 .withMessage("index 3 of entry 1 is outside dimension 1 of the shape [2, 3]");
         assertThatIllegalArgumentException().isThrownBy(high::toDense);
-        assertThatIllegalArgumentException().isThrownBy(high::coalesce);
         SparseCooTensor negative = coo(indices(2, 0, 1, -1, 2, 1, 2), VALUES, TWO_BY_THREE);
         assertThatIllegalArgumentException().isThrownBy(negative::toDense).withMessageContaining("index -1 of entry 2");
     }
@@ -117,21 +102,6 @@ class SparseTensorTest {
     }
 
     @Test
-    void manyEntriesAreSortedAndSummedInTheirOrder() {
-        long count = 1000;
-        Tensor indices = Tensor.zeros(DType.INT64, 1, count);
-        Tensor values = Tensor.zeros(DType.INT64, count);
-        for (long i = 0; i < count; i++) {
-            indices.setLong(0, i, i * 7919 % 101);
-            values.setLong(i, i);
-        }
-        SparseCooTensor sums = coo(indices, values, Shape.of(101)).coalesce();
-        sums.validate();
-        assertThat(sums.nnz()).isEqualTo(101);
-        assertThat(sums.toDense().contentEquals(coo(indices, values, Shape.of(101)).toDense())).isTrue();
-    }
-
-    @Test
     void elementsWithoutNumbersCannotBeSummed() {
         SparseCooTensor bits = coo(indices(1, 0), Tensor.zeros(DType.BITS8, 1), Shape.of(2));
         assertThatThrownBy(bits::toDense).isInstanceOf(UnsupportedOperationException.class)
@@ -145,12 +115,6 @@ class SparseTensorTest {
         assertThat(csr.sparseDim()).isEqualTo(2);
         assertThat(csr.denseDim()).isZero();
         assertThat(csr.batchDim()).isZero();
-        assertThat(csr.blockShape()).isEqualTo(Shape.of(1, 1));
-        assertThat(csr.crowIndices()).isSameAs(csr.compressedIndices());
-        assertThat(csr.colIndices()).isSameAs(csr.plainIndices());
-        assertThatThrownBy(csr::ccolIndices).isInstanceOf(UnsupportedOperationException.class)
-                .hasMessage("a tensor of layout torch.sparse_csr has no ccol_indices");
-        assertThatThrownBy(csr::rowIndices).isInstanceOf(UnsupportedOperationException.class);
     }
 
     @Test
@@ -160,11 +124,6 @@ class SparseTensorTest {
         assertThat(bsc.nnz()).isZero();
         assertThat(bsc.batchDim()).isEqualTo(1);
         assertThat(bsc.denseDim()).isEqualTo(1);
-        assertThat(bsc.blockShape()).isEqualTo(Shape.of(2, 4));
-        assertThat(bsc.ccolIndices()).isSameAs(bsc.compressedIndices());
-        assertThat(bsc.rowIndices()).isSameAs(bsc.plainIndices());
-        assertThatThrownBy(bsc::crowIndices).isInstanceOf(UnsupportedOperationException.class);
-        assertThatThrownBy(bsc::colIndices).isInstanceOf(UnsupportedOperationException.class);
         bsc.validate();
         assertThat(bsc.toDense().shape()).isEqualTo(Shape.of(5, 6, 8, 7));
     }
@@ -220,7 +179,6 @@ class SparseTensorTest {
         coo.validate();
         assertThat(coo.toDense().device()).isEqualTo(Device.META);
         assertThat(coo.toDense().shape()).isEqualTo(TWO_BY_THREE);
-        assertThatIllegalStateException().isThrownBy(coo::coalesce);
         assertThat(coo).hasToString("""
                 tensor(indices=tensor(..., size=(2, 3)),
                        values=tensor(..., size=(3,)),

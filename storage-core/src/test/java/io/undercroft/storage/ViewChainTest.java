@@ -80,7 +80,6 @@ class ViewChainTest {
             case "flatten_view" -> tensor.view(n);
             case "flatten" -> tensor.flatten((int) n[0], (int) n[1]);
             case "reshape" -> tensor.reshape(n);
-            case "flip" -> tensor.flip(ints(n));
             default -> throw new AssertionError(name);
         };
     }

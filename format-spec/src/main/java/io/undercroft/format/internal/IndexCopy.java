@@ -101,12 +101,6 @@ public final class IndexCopy {
         placed.set(extent);
     }
 
-    /// {@return the codes of the sections that are left out, since nobody knows whether they would still be true}
-    public List<String> droppedSections() {
-        return snapshot.unknownSections().stream().filter(section -> !section.isSafeToCopy()).map(UnknownSection::code)
-                .toList();
-    }
-
     /// Writes the index.
     ///
     /// @param sequence the number of the commit that will point to it, from 1

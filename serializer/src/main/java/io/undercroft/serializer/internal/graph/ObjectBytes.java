@@ -55,19 +55,11 @@ final class ObjectBytes {
         this.classes = classes;
     }
 
-    /// {@return whether objects of a class are values of the JDK, all of which is in their bytes} Some can change, an
-    /// `AtomicLong` for instance: [#isMutableValue].
+    /// {@return whether objects of a class are values of the JDK, all of which is in their bytes}
     ///
     /// @param type the class of an object
     static boolean isValue(Class<?> type) {
         return JdkValues.typeOf(type).isPresent();
-    }
-
-    /// {@return whether objects of a class are values that can change, so that one in two places must come back as one}
-    ///
-    /// @param type the class of an object
-    static boolean isMutableValue(Class<?> type) {
-        return JdkValues.isMutable(type);
     }
 
     /// {@return the name in files of a class of values: of `Path` for the class of this system's paths}
