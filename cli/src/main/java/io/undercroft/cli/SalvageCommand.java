@@ -3,7 +3,9 @@ package io.undercroft.cli;
 import io.undercroft.cli.internal.NameTree;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.Salvage;
+import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,7 +39,8 @@ final class SalvageCommand {
             if (Targets.isSame(source, target)) {
                 return Targets.refuseSame(source, "TARGET", run);
             }
-            try (Salvage salvage = Checkpoint.salvage(source, arguments.opening())) {
+            try (CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults(), arguments.opening());
+                    Salvage salvage = file.salvage()) {
                 NameTree intact = new NameTree();
                 salvage.names().forEach(name -> intact.put(name, salvage.tensor(name)));
                 int code = run.writing(target, () -> {

@@ -8,7 +8,6 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
-import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.ModelDirectory;
 import io.undercroft.serializer.internal.References;
@@ -366,28 +365,6 @@ public final class Checkpoint implements AutoCloseable {
             throws IOException {
         Objects.requireNonNull(channel, "channel");
         return CroftWriter.stream(channel, state, options);
-    }
-
-    /// Opens what is left of a damaged `.croft` file, copy-on-write.
-    ///
-    /// @param path the file
-    /// @return its tensors, the sound ones apart from the damaged ones
-    /// @throws FormatException if no snapshot of it opens, or it is no `.croft` file
-    /// @throws IOException if the file is missing, a directory or not readable
-    public static Salvage salvage(Path path) throws IOException {
-        return salvage(path, OpenOptions.defaults());
-    }
-
-    /// Opens what is left of a damaged `.croft` file. All bytes of its storages are read.
-    ///
-    /// @param path the file
-    /// @param options how; whatever they say of checksums, all are looked at
-    /// @return its tensors, the sound ones apart from the damaged ones
-    /// @throws FormatException if no snapshot of it opens, or it is no `.croft` file
-    /// @throws IOException if the file is missing, a directory or not readable
-    /// @throws IllegalArgumentException if it should be mapped shared: a damaged file is not written to
-    public static Salvage salvage(Path path, OpenOptions options) throws IOException {
-        return CroftSalvage.open(path, options);
     }
 
     /// {@return the formats that files can have: ours, and those of [CheckpointFormat] that `ServiceLoader` finds} The

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.writing.CroftWriter;
@@ -47,7 +48,7 @@ public final class CheckpointFile implements AutoCloseable {
     private final Map<SnapshotInfo, Checkpoint> opened = new HashMap<>();
     private final Disk disk;
     private final SnapshotMemory memory = new SnapshotMemory();
-    private boolean closed;
+    private volatile boolean closed;
 
     private CheckpointFile(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
         this.disk = disk;
@@ -339,6 +340,32 @@ public final class CheckpointFile implements AutoCloseable {
         Objects.requireNonNull(target, "target");
         checkOpen();
         new FileCopier(disk).flatten(path, target, which, References.rule(saving.request().isReplacingReferenced()));
+    }
+
+    /// Reads the whole file, all snapshots included, and checks it; see [Checkpoint#verify].
+    ///
+    /// @return what is damaged, and how much was not compared
+    /// @throws io.undercroft.format.FormatException if no snapshot opens; [#salvage] may still find some
+    /// @throws IOException if the file is missing or not readable
+    /// @throws IllegalStateException if this is closed
+    public Verification verify() throws IOException {
+        checkOpen();
+        try (Checkpoint checkpoint = Checkpoint.open(path, opening)) {
+            return checkpoint.verify();
+        }
+    }
+
+    /// Opens what is left of a damaged file. All bytes of its storages are read and compared with their checksums,
+    /// whatever the options for opening say about that; if they name a snapshot, that one is opened.
+    ///
+    /// @return its tensors, the intact ones apart from the damaged ones; closed by the caller
+    /// @throws io.undercroft.format.FormatException if no snapshot of it opens, or it is no `.croft` file
+    /// @throws IOException if the file is missing, a directory or not readable
+    /// @throws IllegalArgumentException if the options map it shared: a damaged file is not written to
+    /// @throws IllegalStateException if this is closed
+    public Salvage salvage() throws IOException {
+        checkOpen();
+        return CroftSalvage.open(path, opening);
     }
 
     private void checkOpen() {

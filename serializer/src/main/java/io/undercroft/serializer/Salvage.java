@@ -7,10 +7,11 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.SequencedSet;
 
-/// What is left of a damaged `.croft` file: [Checkpoint#salvage].
+/// What is left of a damaged `.croft` file: [CheckpointFile#salvage].
 ///
 /// ```java
-/// try (Salvage salvage = Checkpoint.salvage(Path.of("model.croft"))) {
+/// try (CheckpointFile file = CheckpointFile.open(Path.of("model.croft"));
+///         Salvage salvage = file.salvage()) {
 ///     Map<String, Tensor> left = new LinkedHashMap<>();
 ///     salvage.names().forEach(name -> left.put(name, salvage.tensor(name)));
 ///     Checkpoint.save(Path.of("rescued.croft"), left);

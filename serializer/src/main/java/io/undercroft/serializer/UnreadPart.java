@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 /// @param what a description for people, for instance `save 2 of 3`
 /// @param offset the first byte of the part in the file; of several runs of bytes, of the first one
 /// @param nbytes the number of bytes, of all runs together
-/// @param setting the name of the [setting][OpenOptions#setting(String, String)] that chooses what is opened, if the format has
-///     one for this
+/// @param setting the name of the [setting][OpenOptions#setting(String, String)] that chooses what is opened, if the
+///     format has one for this
 public record UnreadPart(Kind kind, String what, long offset, long nbytes, @Nullable String setting) {
     /// What a part of a file is.
     public enum Kind {

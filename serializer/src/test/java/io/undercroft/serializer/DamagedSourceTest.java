@@ -367,7 +367,7 @@ class DamagedSourceTest {
 
     @Test
     void salvagedTensorsAreSaved() throws IOException {
-        try (Salvage salvage = Checkpoint.salvage(file)) {
+        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
             Map<String, Object> left = new LinkedHashMap<>();
             salvage.names().forEach(name -> left.put(name, salvage.tensor(name)));
             assertThat(left).containsOnlyKeys("start", "end", "other");

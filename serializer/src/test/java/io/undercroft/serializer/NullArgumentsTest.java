@@ -47,7 +47,7 @@ class NullArgumentsTest {
         try (Checkpoint checkpoint = Checkpoint.open(path);
                 CheckpointFile file = CheckpointFile.open(path);
                 SnapshotMemory memory = new SnapshotMemory();
-                Salvage salvage = Checkpoint.salvage(path)) {
+                Salvage salvage = CheckpointFile.open(path).salvage()) {
             for (Object instance : List.of(checkpoint, file, memory, salvage, OpenOptions.defaults(),
                     SaveOptions.defaults(), StateClasses.of(), Retention.last(1))) {
                 for (Method method : instance.getClass().getMethods()) {

@@ -149,7 +149,7 @@ class OccupiedNamesTest {
             refused(() -> CheckpointFile.open(inside).copy(path), inside, words);
             refused(() -> CheckpointFile.open(path).copyWithBases(fresh), fresh, words);
             refused(() -> Checkpoint.open(inside), inside, words);
-            refused(() -> Checkpoint.salvage(inside), inside, words);
+            refused(() -> CheckpointFile.open(inside).salvage(), inside, words);
             refused(() -> ShardSet.open(inside), inside, words);
             try (CheckpointFile file = CheckpointFile.open(fresh)) {
                 refused(() -> file.commit(STATE, ""), fresh, words);

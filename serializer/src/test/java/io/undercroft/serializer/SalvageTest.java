@@ -73,7 +73,7 @@ class SalvageTest {
 
     @Test
     void aSoundFileIsAllThere() throws IOException {
-        try (Salvage salvage = Checkpoint.salvage(file)) {
+        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
             assertThat(salvage.names()).containsExactly("all", "left", "middle", "other", "right");
             assertThat(salvage.damagedNames()).isEmpty();
             assertThat(salvage.damages()).isEmpty();
@@ -87,7 +87,7 @@ class SalvageTest {
     void soundTensorsAreGivenAndDamagedOnesOnlyAsWhatTheyAre() throws IOException {
         bytes[(int) middle + 5] ^= 1;
         Files.write(file, bytes);
-        try (Salvage salvage = Checkpoint.salvage(file)) {
+        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
             assertThat(salvage.names()).containsExactly("left", "other", "right");
             assertThat(salvage.damagedNames()).containsExactly("all", "middle");
             assertThat(salvage.damages()).containsExactly(new Damage("tensors 'middle', 'all'", middle, CHUNK,
@@ -114,7 +114,7 @@ class SalvageTest {
         bytes[(int) middle + 5] ^= 1;
         Files.write(file, bytes);
         Path rescued = folder.resolve("rescued.croft");
-        try (Salvage salvage = Checkpoint.salvage(file)) {
+        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
             Map<String, Tensor> left = new LinkedHashMap<>();
             salvage.names().forEach(name -> left.put(name, salvage.tensor(name)));
             Checkpoint.save(rescued, left);
@@ -129,7 +129,7 @@ class SalvageTest {
     void anOlderSnapshotIsOpenedIfTheNewerOnesDoNot() throws IOException {
         bytes[(int) indexes[2] + 40] ^= 1;
         Files.write(file, bytes);
-        try (Salvage salvage = Checkpoint.salvage(file)) {
+        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
             assertThat(salvage.snapshot().message()).isEqualTo("second");
             assertThat(salvage.isSearched()).isFalse();
             assertThat(salvage.passedOver()).get().extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
@@ -137,7 +137,7 @@ class SalvageTest {
         bytes[(int) indexes[1] + 40] ^= 1;
         Files.write(file, bytes);
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file));
-        try (Salvage salvage = Checkpoint.salvage(file)) {
+        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
             assertThat(salvage.snapshot().message()).isEqualTo("first");
             assertThat(salvage.isSearched()).isTrue();
             assertThat(salvage.passedOver()).isPresent();
@@ -147,7 +147,8 @@ class SalvageTest {
 
     @Test
     void aSnapshotMayBeAskedFor() throws IOException {
-        try (Salvage salvage = Checkpoint.salvage(file, OpenOptions.defaults().snapshot(1))) {
+        try (Salvage salvage = CheckpointFile.open(file, SaveOptions.defaults(),
+                OpenOptions.defaults().snapshot(1)).salvage()) {
             assertThat(salvage.snapshot().message()).isEqualTo("first");
         }
     }
@@ -165,7 +166,7 @@ class SalvageTest {
         int at = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(name);
         bytes[at] ^= 1;
         Files.write(file, bytes);
-        try (Salvage salvage = Checkpoint.salvage(file)) {
+        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
             assertThat(salvage.names()).hasSizeBetween(1000, 1999).contains("tensor 0000", "tensor 1999")
                     .doesNotContain(name);
             assertThat(salvage.damages()).isNotEmpty()
@@ -180,7 +181,8 @@ class SalvageTest {
         int base = image.base(BaseRecord.foreign("gone.bin", Digest128.ZERO, CHUNK));
         image.borrow(base, 0, chunk(1)).tensor("gone", CHUNK).write(chunk(2));
         Files.write(file, image.tensor("here", CHUNK).commit());
-        try (Salvage salvage = Checkpoint.salvage(file, OpenOptions.defaults().root(folder))) {
+        try (Salvage salvage = CheckpointFile.open(file, SaveOptions.defaults(),
+                OpenOptions.defaults().root(folder)).salvage()) {
             assertThat(salvage.names()).containsExactly("gone", "here");
             assertThat(salvage.tensor("here").getLong(0)).isEqualTo(chunk(2)[0]);
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> salvage.tensor("gone").getLong(0))
@@ -192,7 +194,7 @@ class SalvageTest {
     void everyTruncationGivesTensorsThatAreRightOrATypedError() throws IOException {
         for (int length = bytes.length - 1; length > 0; length -= 4093) {
             Files.write(file, Arrays.copyOf(bytes, length));
-            try (Salvage salvage = Checkpoint.salvage(file)) {
+            try (Salvage salvage = CheckpointFile.open(file).salvage()) {
                 assertThat(salvage.tensor("left").getLong(7)).isEqualTo(chunk(1)[7]);
             } catch (FormatException e) {
                 assertThat(e.getMessage()).contains(file.toString());
@@ -203,15 +205,16 @@ class SalvageTest {
     @Test
     void whatIsNoCroftFileOrIsToBeWrittenToIsRefused() throws IOException {
         assertThatIllegalArgumentException().isThrownBy(
-                () -> Checkpoint.salvage(file, OpenOptions.defaults().mapping(MapMode.SHARED)));
+                () -> CheckpointFile.open(file, SaveOptions.defaults(),
+                        OpenOptions.defaults().mapping(MapMode.SHARED)).salvage());
         Files.writeString(file, "something else");
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.salvage(file))
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CheckpointFile.open(file).salvage())
                 .withMessageContaining("only those can be salvaged");
     }
 
     @Test
     void whatWasClosedIsGone() throws IOException {
-        Salvage salvage = Checkpoint.salvage(file);
+        Salvage salvage = CheckpointFile.open(file).salvage();
         Tensor left = salvage.tensor("left");
         salvage.close();
         assertThatIllegalStateException().isThrownBy(() -> left.getLong(0));
