@@ -6,8 +6,8 @@ import io.undercroft.benchmarks.Report;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.BaseFiles;
 import io.undercroft.format.internal.ByteSource;
-import io.undercroft.format.internal.Damage;
 import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Finding;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.Verifier;
@@ -394,7 +394,7 @@ final class CrashesProof {
             if (!good.contains(root)) {
                 return "it is a snapshot that nobody saved, or not one of this moment";
             }
-            for (Damage damage : Verifier.verify(source, snapshot, BaseFiles.none()).damages()) {
+            for (Finding damage : Verifier.verify(source, snapshot, BaseFiles.none()).findings()) {
                 boolean isInSlots = snapshot.header().isInSlots(damage.offset(), damage.offset() + 1);
                 if (snapshot.passedOver() == null || !isInSlots) {
                     return damage.toString();

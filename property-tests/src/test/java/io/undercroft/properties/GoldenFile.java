@@ -53,7 +53,7 @@ record GoldenFile(String name, MemorySegment bytes, List<FreeRange> free) {
         ByteSource source = ByteSource.of(bytes);
         try {
             Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
-            return Verifier.verify(source, snapshot, BaseFiles.none()).damages().isEmpty()
+            return Verifier.verify(source, snapshot, BaseFiles.none()).findings().isEmpty()
                     ? Reading.SOUND
                     : Reading.REPORTED;
         } catch (FormatException e) {

@@ -74,7 +74,7 @@ class CroftFileTest {
     }
 
     private void assertSound() throws IOException {
-        assertThat(Verifier.verify(bytes(), snapshot(), BaseFiles.none()).damages()).isEmpty();
+        assertThat(Verifier.verify(bytes(), snapshot(), BaseFiles.none()).findings()).isEmpty();
     }
 
     private static void assertAddsUp(DedupReport report) {
@@ -471,7 +471,7 @@ class CroftFileTest {
         assertThat(snapshot.base(0).depth()).isZero();
         ByteSource there = ByteSource.of(MemorySegment.ofArray(Files.readAllBytes(base)));
         assertThat(Verifier.verify(bytes(), snapshot, _ -> java.util.Optional.of(there)))
-                .satisfies(found -> assertThat(found.damages()).isEmpty())
+                .satisfies(found -> assertThat(found.findings()).isEmpty())
                 .satisfies(found -> assertThat(found.unverifiedExtents()).isZero());
     }
 

@@ -69,7 +69,7 @@ public final class Snapshot {
 
     /// Opens the newest commit of a file; if that one is damaged, as after a crash, the one before it.
     ///
-    /// Damage means that a checksum or digest does not match or that the file is too short. A commit that is undamaged
+    /// Finding means that a checksum or digest does not match or that the file is too short. A commit that is undamaged
     /// and breaks a rule is refused, not passed over.
     ///
     /// @param source the file

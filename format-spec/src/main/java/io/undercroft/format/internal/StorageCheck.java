@@ -51,24 +51,6 @@ public final class StorageCheck {
         Optional<ByteSource> of(int base) throws IOException;
     }
 
-    private record Chunk(ExtentRecord extent, long start) {
-        long length() {
-            return extent.length();
-        }
-
-        int checksum() {
-            return extent.sums().checksum();
-        }
-
-        long end() {
-            return start + length();
-        }
-
-        DamagedChunk damaged(int storage) {
-            return new DamagedChunk(storage, start, length(), extent.base(), extent.fileOffset());
-        }
-    }
-
     /// Checks a storage as it is mapped. A large one is checked by several threads, those of the common pool.
     ///
     /// @param storage its number
@@ -76,7 +58,7 @@ public final class StorageCheck {
     /// @return what does not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     /// @throws IllegalArgumentException if these are not as many bytes as it has
-    public List<DamagedChunk> mapped(int storage, MemorySegment bytes) {
+    public List<StorageChunk> mapped(int storage, MemorySegment bytes) {
         long nbytes = snapshot.storage(storage).nbytes();
         if (bytes.byteSize() != nbytes) {
             throw new IllegalArgumentException(bytes.byteSize() + " bytes of a storage of " + nbytes);
@@ -91,7 +73,7 @@ public final class StorageCheck {
     /// @param bytes these bytes, as a reader gets them
     /// @return what does not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
-    public List<DamagedChunk> mapped(int storage, Span part, MemorySegment bytes) {
+    public List<StorageChunk> mapped(int storage, Span part, MemorySegment bytes) {
         return damaged(storage, part, bytes, Digests::crc32c);
     }
 
@@ -103,18 +85,17 @@ public final class StorageCheck {
     /// @param memory these bytes
     /// @return what does not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
-    public List<DamagedChunk> inMemory(int storage, Span part, MemorySegment memory) {
+    public List<StorageChunk> inMemory(int storage, Span part, MemorySegment memory) {
         return damaged(storage, part, memory, Digests::crc32cOfMemory);
     }
 
-    private List<DamagedChunk> damaged(int storage, Span part, MemorySegment bytes,
+    private List<StorageChunk> damaged(int storage, Span part, MemorySegment bytes,
             ToIntFunction<MemorySegment> crc32c) {
-        Stream<Chunk> chunks = chunks(storage)
-                .filter(chunk -> chunk.start >= part.start() && chunk.end() <= part.end());
+        Stream<StorageChunk> chunks = chunks(storage)
+                .filter(chunk -> chunk.start() >= part.start() && chunk.end() <= part.end());
         return (bytes.byteSize() < PARALLEL_BYTES ? chunks : chunks.parallel())
                 .filter(chunk -> crc32c
-                        .applyAsInt(bytes.asSlice(chunk.start - part.start(), chunk.length())) != chunk.checksum())
-                .map(chunk -> chunk.damaged(storage))
+                        .applyAsInt(bytes.asSlice(chunk.start() - part.start(), chunk.length())) != chunk.checksum())
                 .toList();
     }
 
@@ -125,8 +106,8 @@ public final class StorageCheck {
     /// @param part which bytes are wanted
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public Span chunksAround(int storage, Span part) {
-        return chunks(storage).filter(chunk -> part.touches(chunk.start, chunk.end()))
-                .map(chunk -> new Span(chunk.start, chunk.end())).reduce(part, Span::and);
+        return chunks(storage).filter(chunk -> chunk.touches(part))
+                .map(chunk -> new Span(chunk.start(), chunk.end())).reduce(part, Span::and);
     }
 
     /// Checks a storage as it is in files, reading it through a small buffer.
@@ -136,10 +117,9 @@ public final class StorageCheck {
     /// @return what does not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     /// @throws IOException if reading fails
-    public List<DamagedChunk> stored(int storage, Files files) throws IOException {
+    public List<StorageChunk> stored(int storage, Files files) throws IOException {
         try {
-            return chunks(storage).filter(chunk -> !isSound(chunk, files)).map(chunk -> chunk.damaged(storage))
-                    .toList();
+            return chunks(storage).filter(chunk -> !isSound(chunk, files)).toList();
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
@@ -150,16 +130,23 @@ public final class StorageCheck {
     /// @param storage its number
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public List<StorageChunk> table(int storage) {
-        return chunks(storage).map(chunk -> new StorageChunk(chunk.damaged(storage), chunk.checksum())).toList();
+        return chunks(storage).toList();
     }
 
     /// {@return the CRC32C of a chunk as it is in its file}
     ///
     /// @param chunk the chunk
-    /// @param source the file, as [DamagedChunk#base] names it
+    /// @param source the file, as [StorageChunk#base] names it
     /// @throws IOException if reading fails
-    public static int crc32c(DamagedChunk chunk, ByteSource source) throws IOException {
-        return crc32c(source, chunk.fileOffset(), chunk.length());
+    public static int crc32c(StorageChunk chunk, ByteSource source) throws IOException {
+        CRC32C crc = new CRC32C();
+        byte[] buffer = new byte[(int) Math.min(BUFFER, chunk.length())];
+        for (long at = 0; at < chunk.length(); at += buffer.length) {
+            int piece = (int) Math.min(buffer.length, chunk.length() - at);
+            source.read(chunk.fileOffset() + at, MemorySegment.ofArray(buffer).asSlice(0, piece));
+            crc.update(buffer, 0, piece);
+        }
+        return (int) crc.getValue();
     }
 
     /// {@return the spans of the tensors on a storage, by the numbers of the tensors} Those without elements are not
@@ -190,38 +177,27 @@ public final class StorageCheck {
         }
     }
 
-    private Stream<Chunk> chunks(int number) {
+    private Stream<StorageChunk> chunks(int number) {
         StorageRecord storage = snapshot.storage(number);
-        List<Chunk> chunks = new ArrayList<>(storage.extentCount());
+        List<StorageChunk> chunks = new ArrayList<>(storage.extentCount());
         long start = 0;
         for (int i = 0; i < storage.extentCount(); i++) {
             ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
             if (extent.kind() != ExtentKind.ZERO) {
-                chunks.add(new Chunk(extent, start));
+                chunks.add(new StorageChunk(number, start, extent.length(), extent.base(), extent.fileOffset(),
+                        extent.sums().checksum()));
             }
             start += extent.length();
         }
         return chunks.stream();
     }
 
-    private boolean isSound(Chunk chunk, Files files) {
+    private static boolean isSound(StorageChunk chunk, Files files) {
         try {
-            Optional<ByteSource> source = files.of(chunk.extent.base());
-            return source.isEmpty()
-                    || crc32c(source.get(), chunk.extent.fileOffset(), chunk.length()) == chunk.checksum();
+            Optional<ByteSource> source = files.of(chunk.base());
+            return source.isEmpty() || crc32c(chunk, source.get()) == chunk.checksum();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    private static int crc32c(ByteSource source, long offset, long length) throws IOException {
-        CRC32C crc = new CRC32C();
-        byte[] buffer = new byte[(int) Math.min(BUFFER, length)];
-        for (long at = 0; at < length; at += buffer.length) {
-            int piece = (int) Math.min(buffer.length, length - at);
-            source.read(offset + at, MemorySegment.ofArray(buffer).asSlice(0, piece));
-            crc.update(buffer, 0, piece);
-        }
-        return (int) crc.getValue();
     }
 }

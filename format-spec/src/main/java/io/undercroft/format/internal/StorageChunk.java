@@ -1,17 +1,23 @@
 package io.undercroft.format.internal;
 
-/// A chunk of a storage, and its checksum.
+/// A chunk of a storage, where its bytes are, and its checksum.
 ///
-/// @param place where it is in the storage and in which file, in the words of one that is damaged
-/// @param checksum its CRC32C, as the index has it
-public record StorageChunk(DamagedChunk place, int checksum) {
-    /// {@return the first byte of the chunk in the storage}
-    public long start() {
-        return place.start();
-    }
-
+/// @param storage the number of the storage
+/// @param start the first byte of the chunk in the storage
+/// @param length the number of bytes
+/// @param base the file that has them: [ExtentRecord#THIS_FILE], or that of [Snapshot#base] `base` - 1
+/// @param fileOffset the first byte in that file
+/// @param checksum the CRC32C of the bytes, as the index has it
+public record StorageChunk(int storage, long start, long length, int base, long fileOffset, int checksum) {
     /// {@return the first byte of the storage behind the chunk}
     public long end() {
-        return place.start() + place.length();
+        return start + length;
+    }
+
+    /// {@return whether a span of the storage has a byte of the chunk}
+    ///
+    /// @param span the span, for instance that of a tensor
+    public boolean touches(Span span) {
+        return span.touches(start, end());
     }
 }

@@ -20,13 +20,26 @@ import org.jspecify.annotations.Nullable;
 /// Each run of bytes is read once, however many storages and snapshots have it in common, through a buffer of 1 MiB.
 /// Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.
 public final class Verifier {
+    /// What was found.
+    ///
+    /// @param findings all that is wrong, from the newest snapshot to the oldest; empty for an intact file
+    /// @param unverifiedExtents how many extents are in other files that could not be looked at, those that are the
+    ///     same bytes counted once
+    /// @param unverifiedBytes how many bytes these have
+    public record Result(List<Finding> findings, long unverifiedExtents, long unverifiedBytes) {
+        /// Copies the list.
+        public Result {
+            findings = List.copyOf(findings);
+        }
+    }
+
     private final ByteSource source;
     private final Snapshot newest;
     private final Scan scan;
     private final CheckedBases bases;
     private final VerifiedRuns runs;
     private final List<CommitRecord> chain = new ArrayList<>();
-    private final List<Damage> damages = new ArrayList<>();
+    private final List<Finding> findings = new ArrayList<>();
     /// Whether what the snapshots cover is known: all of them could be opened, and their records break no rule.
     private boolean isCoverageKnown = true;
 
@@ -46,7 +59,7 @@ public final class Verifier {
     /// @return all that is wrong, and how much was not looked at
     /// @throws FormatException by rule V11 if the file becomes shorter meanwhile
     /// @throws IOException if reading fails
-    public static Verification verify(ByteSource source, Snapshot snapshot, BaseFiles bases) throws IOException {
+    public static Result verify(ByteSource source, Snapshot snapshot, BaseFiles bases) throws IOException {
         try {
             return new Verifier(source, snapshot, bases).verify();
         } catch (EOFException e) {
@@ -54,19 +67,19 @@ public final class Verifier {
         }
     }
 
-    private Verification verify() throws IOException {
+    private Result verify() throws IOException {
         verifyPages();
         verifyChain();
         if (isCoverageKnown) {
             verifyCoverage();
         }
-        return new Verification(damages, runs.unreadCount(), runs.unreadBytes());
+        return new Result(findings, runs.unreadCount(), runs.unreadBytes());
     }
 
     private void verifyPages() throws IOException {
         FormatException passedOver = newest.passedOver();
         if (passedOver != null) {
-            report(Damage.WHOLE_FILE, passedOver, Layout.PAGE);
+            report(Finding.WHOLE_FILE, passedOver, Layout.PAGE);
         }
         long own = newest.place();
         verifyRecord(0, Layout.HEADER_BYTES, header -> Header.decode(header).equals(newest.header()));
@@ -88,11 +101,11 @@ public final class Verifier {
         MemorySegment record = scan.bytes(source, offset, length);
         try {
             if (!check.isIntact(record)) {
-                report(Damage.WHOLE_FILE, Rule.V14_CHECKSUM, offset, length,
+                report(Finding.WHOLE_FILE, Rule.V14_CHECKSUM, offset, length,
                         "the record is not what it was when the file was opened");
             }
         } catch (FormatException e) {
-            report(Damage.WHOLE_FILE, e, length);
+            report(Finding.WHOLE_FILE, e, length);
         }
     }
 
@@ -132,7 +145,7 @@ public final class Verifier {
     private void verifySlot(long offset, byte[] expected) throws IOException {
         MemorySegment slot = scan.bytes(source, offset, Layout.PAGE);
         if (slot.mismatch(MemorySegment.ofArray(expected)) >= 0 && !isLater(slot, offset)) {
-            report(Damage.WHOLE_FILE, Rule.V19_CHAIN, offset, Layout.PAGE,
+            report(Finding.WHOLE_FILE, Rule.V19_CHAIN, offset, Layout.PAGE,
                     "the slot that is not the newest commit's does not have the commit before it");
         }
     }
@@ -268,7 +281,7 @@ public final class Verifier {
                 throw e;
             }
             FormatException cut = snapshot.base(extent.base() - 1).broken("became shorter while it was read");
-            damages.add(new Damage(Rule.V18_BASE, snapshot.commit().sequence(), storage, extent.base(),
+            findings.add(new Finding(Rule.V18_BASE, snapshot.commit().sequence(), storage, extent.base(),
                     extent.fileOffset(), extent.storedLength(), cut.what()));
             return Optional.empty();
         }
@@ -278,7 +291,7 @@ public final class Verifier {
         long sequence = snapshot.commit().sequence();
         if (!sums.equals(extent.sums())) {
             String what = sums.checksum() == extent.sums().checksum() ? "digest of an extent" : "checksum of a chunk";
-            damages.add(new Damage(Rule.V14_CHECKSUM, sequence, storage, extent.base(), extent.fileOffset(),
+            findings.add(new Finding(Rule.V14_CHECKSUM, sequence, storage, extent.base(), extent.fileOffset(),
                     extent.length(), "the " + what + " does not match"));
         }
     }
@@ -303,14 +316,14 @@ public final class Verifier {
             new Coverage(runs.table(), VerifiedRuns.OWN_FILE, newest.index(), chain, newest.header())
                     .walk(newest.header().dataStart(), this::verifyZero);
         } catch (FormatException e) {
-            report(Damage.WHOLE_FILE, e, 0);
+            report(Finding.WHOLE_FILE, e, 0);
         }
     }
 
     private void verifyZero(long from, long to) throws IOException {
         long nonZero = scan.firstNonZero(source, from, to);
         if (nonZero < to) {
-            report(Damage.WHOLE_FILE, Rule.V3_GAP, nonZero, 1, "a byte that nothing covers is not zero");
+            report(Finding.WHOLE_FILE, Rule.V3_GAP, nonZero, 1, "a byte that nothing covers is not zero");
         }
     }
 
@@ -319,6 +332,6 @@ public final class Verifier {
     }
 
     private void report(long sequence, Rule rule, long offset, long length, String what) {
-        damages.add(new Damage(rule, sequence, Damage.NO_STORAGE, ExtentRecord.THIS_FILE, offset, length, what));
+        findings.add(new Finding(rule, sequence, Finding.NO_STORAGE, ExtentRecord.THIS_FILE, offset, length, what));
     }
 }

@@ -59,15 +59,15 @@ class BasesTest {
     @Test
     void bytesInBasesThatAreThereAreVerified() throws IOException {
         assertThat(verify(based(croft, foreign), files(Map.of(CROFT, base, FOREIGN, ADOPTED))))
-                .isEqualTo(new Verification(List.of(), 0, 0));
+                .isEqualTo(new Verifier.Result(List.of(), 0, 0));
     }
 
     @Test
     void bytesInBasesThatAreNotThereAreCountedOnce() throws IOException {
         byte[] file = based(croft, foreign);
-        assertThat(verify(file, BaseFiles.none())).isEqualTo(new Verification(List.of(), 2, 12));
+        assertThat(verify(file, BaseFiles.none())).isEqualTo(new Verifier.Result(List.of(), 2, 12));
         assertThat(verify(file, files(Map.of(FOREIGN, ADOPTED))))
-                .isEqualTo(new Verification(List.of(), 1, 5));
+                .isEqualTo(new Verifier.Result(List.of(), 1, 5));
         byte[] twice = FileImage.append(file, new IndexBuilder(FileImage.CHUNK_LOG2), "the second");
         assertThat(verify(twice, BaseFiles.none()).unverifiedExtents()).isEqualTo(2);
     }
@@ -76,8 +76,8 @@ class BasesTest {
     void damageToBytesInABaseSaysInWhich() throws IOException {
         byte[] damaged = base.clone();
         damaged[(int) Layout.DATA_START + 1] ^= 1;
-        Verification found = verify(based(croft, foreign), files(Map.of(CROFT, damaged, FOREIGN, ADOPTED)));
-        assertThat(found.damages()).hasSize(2).allSatisfy(damage -> {
+        Verifier.Result found = verify(based(croft, foreign), files(Map.of(CROFT, damaged, FOREIGN, ADOPTED)));
+        assertThat(found.findings()).hasSize(2).allSatisfy(damage -> {
             assertThat(damage.rule()).isEqualTo(Rule.V14_CHECKSUM);
             assertThat(damage.base()).isEqualTo(1);
             assertThat(damage.offset()).isEqualTo(Layout.DATA_START);
@@ -97,8 +97,8 @@ class BasesTest {
     }
 
     private void refused(BaseRecord wrong) throws IOException {
-        Verification found = verify(based(wrong, foreign), files(Map.of(CROFT, base, FOREIGN, ADOPTED)));
-        assertThat(found.damages()).extracting(Damage::rule).containsExactly(Rule.V18_BASE);
+        Verifier.Result found = verify(based(wrong, foreign), files(Map.of(CROFT, base, FOREIGN, ADOPTED)));
+        assertThat(found.findings()).extracting(Finding::rule).containsExactly(Rule.V18_BASE);
         assertThat(found.unverifiedBytes()).isEqualTo(BYTES.length);
     }
 
@@ -107,8 +107,8 @@ class BasesTest {
         byte[] other = ADOPTED.clone();
         other[0] ^= 1;
         for (byte[] wrong : new byte[][]{other, Arrays.copyOf(ADOPTED, 100), Arrays.copyOf(ADOPTED, 9)}) {
-            Verification found = verify(based(croft, foreign), files(Map.of(CROFT, base, FOREIGN, wrong)));
-            assertThat(found.damages()).extracting(Damage::rule).containsExactly(Rule.V18_BASE);
+            Verifier.Result found = verify(based(croft, foreign), files(Map.of(CROFT, base, FOREIGN, wrong)));
+            assertThat(found.findings()).extracting(Finding::rule).containsExactly(Rule.V18_BASE);
             assertThat(found.unverifiedBytes()).isEqualTo(7);
         }
     }
@@ -117,8 +117,8 @@ class BasesTest {
     void v18RefusesABaseThatIsDamagedItself() throws IOException {
         byte[] damaged = base.clone();
         damaged[20] ^= 1;
-        Verification found = verify(based(croft, foreign), files(Map.of(CROFT, damaged, FOREIGN, ADOPTED)));
-        assertThat(found.damages()).singleElement().satisfies(damage -> {
+        Verifier.Result found = verify(based(croft, foreign), files(Map.of(CROFT, damaged, FOREIGN, ADOPTED)));
+        assertThat(found.findings()).singleElement().satisfies(damage -> {
             assertThat(damage.rule()).isEqualTo(Rule.V18_BASE);
             assertThat(damage.what()).contains(CROFT);
         });
@@ -130,7 +130,7 @@ class BasesTest {
         Map<String, byte[]> all = Map.of(CROFT, base, FOREIGN, ADOPTED, "middle.croft", middle);
         for (int depth : new int[]{0, 1, 2}) {
             byte[] file = onMiddle(BaseRecord.croft("middle.croft", depth, Refusals.newest(middle)));
-            assertThat(verify(file, files(all)).damages()).hasSize(depth == 1 ? 0 : 1);
+            assertThat(verify(file, files(all)).findings()).hasSize(depth == 1 ? 0 : 1);
         }
     }
 

@@ -55,7 +55,7 @@ class ChainTest {
 
         Snapshot first = open(three).openAt(1);
         assertThat(first.name(0)).isEqualTo(open(one).name(0));
-        assertThat(Verifier.verify(source(three), first, BaseFiles.none()).damages()).isEmpty();
+        assertThat(Verifier.verify(source(three), first, BaseFiles.none()).findings()).isEmpty();
         assertThat(open(three).openAt(3).commit()).isEqualTo(open(three).commit());
     }
 

@@ -110,7 +110,7 @@ class CommitRecordTest {
         long end = open(marked).commit().committedLength();
         assertThat(end % 64).isPositive();
         marked[(int) end] = 1;
-        assertThat(verify(marked)).singleElement().extracting(Damage::rule, Damage::offset)
+        assertThat(verify(marked)).singleElement().extracting(Finding::rule, Finding::offset)
                 .containsExactly(Rule.V3_GAP, end);
     }
 

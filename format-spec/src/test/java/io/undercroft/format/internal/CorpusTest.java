@@ -57,7 +57,7 @@ class CorpusTest {
                         .open(path -> folder.source(path, Rule.V21_SHARD), Limits.DEFAULT);
                 return Set.of();
             }
-            List<Damage> damages = Refusals.verify(file, folder).damages();
+            List<Finding> damages = Refusals.verify(file, folder).findings();
             return damages.stream().map(damage -> damage.rule().code()).collect(Collectors.toSet());
         } catch (FormatException e) {
             return Set.of(e.code());

@@ -42,7 +42,7 @@ class DamageTest {
 
     private static boolean isFound(ByteSource source) {
         try {
-            return !Verifier.verify(source, Snapshot.open(source, Limits.DEFAULT), BaseFiles.none()).damages()
+            return !Verifier.verify(source, Snapshot.open(source, Limits.DEFAULT), BaseFiles.none()).findings()
                     .isEmpty();
         } catch (FormatException e) {
             return true;
@@ -81,7 +81,7 @@ class DamageTest {
         byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
         for (byte[] file : new byte[][]{FileImage.torn(GOLDEN, 1000), FileImage.torn(two, 1000)}) {
             assertThat(open(file).passedOver()).isNull();
-            assertThat(Verifier.verify(source(file), open(file), BaseFiles.none()).damages()).isEmpty();
+            assertThat(Verifier.verify(source(file), open(file), BaseFiles.none()).findings()).isEmpty();
         }
     }
 
@@ -105,7 +105,7 @@ class DamageTest {
         assertThat(open(two).commit().sequence()).isEqualTo(2);
         assertThat(open(two).dtype(0).name()).isEqualTo("second");
         assertThat(open(two).passedOver()).isNull();
-        assertThat(Verifier.verify(source(two), open(two), BaseFiles.none()).damages()).isEmpty();
+        assertThat(Verifier.verify(source(two), open(two), BaseFiles.none()).findings()).isEmpty();
     }
 
     @Test
@@ -162,7 +162,7 @@ class DamageTest {
         Snapshot first = open(file);
         assertThat(first.commit().sequence()).isEqualTo(1);
         assertThat(first.passedOver()).isNotNull();
-        assertThat(Verifier.verify(source(file), first, BaseFiles.none()).damages()).isNotEmpty();
+        assertThat(Verifier.verify(source(file), first, BaseFiles.none()).findings()).isNotEmpty();
     }
 
     private static IndexBuilder secondIndex() {

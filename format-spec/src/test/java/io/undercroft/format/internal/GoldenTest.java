@@ -108,7 +108,7 @@ class GoldenTest {
     @MethodSource("croftFiles")
     void everyFileIsSoundWithAllItsBases(String name) throws IOException {
         assertThat(Refusals.verify(kept(name), new Folder(Golden.FOLDER)))
-                .isEqualTo(new Verification(List.of(), 0, 0));
+                .isEqualTo(new Verifier.Result(List.of(), 0, 0));
     }
 
     @Test

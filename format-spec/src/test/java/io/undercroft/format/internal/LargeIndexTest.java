@@ -67,7 +67,7 @@ class LargeIndexTest {
             assertThat(e.code()).isEqualTo("V14-CHECKSUM");
             assertThat(e.offset()).isBetween(at - 4096L, (long) at);
         });
-        assertThat(Verifier.verify(source(damaged), snapshot, BaseFiles.none()).damages()).extracting(Damage::rule)
+        assertThat(Verifier.verify(source(damaged), snapshot, BaseFiles.none()).findings()).extracting(Finding::rule)
                 .containsOnly(Rule.V14_CHECKSUM);
         assertThat(snapshot.tensor(0)).isEqualTo(open(FILE).tensor(0));
     }

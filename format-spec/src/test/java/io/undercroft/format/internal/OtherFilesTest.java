@@ -42,7 +42,7 @@ class OtherFilesTest {
 
     @Test
     void whatStandsElsewhereIsCountedAsNotVerified() throws IOException {
-        assertThat(verify(FILE, BaseFiles.none())).isEqualTo(new Verification(List.of(), 2, 8 + 5));
+        assertThat(verify(FILE, BaseFiles.none())).isEqualTo(new Verifier.Result(List.of(), 2, 8 + 5));
     }
 
     @Test

@@ -29,11 +29,11 @@ final class Refusals {
         return Header.decode(MemorySegment.ofArray(file).asSlice(0, Layout.HEADER_BYTES));
     }
 
-    static List<Damage> verify(byte[] file) throws IOException {
-        return verify(file, BaseFiles.none()).damages();
+    static List<Finding> verify(byte[] file) throws IOException {
+        return verify(file, BaseFiles.none()).findings();
     }
 
-    static Verification verify(byte[] file, BaseFiles bases) throws IOException {
+    static Verifier.Result verify(byte[] file, BaseFiles bases) throws IOException {
         return Verifier.verify(source(file), open(file), bases);
     }
 
@@ -44,8 +44,8 @@ final class Refusals {
     /// At opening, or as the first thing that verifying finds.
     static void refused(Rule rule, byte[] file, Limits limits) {
         try {
-            assertThat(Verifier.verify(source(file), Snapshot.open(source(file), limits), BaseFiles.none()).damages())
-                    .extracting(Damage::rule)
+            assertThat(Verifier.verify(source(file), Snapshot.open(source(file), limits), BaseFiles.none()).findings())
+                    .extracting(Finding::rule)
                     .startsWith(rule);
         } catch (FormatException e) {
             assertThat(e.code()).isEqualTo(rule.code());

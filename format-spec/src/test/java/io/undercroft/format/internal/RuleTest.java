@@ -118,7 +118,7 @@ class RuleTest {
     void v3ReportsBytesThatNothingCovers() throws IOException {
         for (long at : new long[]{0x443, 0x3000, 0xFFFF, 0x10050}) {
             assertThat(damages(new Forgery(GOLDEN).putByte(at, 1).sealed())).singleElement()
-                    .isEqualTo(new Damage(Rule.V3_GAP, Damage.WHOLE_FILE, Damage.NO_STORAGE, 0, at, 1,
+                    .isEqualTo(new Finding(Rule.V3_GAP, Finding.WHOLE_FILE, Finding.NO_STORAGE, 0, at, 1,
                             "a byte that nothing covers is not zero"));
         }
     }
@@ -342,7 +342,7 @@ class RuleTest {
     void v14ReportsTheChunkThatWasHit() throws IOException {
         assertThat(damages(new Forgery(GOLDEN).putByte(0x400, 0).sealed())).singleElement()
                 .isEqualTo(
-                        new Damage(Rule.V14_CHECKSUM, 1, 1, 0, 0x400, 48, "the checksum of a chunk does not match"));
+                        new Finding(Rule.V14_CHECKSUM, 1, 1, 0, 0x400, 48, "the checksum of a chunk does not match"));
     }
 
     @Test
@@ -351,7 +351,7 @@ class RuleTest {
         MemorySegment extent = MemorySegment.ofArray(forged).asSlice(0x400, 48);
         byte[] twice = new Forgery(forged).putInt(forgery.at(SectionType.EXTN, 2) + 4, Digests.crc32c(extent)).sealed();
         assertThat(damages(twice)).singleElement().isEqualTo(
-                new Damage(Rule.V14_CHECKSUM, 1, 1, 0, 0x400, 48, "the digest of an extent does not match"));
+                new Finding(Rule.V14_CHECKSUM, 1, 1, 0, 0x400, 48, "the digest of an extent does not match"));
     }
 
     @Test
@@ -417,8 +417,8 @@ class RuleTest {
         }
     }
 
-    private static List<Damage> damages(byte[] file) throws IOException {
-        return Verifier.verify(ByteSource.of(MemorySegment.ofArray(file)), open(file), BaseFiles.none()).damages();
+    private static List<Finding> damages(byte[] file) throws IOException {
+        return Verifier.verify(ByteSource.of(MemorySegment.ofArray(file)), open(file), BaseFiles.none()).findings();
     }
 
     private static Snapshot open(byte[] file) throws IOException {

@@ -59,7 +59,7 @@ class VerifierTest {
     @Test
     void damageToBytesOfAnEarlierSnapshotIsFoundAndNamesIt() throws IOException {
         assertThat(verify(flipped(three, PLACE_OF_OLD))).containsExactly(
-                new Damage(Rule.V14_CHECKSUM, 1, 0, 0, PLACE_OF_OLD, OLD.length,
+                new Finding(Rule.V14_CHECKSUM, 1, 0, 0, PLACE_OF_OLD, OLD.length,
                         "the checksum of a chunk does not match"));
     }
 
@@ -103,32 +103,32 @@ class VerifierTest {
     @Test
     void damageToAnEarlierIndexIsFoundAndTheOthersAreVerifiedAllTheSame() throws IOException {
         byte[] damaged = flipped(three, open(two).commit().indexOffset() + 100);
-        assertThat(verify(damaged)).extracting(Damage::sequence).containsExactly(2L);
-        assertThat(verify(flipped(damaged, PLACE_OF_OLD))).extracting(Damage::sequence).containsExactly(2L, 1L);
+        assertThat(verify(damaged)).extracting(Finding::sequence).containsExactly(2L);
+        assertThat(verify(flipped(damaged, PLACE_OF_OLD))).extracting(Finding::sequence).containsExactly(2L, 1L);
     }
 
     @Test
     void damageToAParentRecordIsFound() throws IOException {
         long newest = open(three).commit().previousRecord();
         long second = open(two).commit().previousRecord();
-        assertThat(verify(flipped(three, newest + 80))).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN,
+        assertThat(verify(flipped(three, newest + 80))).extracting(Finding::rule).containsExactly(Rule.V19_CHAIN,
                 Rule.V14_CHECKSUM);
-        assertThat(verify(flipped(three, second + 80))).extracting(Damage::rule).containsExactly(Rule.V14_CHECKSUM);
+        assertThat(verify(flipped(three, second + 80))).extracting(Finding::rule).containsExactly(Rule.V14_CHECKSUM);
     }
 
     @Test
     void v19RefusesASlotThatDoesNotHaveTheCommitBefore() throws IOException {
         long other = Refusals.header(three).recordOffset(2);
         byte[] changed = new Forgery(three).putLong(other + 80, 99).sealedPage(other);
-        assertThat(verify(changed)).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN);
+        assertThat(verify(changed)).extracting(Finding::rule).containsExactly(Rule.V19_CHAIN);
 
         byte[] empty = three.clone();
         Arrays.fill(empty, (int) other, (int) other + Layout.PAGE, (byte) 0);
-        assertThat(verify(empty)).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN);
+        assertThat(verify(empty)).extracting(Finding::rule).containsExactly(Rule.V19_CHAIN);
 
         byte[] untrue = two.clone();
         untrue[(int) other + Layout.PAGE - 1] = 1;
-        assertThat(verify(untrue)).extracting(Damage::rule).containsExactly(Rule.V3_GAP);
+        assertThat(verify(untrue)).extracting(Finding::rule).containsExactly(Rule.V3_GAP);
     }
 
     @Test
@@ -137,7 +137,7 @@ class VerifierTest {
             byte[] damaged = flipped(file, Layout.FIRST_COMMIT + 100);
             assertThat(open(damaged).commit()).isEqualTo(open(file).commit());
             assertThat(open(damaged).passedOver()).isNull();
-            assertThat(verify(damaged)).extracting(Damage::rule).containsExactly(Rule.V14_CHECKSUM);
+            assertThat(verify(damaged)).extracting(Finding::rule).containsExactly(Rule.V14_CHECKSUM);
         }
     }
 
@@ -156,9 +156,9 @@ class VerifierTest {
         FileImage shorter = third(free);
         shorter.index().addFreeRange(tail.getFirst());
         shorter.index().addFreeRange(new FreeRange(tail.getLast().offset(), 99));
-        assertThat(verify(shorter.toByteArray())).extracting(Damage::rule).containsExactly(Rule.V19_CHAIN,
+        assertThat(verify(shorter.toByteArray())).extracting(Finding::rule).containsExactly(Rule.V19_CHAIN,
                 Rule.V3_GAP);
-        assertThat(verify(third(torn).toByteArray())).extracting(Damage::rule).containsExactly(Rule.V3_GAP);
+        assertThat(verify(third(torn).toByteArray())).extracting(Finding::rule).containsExactly(Rule.V3_GAP);
     }
 
     @Test
@@ -167,27 +167,27 @@ class VerifierTest {
         int slot = (int) Refusals.header(three).recordOffset(3);
         Arrays.fill(torn, slot + 512, slot + Layout.PAGE, (byte) 0);
         assertThat(open(torn).commit().sequence()).isEqualTo(2);
-        assertThat(verify(torn)).extracting(Damage::rule).containsExactly(Rule.V14_CHECKSUM);
+        assertThat(verify(torn)).extracting(Finding::rule).containsExactly(Rule.V14_CHECKSUM);
     }
 
     @Test
     void anEarlierSnapshotIsVerifiedWithThoseBeforeItAlone() throws IOException {
         byte[] damaged = flipped(three, open(two).commit().indexOffset() + 100);
         Snapshot first = open(damaged).openAt(1);
-        assertThat(Verifier.verify(source(damaged), first, BaseFiles.none()).damages()).isEmpty();
+        assertThat(Verifier.verify(source(damaged), first, BaseFiles.none()).findings()).isEmpty();
     }
 
     @Test
     void whatIsAppendedMeanwhileIsNoDamage() throws IOException {
         for (byte[] opened : new byte[][]{one, two}) {
-            assertThat(Verifier.verify(source(three), open(opened), BaseFiles.none()).damages()).isEmpty();
+            assertThat(Verifier.verify(source(three), open(opened), BaseFiles.none()).findings()).isEmpty();
         }
     }
 
     @Test
     void v8RefusesAChainThatIsLongerThanTheLimit() throws IOException {
         Snapshot snapshot = Snapshot.open(source(three), RuleTest.limit("maxSnapshots", 2));
-        assertThat(Verifier.verify(source(three), snapshot, BaseFiles.none()).damages()).extracting(Damage::rule)
+        assertThat(Verifier.verify(source(three), snapshot, BaseFiles.none()).findings()).extracting(Finding::rule)
                 .containsExactly(Rule.V8_LIMIT);
     }
 
@@ -207,7 +207,7 @@ class VerifierTest {
         byte[] bytes = Arrays.copyOfRange(two, (int) inside, (int) inside + 64);
         image.addRawExtentAt(inside, bytes);
         image.index().addStorage("cpu");
-        assertThat(verify(image.toByteArray())).extracting(Damage::rule).containsExactly(Rule.V2_RANGE);
+        assertThat(verify(image.toByteArray())).extracting(Finding::rule).containsExactly(Rule.V2_RANGE);
     }
 
     @Test
@@ -221,7 +221,7 @@ class VerifierTest {
     @Test
     void v3ReportsAByteBetweenSnapshots() throws IOException {
         long gap = one.length + 10L;
-        assertThat(verify(flipped(three, gap))).extracting(Damage::rule, Damage::offset)
+        assertThat(verify(flipped(three, gap))).extracting(Finding::rule, Finding::offset)
                 .containsExactly(tuple(Rule.V3_GAP, gap));
     }
 

@@ -97,7 +97,7 @@ final class CheckedBytes implements Backing {
     }
 
     private void compare(StorageChunk chunk) {
-        MemorySegment mapped = bytes.segment().asSlice(chunk.start(), chunk.place().length());
+        MemorySegment mapped = bytes.segment().asSlice(chunk.start(), chunk.length());
         try {
             if (Digests.crc32c(mapped) != chunk.checksum() && isDamaged(chunk)) {
                 throw refusal.apply(chunk);
@@ -112,8 +112,8 @@ final class CheckedBytes implements Backing {
     }
 
     private boolean isDamaged(StorageChunk chunk) throws IOException {
-        ByteSource source = new FileSource(Objects.requireNonNull(files.get(chunk.place().base())));
-        return StorageCheck.crc32c(chunk.place(), source) != chunk.checksum();
+        ByteSource source = new FileSource(Objects.requireNonNull(files.get(chunk.base())));
+        return StorageCheck.crc32c(chunk, source) != chunk.checksum();
     }
 
     private boolean isCompared(int number) {

@@ -210,7 +210,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     public Verification verify() throws IOException {
         var found = Verifier.verify(source, newest, storages.bases());
         DamageNames names = new DamageNames(newest);
-        List<Damage> damages = found.damages().stream().map(names::name).toList();
+        List<Damage> damages = found.findings().stream().map(names::name).toList();
         if (damages.isEmpty()) {
             verifyTrees();
         }

@@ -2,7 +2,6 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ByteSource;
-import io.undercroft.format.internal.DamagedChunk;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Rule;
@@ -155,15 +154,15 @@ final class CroftStorages implements AutoCloseable {
     /// @param pulse run before every read; what it throws ends the work
     /// @throws IOException if reading fails
     Optional<DamagedStorage> check(int number, Runnable pulse) throws IOException {
-        List<DamagedChunk> chunks = check.stored(number, base -> source(base, pulse));
+        List<StorageChunk> chunks = check.stored(number, base -> source(base, pulse));
         return chunks.isEmpty() ? Optional.empty() : Optional.of(damaged(chunks));
     }
 
-    private DamagedStorage damaged(List<DamagedChunk> chunks) {
+    private DamagedStorage damaged(List<StorageChunk> chunks) {
         return damaged(snapshot, check, chunks);
     }
 
-    private static DamagedStorage damaged(Snapshot snapshot, StorageCheck check, List<DamagedChunk> chunks) {
+    private static DamagedStorage damaged(Snapshot snapshot, StorageCheck check, List<StorageChunk> chunks) {
         return new DamagedStorage(snapshot, chunks, check.spans(chunks.getFirst().storage()));
     }
 
@@ -243,13 +242,13 @@ final class CroftStorages implements AutoCloseable {
         checkKnown(number);
         List<StorageChunk> chunks = request.verification() == ChecksumPolicy.NONE ? List.of() : check.table(number);
         List<CheckedRun> runs = chunks.stream().map(chunk -> new CheckedRun(chunk.start(),
-                new RunChecksum(Kind.CRC32C, chunk.place().length(), chunk.checksum()))).toList();
+                new RunChecksum(Kind.CRC32C, chunk.length(), chunk.checksum()))).toList();
         return new Stored(new PieceInput(extents(record).map(this::piece).toList()), runs,
                 (damaged, bytes) -> MappedAccess.guarded(file, () -> uploaded(number,
-                        damaged.stream().map(chunk -> chunks.get(chunk).place()).toList(), bytes)));
+                        damaged.stream().map(chunk -> chunks.get(chunk)).toList(), bytes)));
     }
 
-    private Allocation uploaded(int number, List<DamagedChunk> damagedChunks, Allocation bytes) {
+    private Allocation uploaded(int number, List<StorageChunk> damagedChunks, Allocation bytes) {
         if (damagedChunks.isEmpty()) {
             return bytes;
         }
@@ -274,7 +273,7 @@ final class CroftStorages implements AutoCloseable {
                 ? memory.read(extents(record).map(this::piece).toList())
                 : checkable(number, record, map(record));
         Checking checking = request.isInMemory() ? inOwnMemory() : check::mapped;
-        List<DamagedChunk> chunks = checksNow
+        List<StorageChunk> chunks = checksNow
                 ? check(number, new Span(0, record.nbytes()), bytes, checking)
                 : List.of();
         if (chunks.isEmpty()) {
@@ -294,7 +293,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     /// Takes note of damage.
-    private FormatException refused(int number, List<DamagedChunk> chunks, Storage readable) {
+    private FormatException refused(int number, List<StorageChunk> chunks, Storage readable) {
         DamagedStorage damage = damaged(chunks);
         damaged.put(number, new Suspect(damage, readable));
         return damage.refusal();
@@ -333,7 +332,7 @@ final class CroftStorages implements AutoCloseable {
         Set<Damage> met = metInParts;
         String name = file.path().toString();
         return chunk -> {
-            DamagedStorage damage = damaged(from, spans, List.of(chunk.place()));
+            DamagedStorage damage = damaged(from, spans, List.of(chunk));
             damage.damages().forEach(met::add);
             return damage.refusal().withFile(name);
         };
@@ -342,7 +341,7 @@ final class CroftStorages implements AutoCloseable {
     /// Checks the bytes of a part of a storage.
     @FunctionalInterface
     private interface Checking {
-        List<DamagedChunk> damaged(int number, Span part, MemorySegment bytes);
+        List<StorageChunk> damaged(int number, Span part, MemorySegment bytes);
     }
 
     /// Memory of the caller's choice may be that of a mapped file.
@@ -351,7 +350,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     /// Checks what was mapped or read of a storage, and frees it if that fails.
-    private static List<DamagedChunk> check(int number, Span part, Allocation bytes, Checking checking) {
+    private static List<StorageChunk> check(int number, Span part, Allocation bytes, Checking checking) {
         try {
             return checking.damaged(number, part, bytes.segment());
         } catch (Throwable e) {
@@ -375,7 +374,7 @@ final class CroftStorages implements AutoCloseable {
         boolean checks = isToBeChecked(record);
         Span whole = checks ? check.chunksAround(number, part) : part;
         Allocation bytes = memory.copy(pieces(record, whole));
-        List<DamagedChunk> chunks = checks ? check(number, whole, bytes, inOwnMemory()) : List.of();
+        List<StorageChunk> chunks = checks ? check(number, whole, bytes, inOwnMemory()) : List.of();
         if (!chunks.isEmpty()) {
             bytes.free();
             DamagedStorage damage = damaged(chunks);

@@ -1,12 +1,13 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.Damage;
 import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.Finding;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.Span;
 import io.undercroft.format.internal.StorageCheck;
 import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -28,17 +29,17 @@ final class DamageNames {
 
     /// {@return the damage with the names of the tensors that it hits}
     ///
-    /// @param damage as the verifier found it
-    io.undercroft.serializer.Damage name(Damage damage) {
-        return io.undercroft.serializer.Damage.of(where(damage), damage.length(),
-                damage.rule().broken(damage.what(), damage.offset()));
+    /// @param finding as the verifier found it
+    Damage name(Finding finding) {
+        return Damage.of(where(finding), finding.length(),
+                finding.rule().broken(finding.what(), finding.offset()));
     }
 
-    private String where(Damage damage) {
-        String snapshot = damage.sequence() == Damage.WHOLE_FILE || damage.sequence() == newest.commit().sequence()
+    private String where(Finding finding) {
+        String snapshot = finding.sequence() == Finding.WHOLE_FILE || finding.sequence() == newest.commit().sequence()
                 ? ""
-                : " of snapshot " + number(damage.sequence());
-        return (damage.storage() == Damage.NO_STORAGE ? "the file" : tensors(damage)) + snapshot;
+                : " of snapshot " + number(finding.sequence());
+        return (finding.storage() == Finding.NO_STORAGE ? "the file" : tensors(finding)) + snapshot;
     }
 
     private long number(long sequence) {
@@ -46,14 +47,14 @@ final class DamageNames {
                 .filter(number -> number != SnapshotInfo.UNKNOWN).orElse(sequence);
     }
 
-    private String tensors(Damage damage) {
-        String storage = "storage " + damage.storage();
+    private String tensors(Finding finding) {
+        String storage = "storage " + finding.storage();
         try {
-            Optional<Opened> opened = snapshots.computeIfAbsent(damage.sequence(), this::open);
+            Optional<Opened> opened = snapshots.computeIfAbsent(finding.sequence(), this::open);
             if (opened.isEmpty()) {
                 return storage;
             }
-            List<Integer> hit = hit(opened.get(), damage);
+            List<Integer> hit = hit(opened.get(), finding);
             return hit.isEmpty() ? storage : TensorNames.of(opened.get().snapshot, hit);
         } catch (FormatException _) {
             return storage;
@@ -69,9 +70,9 @@ final class DamageNames {
         }
     }
 
-    private static List<Integer> hit(Opened opened, Damage damage) {
-        List<Span> ranges = ranges(opened.snapshot, damage);
-        return opened.check.spans(damage.storage()).entrySet().stream()
+    private static List<Integer> hit(Opened opened, Finding finding) {
+        List<Span> ranges = ranges(opened.snapshot, finding);
+        return opened.check.spans(finding.storage()).entrySet().stream()
                 .filter(tensor -> ranges.stream().anyMatch(
                         range -> tensor.getValue().touches(range.start(), range.end())))
                 .map(Map.Entry::getKey)
@@ -79,15 +80,15 @@ final class DamageNames {
     }
 
     /// Where the damaged range of the file lies in the storage; it may lie there more than once.
-    private static List<Span> ranges(Snapshot snapshot, Damage damage) {
+    private static List<Span> ranges(Snapshot snapshot, Finding finding) {
         List<Span> ranges = new ArrayList<>();
-        StorageRecord storage = snapshot.storage(damage.storage());
+        StorageRecord storage = snapshot.storage(finding.storage());
         long start = 0;
         for (int i = 0; i < storage.extentCount(); i++) {
             ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
-            long from = Math.max(damage.offset() - extent.fileOffset(), 0);
-            long to = Math.min(damage.offset() + damage.length() - extent.fileOffset(), extent.storedLength());
-            if (extent.base() == damage.base() && from < to) {
+            long from = Math.max(finding.offset() - extent.fileOffset(), 0);
+            long to = Math.min(finding.offset() + finding.length() - extent.fileOffset(), extent.storedLength());
+            if (extent.base() == finding.base() && from < to) {
                 ranges.add(new Span(start + from, start + to));
             }
             start += extent.length();

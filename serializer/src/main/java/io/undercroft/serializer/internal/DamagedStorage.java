@@ -1,11 +1,11 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.DamagedChunk;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.Span;
+import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.serializer.Damage;
 import java.util.List;
 import java.util.SortedMap;
@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 /// A storage with chunks that fail their checksums, and whom that hits: the tensors whose spans touch one of them.
 final class DamagedStorage {
     private final Snapshot snapshot;
-    private final List<DamagedChunk> chunks;
+    private final List<StorageChunk> chunks;
     private final SortedMap<Integer, Span> spans;
 
     /// Describes damage.
@@ -22,7 +22,7 @@ final class DamagedStorage {
     /// @param snapshot where it was found
     /// @param chunks what was found in one storage, at least one chunk
     /// @param spans the spans of the tensors on that storage
-    DamagedStorage(Snapshot snapshot, List<DamagedChunk> chunks, SortedMap<Integer, Span> spans) {
+    DamagedStorage(Snapshot snapshot, List<StorageChunk> chunks, SortedMap<Integer, Span> spans) {
         this.snapshot = snapshot;
         this.chunks = chunks;
         this.spans = spans;
@@ -35,14 +35,14 @@ final class DamagedStorage {
         return chunks.stream().anyMatch(chunk -> hits(chunk, tensor));
     }
 
-    private boolean hits(DamagedChunk chunk, int tensor) {
+    private boolean hits(StorageChunk chunk, int tensor) {
         Span span = spans.get(tensor);
         return span != null && chunk.touches(span);
     }
 
     /// {@return what to say to those who ask for what is damaged}
     FormatException refusal() {
-        DamagedChunk first = chunks.getFirst();
+        StorageChunk first = chunks.getFirst();
         String more = chunks.size() == 1 ? "" : " (the first of " + chunks.size() + ")";
         long offset = first.base() == ExtentRecord.THIS_FILE ? first.fileOffset() : FormatException.NO_OFFSET;
         List<Integer> hit = spans.keySet().stream().filter(this::hits).toList();
@@ -56,7 +56,7 @@ final class DamagedStorage {
                 chunk.length(), Rule.V14_CHECKSUM.broken(what(chunk), chunk.fileOffset())));
     }
 
-    private String what(DamagedChunk chunk) {
+    private String what(StorageChunk chunk) {
         String base = chunk.base() == ExtentRecord.THIS_FILE
                 ? ""
                 : " in the file " + FormatException.quote(snapshot.base(chunk.base() - 1).path());

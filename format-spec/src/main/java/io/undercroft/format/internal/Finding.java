@@ -13,7 +13,7 @@ import io.undercroft.format.FormatException;
 /// @param offset the first byte of the range in that file that is at fault, or [FormatException#NO_OFFSET]
 /// @param length how many bytes the range has
 /// @param what what is wrong
-public record Damage(Rule rule, long sequence, int storage, int base, long offset, long length, String what) {
+public record Finding(Rule rule, long sequence, int storage, int base, long offset, long length, String what) {
     /// The value where no snapshot is hit more than others.
     public static final long WHOLE_FILE = 0;
     /// The value where no storage is at fault.
