@@ -1,13 +1,12 @@
 /// Opens and saves checkpoints.
 ///
-/// A module whose classes are saved (`StateClasses`) opens their packages to `io.undercroft.serializer` and to
-/// `com.esotericsoftware.kryo`.
+/// A module whose classes are saved (`StateClasses`) opens their packages to `io.undercroft.serializer`.
 module io.undercroft.serializer {
     requires static transitive org.jspecify;
     requires transitive io.undercroft.format;
     requires transitive io.undercroft.storage;
     requires transitive io.undercroft.mmap;
-    requires transitive com.esotericsoftware.kryo;
+    requires com.esotericsoftware.kryo;
     requires org.objenesis;
     // For Kryo and Objenesis, whose jars do not say so, and for I/O past the page cache.
     requires jdk.unsupported;

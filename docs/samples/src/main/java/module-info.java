@@ -3,7 +3,7 @@ module io.undercroft.samples {
     requires io.undercroft.serializer;
 
     // For the record that is part of the state.
-    opens io.undercroft.samples to io.undercroft.serializer, com.esotericsoftware.kryo;
+    opens io.undercroft.samples to io.undercroft.serializer;
 
     provides io.undercroft.serializer.spi.CheckpointFormat with io.undercroft.samples.MatrixFormat;
 }

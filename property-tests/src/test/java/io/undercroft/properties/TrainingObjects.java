@@ -1,19 +1,18 @@
 package io.undercroft.properties;
 
-import com.esotericsoftware.kryo.Kryo;
-import com.esotericsoftware.kryo.Serializer;
-import com.esotericsoftware.kryo.io.Input;
-import com.esotericsoftware.kryo.io.Output;
 import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.StateCodec;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.SequencedMap;
 
 /// Classes as a program that trains a model has them: one of each kind that a state may hold.
 final class TrainingObjects {
     static final StateClasses CLASSES = StateClasses.of(Phase.class, StageKey.class, Trainer.class, Schedule.class,
-            Module.class, Wrapper.class).with(Bundle.class, new BundleSerializer()).named("block", Block.class);
+            Module.class, Wrapper.class).with(Bundle.class, new BundleCodec()).named("block", Block.class);
 
     private TrainingObjects() {}
 
@@ -94,7 +93,7 @@ final class TrainingObjects {
         char letter = 'x';
     }
 
-    /// Saved by a serializer of its own.
+    /// Saved by a codec.
     static final class Bundle {
         final String label;
         final Object first;
@@ -107,17 +106,19 @@ final class TrainingObjects {
         }
     }
 
-    private static final class BundleSerializer extends Serializer<Bundle> {
+    private static final class BundleCodec implements StateCodec<Bundle> {
         @Override
-        public void write(Kryo kryo, Output out, Bundle bundle) {
-            out.writeString(bundle.label);
-            kryo.writeClassAndObject(out, bundle.first);
-            kryo.writeClassAndObject(out, bundle.second);
+        public SequencedMap<String, Object> encode(Bundle bundle) {
+            SequencedMap<String, Object> parts = new LinkedHashMap<>();
+            parts.put("label", bundle.label);
+            parts.put("first", bundle.first);
+            parts.put("second", bundle.second);
+            return parts;
         }
 
         @Override
-        public Bundle read(Kryo kryo, Input in, Class<? extends Bundle> type) {
-            return new Bundle(in.readString(), kryo.readClassAndObject(in), kryo.readClassAndObject(in));
+        public Bundle decode(SequencedMap<String, Object> parts) {
+            return new Bundle((String) parts.get("label"), parts.get("first"), parts.get("second"));
         }
     }
 }

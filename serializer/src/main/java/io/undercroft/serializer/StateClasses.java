@@ -1,9 +1,7 @@
 package io.undercroft.serializer;
 
-import com.esotericsoftware.kryo.Serializer;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
-import java.io.IOException;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
@@ -28,15 +26,17 @@ import org.jspecify.annotations.Nullable;
 /// ```
 ///
 /// **What needs no registration:** plain values, tensors and all else of [io.undercroft.serializer.state], the
-/// collections of `java.util` and `java.util.concurrent`, arrays, `Optional`, `BigInteger`, and the values of the JDK:
-/// `java.time`, `UUID`, `BigDecimal`, `URI`, `Path`, `Locale` and others. Everything else is refused when it is saved
-/// unless it is registered. A file never chooses a class: what it names is looked up here, and nowhere else.
+/// collections of `java.util`, arrays, `Optional`, `BigInteger`, and the values of the JDK, which are saved as text
+/// that every language reads: `java.time`, `UUID`, `BigDecimal`, `URI`, `Path`, `Locale` and others. Everything else is
+/// refused when it is saved unless it is registered, with a message that names what to use where the JDK has a
+/// collection that does the same: a `TreeMap` for a `ConcurrentSkipListMap`. A file never chooses a class: what it
+/// names is looked up here, and nowhere else.
 ///
 /// **How an object is saved.** A record is saved by its components and made by its canonical constructor; an enum
 /// constant by its name. Of any other class all fields are saved that are not `static` or `transient`, and it is made
-/// by its constructor without parameters, or by none if it lacks one; or else what its own [Serializer] writes is
-/// saved. Registering a sealed class or interface registers all that it permits. Whatever is in an object, tensors
-/// above all, has a name as in a map: `optimizer/state/exp_avg`.
+/// by its constructor without parameters, or by none if it lacks one. A class whose fields are not what should be in
+/// files has [a codec][StateCodec] of its own. Registering a sealed class or interface registers all that it permits.
+/// Whatever is in an object, tensors above all, has a name as in a map: `optimizer/state/exp_avg`.
 ///
 /// **What comes back.** An object, list, map, set, array or storage that was in two places comes back as one, in
 /// cycles too; strings, `byte[]` and numbers are values, told apart by nothing but what they are. Maps and sets come
@@ -54,22 +54,22 @@ import org.jspecify.annotations.Nullable;
 /// **Evolution.** A class that was renamed is found by [its former name][#formerly], or has [a name of its own][#named]
 /// in files from the start. A component that a record has got since a file was written is `Optional.empty()`, or null
 /// if it is annotated `@Nullable`, or has [a declared default][#defaulting]; others are refused, with their names.
-/// Components and fields that the class does not have any more are refused, too, unless
-/// [they are ignored][#ignoringUnknown]. Fields that a class has got keep what its constructor gave them. For
-/// everything else, renamed components above all, there is [an upgrader][#upgrading]. A class may become a record, and
-/// a record another class. Numbers fit any component that can hold them exactly. Constants of enums go by their names.
-/// A class that is gone needs one in its place for as long as files hold its objects: an empty class under its name,
-/// with the upgrader `Map::clear`.
+/// Components and fields that the class does not have any more are refused, too, unless [they are
+/// ignored][#ignoringUnknown]. Fields that a class has got keep what its constructor gave them. For everything else,
+/// renamed components above all, there is [an upgrader][#upgrading]. A class may become a record, and a record another
+/// class, and each may get or lose a codec. Numbers fit any component that can hold them exactly. Constants of enums go
+/// by their names. A class that is gone needs one in its place for as long as files hold its objects: an empty class
+/// under its name, with the upgrader `Map::clear`.
 ///
 /// Immutable: each method returns a changed copy. Reflection must be able to reach the classes: a named module has to
-/// open their packages to `io.undercroft.serializer` and to Kryo.
+/// open their packages to `io.undercroft.serializer`, but for classes with a codec.
 public final class StateClasses {
     private static final StateClasses NONE = new StateClasses(Map.of(), Map.of(), Map.of(), Map.of());
 
     /// For each class its name in files, in the order of registration.
     private final SequencedMap<Class<?>, String> names;
     private final Map<String, Class<?>> byName;
-    private final Map<Class<?>, Serializer<?>> serializers;
+    private final Map<Class<?>, StateCodec<?>> codecs;
     private final Map<Class<?>, Growth> growths;
 
     /// How objects of other versions of a class become those of the present one.
@@ -93,10 +93,10 @@ public final class StateClasses {
     }
 
     private StateClasses(Map<Class<?>, String> names, Map<String, Class<?>> byName,
-            Map<Class<?>, Serializer<?>> serializers, Map<Class<?>, Growth> growths) {
+            Map<Class<?>, StateCodec<?>> codecs, Map<Class<?>, Growth> growths) {
         this.names = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(names));
         this.byName = Map.copyOf(byName);
-        this.serializers = Map.copyOf(serializers);
+        this.codecs = Map.copyOf(codecs);
         this.growths = Map.copyOf(growths);
     }
 
@@ -138,22 +138,20 @@ public final class StateClasses {
         return all.add(type.getName(), type).with(type.getPermittedSubclasses());
     }
 
-    /// Adds a class whose objects are written and read by a serializer of Kryo. What the serializer writes with
-    /// `kryo.writeObject` and its like is saved as any object of a state is.
+    /// Adds a class whose objects a codec converts to named parts and back.
     ///
     /// @param <T> the class
-    /// @param type the class, no record and no enum
-    /// @param serializer used by several threads, perhaps at once; keeps nothing between calls
+    /// @param type the class, no enum; exactly the class that objects have
+    /// @param codec called by several threads, perhaps at once
     /// @return the changed classes
-    /// @throws IllegalArgumentException if the class is a record or an enum, or one that cannot be added
-    public <T> StateClasses with(Class<T> type, Serializer<T> serializer) {
-        Objects.requireNonNull(serializer, "serializer");
-        if (type.isRecord() || type.isEnum()) {
-            throw new IllegalArgumentException(type.getName() + " is a " + (type.isRecord() ? "record" : "enum")
-                    + ", which needs no serializer; add it without one");
+    /// @throws IllegalArgumentException if the class is an enum, or one that cannot be added
+    public <T> StateClasses with(Class<T> type, StateCodec<T> codec) {
+        Objects.requireNonNull(codec, "codec");
+        if (type.isEnum()) {
+            throw new IllegalArgumentException(type.getName() + " is an enum, which needs no codec; add it without");
         }
         StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
-        return new StateClasses(all.names, all.byName, put(serializers, type, serializer), growths);
+        return new StateClasses(all.names, all.byName, put(codecs, type, codec), growths);
     }
 
     /// Adds a class under a name that files have for it, whatever the class is called. A class that is there already
@@ -177,7 +175,7 @@ public final class StateClasses {
             found.remove(before);
         }
         found.put(name, type);
-        return new StateClasses(put(names, type, name), found, serializers, growths);
+        return new StateClasses(put(names, type, name), found, codecs, growths);
     }
 
     /// Says what a class was called when files were written that are still to be read.
@@ -190,18 +188,18 @@ public final class StateClasses {
         Objects.requireNonNull(oldName, "oldName");
         StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
         checkName(oldName, type);
-        return new StateClasses(all.names, put(all.byName, oldName, type), serializers, growths);
+        return new StateClasses(all.names, put(all.byName, oldName, type), codecs, growths);
     }
 
     /// Says how objects of an older version become those of the present one.
     ///
-    /// @param type a record, or another class without a serializer of its own; added if it is not there
-    /// @param upgrader brings its components or fields up to date; used by several threads
+    /// @param type a record or another class, no enum; added if it is not there
+    /// @param upgrader brings its components, fields or parts up to date; used by several threads
     /// @return the changed classes
-    /// @throws IllegalArgumentException if the class is an enum or has a serializer, or cannot be added
+    /// @throws IllegalArgumentException if the class is an enum, or cannot be added
     public StateClasses upgrading(Class<?> type, Upgrader upgrader) {
         Objects.requireNonNull(upgrader, "upgrader");
-        checkParts(type);
+        checkNoEnum(type);
         return with(type, new Growth(upgrader, growth(type).defaults, growth(type).ignoresUnknown));
     }
 
@@ -231,14 +229,15 @@ public final class StateClasses {
     /// Ignores components and fields in files that some classes do not have (any more). A state that is saved again is
     /// saved without them. By default a file that has such is refused.
     ///
-    /// @param types records, and other classes without a serializer of their own; added if they are not there
+    /// @param types records and other classes, no enums; added if they are not there. A codec sees all parts and
+    ///     ignores what it does not read
     /// @return the changed classes
-    /// @throws IllegalArgumentException if a class is an enum or has a serializer, or cannot be added
+    /// @throws IllegalArgumentException if a class is an enum, or cannot be added
     public StateClasses ignoringUnknown(Class<?>... types) {
         Objects.requireNonNull(types, "types");
         StateClasses all = this;
         for (Class<?> type : types) {
-            all.checkParts(type);
+            checkNoEnum(type);
             Growth before = all.growth(type);
             all = all.with(type, new Growth(before.upgrader, before.defaults, true));
         }
@@ -251,13 +250,13 @@ public final class StateClasses {
 
     private StateClasses with(Class<?> type, Growth growth) {
         StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
-        return new StateClasses(all.names, all.byName, serializers, put(growths, type, growth));
+        return new StateClasses(all.names, all.byName, codecs, put(growths, type, growth));
     }
 
-    private void checkParts(Class<?> type) {
-        if (Objects.requireNonNull(type, "type").isEnum() || serializers.containsKey(type)) {
-            throw new IllegalArgumentException(type.getName() + " has no components or fields to upgrade: "
-                    + (type.isEnum() ? "it is an enum" : "its serializer reads it"));
+    private static void checkNoEnum(Class<?> type) {
+        if (Objects.requireNonNull(type, "type").isEnum()) {
+            throw new IllegalArgumentException(
+                    type.getName() + " has no components or fields to upgrade: it is an enum");
         }
     }
 
@@ -317,12 +316,12 @@ public final class StateClasses {
         return Optional.ofNullable(byName.get(name));
     }
 
-    /// {@return the serializer that a class was registered with, if there was one}
+    /// {@return the codec that a class was registered with, if there was one}
     ///
     /// @param type any class
-    public Optional<Serializer<?>> serializer(Class<?> type) {
+    public Optional<StateCodec<?>> codec(Class<?> type) {
         Objects.requireNonNull(type, "type");
-        return Optional.ofNullable(serializers.get(type));
+        return Optional.ofNullable(codecs.get(type));
     }
 
     /// {@return the upgrader of a record, if it has one}

@@ -4,23 +4,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import com.esotericsoftware.kryo.Kryo;
-import com.esotericsoftware.kryo.Serializer;
-import com.esotericsoftware.kryo.io.Input;
-import com.esotericsoftware.kryo.io.Output;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -72,7 +73,7 @@ class EvolutionTest {
         private final List<Layer> after = new ArrayList<>();
     }
 
-    /// What a serializer of Kryo's writes.
+    /// What a codec takes apart.
     static final class Buffer {
         private final List<Object> held;
         private final int size;
@@ -83,18 +84,20 @@ class EvolutionTest {
         }
     }
 
-    static final class BufferSerializer extends Serializer<Buffer> {
+    static final class BufferCodec implements StateCodec<Buffer> {
         @Override
-        public void write(Kryo kryo, Output out, Buffer buffer) {
-            out.writeInt(buffer.size);
-            kryo.writeClassAndObject(out, buffer.held);
+        public SequencedMap<String, @Nullable Object> encode(Buffer buffer) {
+            SequencedMap<String, @Nullable Object> parts = new LinkedHashMap<>();
+            parts.put("size", buffer.size);
+            parts.put("held", buffer.held);
+            return parts;
         }
 
         @Override
         @SuppressWarnings("unchecked")
-        public Buffer read(Kryo kryo, Input in, Class<? extends Buffer> type) {
-            int size = in.readInt();
-            return new Buffer((List<Object>) kryo.readClassAndObject(in), size);
+        public Buffer decode(SequencedMap<String, @Nullable Object> parts) {
+            return new Buffer((List<Object>) Objects.requireNonNull(parts.get("held")),
+                    (int) Objects.requireNonNull(parts.get("size")));
         }
     }
 
@@ -102,17 +105,34 @@ class EvolutionTest {
         private Object next = "";
     }
 
-    static final class KnotSerializer extends Serializer<Knot> {
+    static final class KnotCodec implements StateCodec<Knot> {
         @Override
-        public void write(Kryo kryo, Output out, Knot knot) {
-            kryo.writeClassAndObject(out, knot.next);
+        public SequencedMap<String, @Nullable Object> encode(Knot knot) {
+            return new LinkedHashMap<>(Map.of("next", knot.next));
         }
 
         @Override
-        public Knot read(Kryo kryo, Input in, Class<? extends Knot> type) {
+        public Knot decode(SequencedMap<String, @Nullable Object> parts) {
             Knot knot = new Knot();
-            knot.next = kryo.readClassAndObject(in);
+            knot.next = Objects.requireNonNull(parts.get("next"));
             return knot;
+        }
+    }
+
+    /// Throws, or returns something else than it should.
+    private record Odd(@Nullable Object answer) implements StateCodec<Knot> {
+        @Override
+        public SequencedMap<String, @Nullable Object> encode(Knot knot) {
+            if (answer == null) {
+                throw new IllegalStateException("no\nparts");
+            }
+            return new LinkedHashMap<>();
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public Knot decode(SequencedMap<String, @Nullable Object> parts) {
+            return ((StateCodec<Knot>) (StateCodec<?>) new BufferCodec()).decode(parts);
         }
     }
 
@@ -277,9 +297,6 @@ class EvolutionTest {
     void whatHasNothingToUpgradeGetsNoUpgrader() {
         assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().upgrading(Phase.class, _ -> {}))
                 .withMessageContaining("is an enum");
-        assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of()
-                .with(Buffer.class, new BufferSerializer()).upgrading(Buffer.class, _ -> {}))
-                .withMessageContaining("serializer");
     }
 
     @Test
@@ -338,8 +355,8 @@ class EvolutionTest {
     }
 
     @Test
-    void aSerializersChildrenAreNumberedAndShared() throws IOException {
-        StateClasses classes = StateClasses.of().with(Buffer.class, new BufferSerializer());
+    void thePartsOfACodecAreNamedAndShared() throws IOException {
+        StateClasses classes = StateClasses.of().with(Buffer.class, new BufferCodec());
         List<Object> shared = new ArrayList<>(List.of(Tensor.of(1f, 2f)));
         Path path = directory.resolve("buffer.croft");
         Checkpoint.save(path, List.of(new Buffer(shared, 3), shared), SaveOptions.defaults().classes(classes));
@@ -348,24 +365,100 @@ class EvolutionTest {
             Buffer buffer = (Buffer) back.getFirst();
             assertThat(buffer.size).isEqualTo(3);
             assertThat(buffer.held).isSameAs(back.get(1));
-            assertThat(c.names()).containsExactly("0/0/0");
+            assertThat(c.names()).containsExactly("0/held/0");
+            assertThat(((List<?>) c.tree()).getFirst()).isInstanceOfSatisfying(TypedMap.class,
+                    node -> assertThat(node).containsEntry("size", 3).containsOnlyKeys("size", "held"));
         }
     }
 
     @Test
-    void anObjectThatItsSerializerCouldNotMakeAgainIsRefusedWhenItIsSaved() throws IOException {
-        StateClasses classes = StateClasses.of(Optimizer1.class).with(Knot.class, new KnotSerializer());
+    void anObjectThatItsCodecCouldNotMakeAgainIsRefusedWhenItIsSaved() throws IOException {
+        StateClasses classes = StateClasses.of(Optimizer1.class).with(Knot.class, new KnotCodec());
         Knot knot = new Knot();
         knot.next = Optional.of(knot);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.save(directory.resolve("knot.croft"), List.of(knot),
                         SaveOptions.defaults().classes(classes)))
-                .withMessageStartingWith("cannot save state/0/0").withMessageContaining("holds itself");
+                .withMessageStartingWith("cannot save state/0/next").withMessageContaining("holds itself");
         knot.next = List.of(knot);
         Checkpoint.save(directory.resolve("knot.croft"), List.of(knot, knot), SaveOptions.defaults().classes(classes));
         try (Checkpoint c = Checkpoint.open(directory.resolve("knot.croft"), OpenOptions.defaults().classes(classes))) {
             List<?> back = c.state(List.class);
             assertThat(((List<?>) ((Knot) back.getFirst()).next).getFirst()).isSameAs(back.get(1));
+        }
+    }
+
+    @Test
+    void aClassMayGetACodecAndLoseItAgain() throws IOException {
+        Knot knot = new Knot();
+        knot.next = "text";
+        StateClasses byFields = StateClasses.of(Knot.class);
+        StateClasses byCodec = byFields.with(Knot.class, new KnotCodec());
+        for (List<StateClasses> change : List.of(List.of(byFields, byCodec), List.of(byCodec, byFields))) {
+            Path path = directory.resolve("changed.croft");
+            Checkpoint.save(path, knot, SaveOptions.defaults().classes(change.getFirst()));
+            try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(change.getLast()))) {
+                assertThat(c.state(Knot.class).next).isEqualTo("text");
+            }
+        }
+    }
+
+    @Test
+    void anUpgraderChangesThePartsOfACodec() throws IOException {
+        Path path = directory.resolve("old.croft");
+        Checkpoint.save(path, Map.of("optimizer", new TypedMap("java:" + NAME)));
+        StateClasses classes = StateClasses.of().named(NAME, Knot.class).with(Knot.class, new KnotCodec())
+                .upgrading(Knot.class, parts -> parts.putIfAbsent("next", "none"));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
+            assertThat(c.state(Map.class).get("optimizer")).extracting(made -> ((Knot) made).next).isEqualTo("none");
+        }
+    }
+
+    @Test
+    void aCodecThatThrowsOrReturnsAnotherClassIsNamedWithThePlace() throws IOException {
+        StateClasses throwing = StateClasses.of().with(Knot.class, new Odd(null));
+        Path path = directory.resolve("odd.croft");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(path, List.of(new Knot()), SaveOptions.defaults().classes(throwing)))
+                .withMessageStartingWith("cannot save state/0: the codec of " + Knot.class.getName() + " threw")
+                .withMessageNotContaining("\n");
+        StateClasses odd = StateClasses.of().with(Knot.class, new Odd("buffer"));
+        Checkpoint.save(path, List.of(new Knot()), SaveOptions.defaults().classes(odd));
+        for (SequencedMap<String, Object> parts : List.of(new LinkedHashMap<String, Object>(),
+                new LinkedHashMap<String, Object>(Map.of("held", List.of(), "size", 1)))) {
+            TypedMap node = new TypedMap("java:" + Knot.class.getName());
+            node.putAll(parts);
+            Checkpoint.save(path, List.of(node));
+            try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(odd))) {
+                assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
+                        .withMessageStartingWith(path + ": state/0 cannot be made: the codec of")
+                        .extracting(FormatException::code).isEqualTo("CROFT-OBJECT");
+            }
+        }
+    }
+
+    @Test
+    void aClassOfTheJdkIsSavedByACodec() throws IOException {
+        StateClasses classes = StateClasses.of().with(Pattern.class, new StateCodec<Pattern>() {
+            @Override
+            public SequencedMap<String, @Nullable Object> encode(Pattern pattern) {
+                return new LinkedHashMap<>(Map.of("regex", pattern.pattern(), "flags", pattern.flags()));
+            }
+
+            @Override
+            public Pattern decode(SequencedMap<String, @Nullable Object> parts) {
+                return Pattern.compile((String) Objects.requireNonNull(parts.get("regex")),
+                        (int) Objects.requireNonNull(parts.get("flags")));
+            }
+        });
+        Path path = directory.resolve("pattern.croft");
+        Pattern pattern = Pattern.compile("a+", Pattern.DOTALL);
+        Checkpoint.save(path, List.of(pattern, pattern), SaveOptions.defaults().classes(classes));
+        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
+            List<?> back = c.state(List.class);
+            assertThat(((Pattern) back.getFirst()).pattern()).isEqualTo("a+");
+            assertThat(((Pattern) back.getFirst()).flags()).isEqualTo(Pattern.DOTALL);
+            assertThat(back.get(1)).isSameAs(back.getFirst());
         }
     }
 
@@ -388,15 +481,18 @@ class EvolutionTest {
                 .isThrownBy(() -> StateClasses.of(Phase.class).named(Phase.class.getName(), Renamed.class))
                 .withMessageContaining("means " + Phase.class.getName());
         assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().named("x[]", Phase.class));
-        assertThatIllegalArgumentException().isThrownBy(() -> StateClasses.of().with(Phase.class, new Serializer<>() {
-            @Override
-            public void write(Kryo kryo, Output out, Phase phase) {}
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> StateClasses.of().with(Phase.class, new StateCodec<Phase>() {
+                    @Override
+                    public SequencedMap<String, @Nullable Object> encode(Phase phase) {
+                        return new LinkedHashMap<>();
+                    }
 
-            @Override
-            public Phase read(Kryo kryo, Input in, Class<? extends Phase> type) {
-                return Phase.TRAIN;
-            }
-        })).withMessageContaining("needs no serializer");
+                    @Override
+                    public Phase decode(SequencedMap<String, @Nullable Object> parts) {
+                        return Phase.TRAIN;
+                    }
+                })).withMessageContaining("needs no codec");
     }
 
     @Test

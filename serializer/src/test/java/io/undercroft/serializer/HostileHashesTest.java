@@ -17,7 +17,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
@@ -208,20 +207,6 @@ class HostileHashesTest {
         Path path = directory.resolve("a.croft");
         Checkpoint.save(path, Map.of("seen", new Typed("java:" + type, pairs)));
         refused(path, "state/seen has " + MANY + " keys", "[CROFT-OBJECT]");
-    }
-
-    @Test
-    void aSetThatComparesAllItsElementsIsRefusedIfItIsLarge() throws IOException {
-        Path path = directory.resolve("a.croft");
-        Checkpoint.save(path, Map.of("seen",
-                new Typed("java:java.util.concurrent.CopyOnWriteArraySet", manyOf(50_000, i -> (long) i))));
-        refused(path, "state/seen has 50000 keys", "[CROFT-OBJECT]");
-        Set<Object> few = new CopyOnWriteArraySet<>(manyOf(5000, i -> (long) i));
-        Checkpoint.save(path, few);
-        try (Checkpoint c = Checkpoint.open(path)) {
-            Object back = c.state();
-            assertThat(back).isInstanceOf(CopyOnWriteArraySet.class).isEqualTo(few);
-        }
     }
 
     @Test

@@ -204,7 +204,7 @@ class HostileObjectsTest {
         Checkpoint.save(path, typed("java.util.LinkedHashSet", elements));
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
-                    .withMessageContaining("too many that share much");
+                    .withMessageContaining("too many share much");
         }
     }
 }

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZonedDateTime;
+import java.time.chrono.ThaiBuddhistDate;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -43,11 +44,16 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
+import java.util.Stack;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CopyOnWriteArraySet;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.PriorityBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
@@ -555,6 +561,38 @@ class JavaObjectsTest {
                         SaveOptions.defaults().classes(CLASSES)))
                 .withMessageStartingWith("cannot save state/optimizer/left/rng").withMessageNotContaining("\n");
         assertThat(directory.resolve("a.croft")).doesNotExist();
+    }
+
+    @SuppressWarnings("JdkObsolete") // Programs have them.
+    static Stream<Arguments> replaced() {
+        return Stream.of(Arguments.of(new Stack<>(), "use a java.util.ArrayList"),
+                Arguments.of(new PriorityBlockingQueue<>(), "use a java.util.PriorityQueue"),
+                Arguments.of(new ConcurrentSkipListMap<>(), "use a java.util.TreeMap"),
+                Arguments.of(new CopyOnWriteArraySet<>(), "use a java.util.LinkedHashSet"),
+                Arguments.of(new LinkedBlockingQueue<>(), "use a java.util.ArrayDeque"),
+                Arguments.of(ThaiBuddhistDate.now(), "use a java.time.LocalDate"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("replaced")
+    void aClassThatIsNotSavedIsRefusedWithTheOneToUse(Object object, String remedy) {
+        assertNotSaved(StateClasses.of(), object, "state/0", remedy);
+    }
+
+    @Test
+    void valuesOfTheJdkAreReadableInTheTree() throws IOException {
+        Adam adam = new Adam();
+        Path path = directory.resolve("readable.croft");
+        Checkpoint.save(path, Arrays.asList(Duration.ofMillis(1500), adam, OptionalInt.of(3), 'x'),
+                SaveOptions.defaults().classes(CLASSES));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            List<?> tree = (List<?>) Objects.requireNonNull(c.tree());
+            assertThat(tree.getFirst()).hasToString("java:java.time.Duration(PT1.5S)");
+            assertThat(((Map<?, ?>) tree.get(1)).get("started"))
+                    .hasToString("java:java.time.Instant(1970-01-01T00:00:00Z)");
+            assertThat(tree.get(2)).hasToString("java:java.util.OptionalInt([3])");
+            assertThat(tree.get(3)).hasToString("java:java.lang.Character(120)");
+        }
     }
 
     @Test

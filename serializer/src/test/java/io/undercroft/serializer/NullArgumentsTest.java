@@ -2,7 +2,6 @@ package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.esotericsoftware.kryo.serializers.JavaSerializer;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
@@ -143,7 +142,6 @@ class NullArgumentsTest {
             case "io.undercroft.serializer.StateClasses" -> StateClasses.of();
             case "io.undercroft.serializer.Retention" -> Retention.last(1);
             case "io.undercroft.storage.Tensor" -> Tensor.of(1f);
-            case "com.esotericsoftware.kryo.Serializer" -> new JavaSerializer();
             case "java.time.Instant" -> Instant.EPOCH;
             case "io.undercroft.storage.Storage" -> Tensor.of(1f).storage();
             case "io.undercroft.storage.DType" -> DType.FLOAT32;

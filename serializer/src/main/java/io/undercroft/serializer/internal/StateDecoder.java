@@ -4,7 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.StateToken;
 import io.undercroft.format.internal.StateTreeReader;
-import io.undercroft.serializer.internal.graph.KeyWork;
+import io.undercroft.serializer.internal.graph.HashBudget;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -65,7 +65,7 @@ final class StateDecoder {
     private final StateTreeReader in;
     private final Tables tables;
     private final TreeCost cost;
-    private final KeyWork work = new KeyWork();
+    private final HashBudget work = new HashBudget();
     /// Texts that were read last, by their hashes: one that comes again is one string in memory.
     private final @Nullable String[] texts = new @Nullable String[TEXTS];
     private final List<@Nullable Object> containers = new ArrayList<>();
@@ -248,7 +248,7 @@ final class StateDecoder {
     /// Checks keys, or elements of a set, before they are put into it. Of plain keys of one class those that come twice
     /// show when they are put.
     private void checkKeys(List<@Nullable Object> keys, String what) {
-        if (keys.isEmpty() || KeyWork.areSorted(keys)) {
+        if (keys.isEmpty() || HashBudget.areSorted(keys)) {
             return;
         }
         if (keys.size() == 1 && !(keys.getFirst() instanceof Tuple)) {

@@ -17,12 +17,15 @@
 /// |---|---|
 /// | record | [TypedMap] of its components |
 /// | constant of an enum | [Typed] of its name |
-/// | `TreeMap`, `EnumMap` and the like, and any map whose keys are no plain values | [TypedMap]; or [Typed] of a list of pairs, if keys are objects |
+/// | `TreeMap`, `EnumMap`, any map whose keys are not plain | [TypedMap], or [Typed] of a list of pairs |
 /// | `ArrayDeque`, `TreeSet` and the like, and any set of objects | [Typed] of a list |
 /// | array (but `byte[]`, which is plain) | [Typed] of a list, or of the bytes of its primitive values, little-endian |
-/// | `Optional` | [Typed] of a list of one or none |
-/// | `Instant`, `Path` and other values of the JDK | [Typed] of null, with bytes of Kryo as its attribute `kryo` |
-/// | other object | [TypedMap] of the fields that hold something with an identity; all else is in its attribute `kryo` |
+/// | `Optional`, `OptionalInt` and the like | [Typed] of a list of one or none |
+/// | `Instant`, `Path`, `UUID` and other values of the JDK | [Typed] of their text |
+/// | `BigInteger` of 64 bits, `Year`, `AtomicLong`, `Character` | [Typed] of the number, the code unit of a `Character` |
+/// | `BitSet` | [Typed] of its bytes, the lowest bits first |
+/// | object of a class with a codec | [TypedMap] of its parts |
+/// | other object | [TypedMap] of its fields, without numbers, texts and enum constants: its attribute `kryo` |
 ///
 /// A sorted collection in reverse order has the attribute `order`, a map or set of constants of one enum the attribute
 /// `enum`.

@@ -50,7 +50,8 @@ record ArrayTypes(StateClasses classes) {
         }
         String name = KNOWN.containsKey(element.getTypeName())
                 ? element.getTypeName()
-                : classes.name(element).or(valueName(element)).orElseThrow(() -> ObjectFaults.unregistered(type));
+                : classes.name(element).or(valueName(element))
+                        .orElseThrow(() -> ObjectFaults.unregistered(type));
         if (dimensions.length() > MAX_DIMENSIONS * DIMENSION.length()) {
             throw new IllegalArgumentException("an array has more than " + MAX_DIMENSIONS + " dimensions");
         }
@@ -58,7 +59,7 @@ record ArrayTypes(StateClasses classes) {
     }
 
     private static Supplier<Optional<String>> valueName(Class<?> element) {
-        return () -> ObjectBytes.isValue(element) ? Optional.of(ObjectBytes.valueName(element)) : Optional.empty();
+        return () -> JdkValues.typeOf(element).map(Class::getName);
     }
 
     /// {@return the class of an array, or nothing if a file means something else or a class that is not registered}
@@ -76,7 +77,7 @@ record ArrayTypes(StateClasses classes) {
         }
         String wanted = element;
         Optional<Class<?>> found = Optional.<Class<?>>ofNullable(KNOWN.get(element))
-                .or(() -> classes.type(wanted)).or(() -> ObjectBytes.valueClass(wanted));
+                .or(() -> classes.type(wanted)).or(() -> JdkValues.named(wanted));
         for (; dimensions > 0; dimensions--) {
             found = found.map(Class::arrayType);
         }

@@ -20,79 +20,29 @@ final class BoundedInput extends Input {
 
     @Override
     public byte[] readBytes(int length) {
-        return super.readBytes(checked(length, Byte.BYTES));
-    }
-
-    @Override
-    public boolean[] readBooleans(int length) {
-        return super.readBooleans(checked(length, Byte.BYTES));
-    }
-
-    @Override
-    public short[] readShorts(int length) {
-        return super.readShorts(checked(length, Short.BYTES));
-    }
-
-    @Override
-    public char[] readChars(int length) {
-        return super.readChars(checked(length, Character.BYTES));
-    }
-
-    @Override
-    public int[] readInts(int length) {
-        return super.readInts(checked(length, Integer.BYTES));
-    }
-
-    @Override
-    public int[] readInts(int length, boolean optimizePositive) {
-        return super.readInts(checked(length, Byte.BYTES), optimizePositive);
+        return super.readBytes(checked(length));
     }
 
     @Override
     public long[] readLongs(int length) {
-        return super.readLongs(checked(length, Long.BYTES));
-    }
-
-    @Override
-    public long[] readLongs(int length, boolean optimizePositive) {
-        return super.readLongs(checked(length, Byte.BYTES), optimizePositive);
-    }
-
-    @Override
-    public float[] readFloats(int length) {
-        return super.readFloats(checked(length, Float.BYTES));
-    }
-
-    @Override
-    public double[] readDoubles(int length) {
-        return super.readDoubles(checked(length, Double.BYTES));
-    }
-
-    @Override
-    public @Nullable String readString() {
-        checkText();
-        return super.readString();
-    }
-
-    @Override
-    public @Nullable StringBuilder readStringBuilder() {
-        checkText();
-        return super.readStringBuilder();
+        return super.readLongs(checked(length));
     }
 
     /// Only texts that are not ASCII say their length, plus one: 0 stands for null.
-    private void checkText() {
+    @Override
+    public @Nullable String readString() {
         int start = position();
         if (readVarIntFlag()) {
             int length = readVarIntFlag(true);
-            checked(length == 0 ? 0 : length - 1, Byte.BYTES);
+            checked(length == 0 ? 0 : length - 1);
         }
         setPosition(start);
+        return super.readString();
     }
 
-    /// @param width the fewest bytes that an element takes
-    private int checked(int length, int width) {
-        if (length < 0 || (long) length * width > left()) {
+    /// Each element takes a byte at least.
+    private int checked(int length) {
+        if (length < 0 || length > left()) {
             throw new KryoException("a length of " + length + " where " + left() + " bytes are left");
         }
         return length;

@@ -1,14 +1,17 @@
 package io.undercroft.serializer.internal.graph;
 
 import io.undercroft.format.FormatException;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InaccessibleObjectException;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Modifier;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import org.objenesis.ObjenesisStd;
 
 /// The fields of a class and of those above it, by name, but for static and transient ones.
 ///
@@ -40,10 +43,28 @@ final class ClassFields {
             Class<?> owner = field.getDeclaringClass();
             throw new IllegalArgumentException("the fields of " + owner.getName() + " are closed to this library; let "
                     + owner.getModule() + " open the package " + owner.getPackageName() + " to "
-                    + moduleName() + ", or register " + type.getName() + " with a Serializer of its own", e);
+                    + moduleName() + ", or register " + type.getName() + " with a StateCodec", e);
         }
         if (fields.putIfAbsent(field.getName(), field) != null) {
             fields.put(field.getDeclaringClass().getName() + "." + field.getName(), field);
+        }
+    }
+
+    /// {@return an object made by the constructor without parameters, so that a field that is not in the file has the
+    /// value that the class gives it; or by none if there is no such constructor}
+    ///
+    /// @throws FormatException if the constructor fails
+    Object newInstance() {
+        try {
+            Constructor<?> constructor = type.getDeclaredConstructor();
+            constructor.setAccessible(true);
+            return constructor.newInstance();
+        } catch (NoSuchMethodException _) {
+            return new ObjenesisStd().newInstance(type);
+        } catch (InvocationTargetException e) {
+            throw ObjectFaults.failed("cannot be made: the constructor of " + type.getName() + " threw", e.getCause());
+        } catch (ReflectiveOperationException e) {
+            throw ObjectFaults.failed("is a " + type.getName() + ", of which none can be made", e);
         }
     }
 
@@ -104,7 +125,7 @@ final class ClassFields {
             field.set(object, value);
         } catch (IllegalAccessException e) {
             throw new IllegalArgumentException("cannot set " + field + "; register " + type.getName()
-                    + " with a Serializer of its own", e);
+                    + " with a StateCodec", e);
         }
     }
 }

@@ -15,20 +15,10 @@ import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
-import java.util.Stack;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.Vector;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CopyOnWriteArraySet;
-import java.util.concurrent.LinkedBlockingDeque;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.PriorityBlockingQueue;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -51,24 +41,27 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
 
     private static final CollectionType TREE_MAP = sorted(TreeMap.class, TreeMap::new);
     private static final CollectionType TREE_SET = sorted(TreeSet.class, TreeSet::new);
+    private static final CollectionType ARRAY_DEQUE = of(ArrayDeque.class, ArrayDeque::new);
+    private static final CollectionType PRIORITY_QUEUE = sorted(PriorityQueue.class, PriorityQueue::new);
+    private static final CollectionType ARRAY_LIST = of(ArrayList.class, ArrayList::new);
 
     private static final Map<String, CollectionType> BY_NAME = Stream.of(MAP, SET, TREE_MAP, TREE_SET,
             of(ConcurrentHashMap.class, ConcurrentHashMap::new),
-            sorted(ConcurrentSkipListMap.class, ConcurrentSkipListMap::new),
-            sorted(ConcurrentSkipListSet.class, ConcurrentSkipListSet::new),
-            of(CopyOnWriteArraySet.class, CopyOnWriteArraySet::new),
             of(LinkedList.class, LinkedList::new),
-            of(Vector.class, Vector::new),
-            of(Stack.class, Stack::new),
             of(CopyOnWriteArrayList.class, CopyOnWriteArrayList::new),
-            of(ArrayDeque.class, ArrayDeque::new),
-            of(ConcurrentLinkedDeque.class, ConcurrentLinkedDeque::new),
-            of(ConcurrentLinkedQueue.class, ConcurrentLinkedQueue::new),
-            of(LinkedBlockingDeque.class, LinkedBlockingDeque::new),
-            of(LinkedBlockingQueue.class, LinkedBlockingQueue::new),
-            sorted(PriorityQueue.class, PriorityQueue::new),
-            sorted(PriorityBlockingQueue.class, CollectionType::blockingQueue))
+            PRIORITY_QUEUE, ARRAY_DEQUE)
             .collect(Collectors.toUnmodifiableMap(known -> known.type.getName(), Function.identity()));
+
+    /// Collections that are not saved, each with what to use in its place. Old files have them, and open with what is
+    /// in their place.
+    private static final Map<String, CollectionType> REPLACED = Map.of("java.util.Stack", ARRAY_LIST,
+            "java.util.Vector", ARRAY_LIST, "java.util.concurrent.ConcurrentSkipListMap", TREE_MAP,
+            "java.util.concurrent.ConcurrentSkipListSet", TREE_SET, "java.util.concurrent.CopyOnWriteArraySet", SET,
+            "java.util.concurrent.ConcurrentLinkedDeque", ARRAY_DEQUE,
+            "java.util.concurrent.ConcurrentLinkedQueue", ARRAY_DEQUE,
+            "java.util.concurrent.LinkedBlockingDeque", ARRAY_DEQUE,
+            "java.util.concurrent.LinkedBlockingQueue", ARRAY_DEQUE,
+            "java.util.concurrent.PriorityBlockingQueue", PRIORITY_QUEUE);
 
     private static CollectionType of(Class<?> type, Supplier<Object> maker) {
         return new CollectionType(type, false, _ -> maker.get());
@@ -78,21 +71,31 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
         return new CollectionType(type, true, maker);
     }
 
-    private static Object blockingQueue(@Nullable Comparator<Object> order) {
-        return new PriorityBlockingQueue<>(11, order);
-    }
-
     /// {@return the type of a name in a file, or null if no collection has it}
     static @Nullable CollectionType named(String name) {
-        return BY_NAME.get(name);
+        CollectionType type = BY_NAME.get(name);
+        return type == null ? REPLACED.get(name) : type;
+    }
+
+    /// {@return whether a collection is not saved, but another one in its place}
+    ///
+    /// @param type the class of a collection
+    static boolean isReplaced(Class<?> type) {
+        return REPLACED.containsKey(type.getName());
     }
 
     /// {@return the type that a collection comes back as, or null if only its contents count, as of most} What is
     /// sorted stays sorted: a view of a `TreeMap` comes back as one.
     ///
     /// @param collection a map or a collection
+    /// @throws IllegalArgumentException if it is not saved
     static @Nullable CollectionType of(Object collection) {
-        CollectionType type = BY_NAME.get(collection.getClass().getName());
+        String name = collection.getClass().getName();
+        if (REPLACED.get(name) instanceof CollectionType other) {
+            throw new IllegalArgumentException("a " + name + " is not saved; use a " + other.type.getName()
+                    + ", or register the class with a StateCodec");
+        }
+        CollectionType type = BY_NAME.get(name);
         if (type == null) {
             return switch (collection) {
                 case SortedMap<?, ?> _ -> TREE_MAP;
@@ -101,21 +104,6 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
             };
         }
         return MAP.equals(type) || SET.equals(type) ? null : type;
-    }
-
-    /// Counts what it takes to fill one.
-    ///
-    /// @param work what was counted so far
-    /// @param keys the keys, or the elements
-    /// @param parts of each how many parts it has; of a collection that is no set, none are asked for
-    /// @return whether that is too much
-    boolean isTooMuch(KeyWork work, List<? extends @Nullable Object> keys, List<Integer> parts) {
-        if (isSorted || !(Map.class.isAssignableFrom(type) || Set.class.isAssignableFrom(type))) {
-            return false;
-        }
-        return type == CopyOnWriteArraySet.class
-                ? work.isTooMuchWithoutHashes(keys, parts::get)
-                : work.isTooMuch(keys, parts::get);
     }
 
     /// Checks that a variable that holds a collection can hold what it comes back as.

@@ -1,34 +1,5 @@
 package io.undercroft.serializer.internal.graph;
 
-import com.esotericsoftware.kryo.Kryo;
-import com.esotericsoftware.kryo.Serializer;
-import com.esotericsoftware.kryo.io.Input;
-import com.esotericsoftware.kryo.io.Output;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.AtomicBooleanSerializer;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.AtomicIntegerSerializer;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.AtomicLongSerializer;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.BigDecimalSerializer;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.BigIntegerSerializer;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.BitSetSerializer;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.CurrencySerializer;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.URISerializer;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.UUIDSerializer;
-import com.esotericsoftware.kryo.serializers.ImmutableSerializer;
-import com.esotericsoftware.kryo.serializers.OptionalSerializers.OptionalIntSerializer;
-import com.esotericsoftware.kryo.serializers.OptionalSerializers.OptionalLongSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.DurationSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.InstantSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.LocalDateSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.LocalDateTimeSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.LocalTimeSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.MonthDaySerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.OffsetDateTimeSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.OffsetTimeSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.PeriodSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.YearMonthSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.YearSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.ZoneIdSerializer;
-import com.esotericsoftware.kryo.serializers.TimeSerializers.ZoneOffsetSerializer;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.math.RoundingMode;
@@ -51,15 +22,12 @@ import java.time.YearMonth;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
-import java.time.chrono.HijrahDate;
-import java.time.chrono.JapaneseDate;
-import java.time.chrono.MinguoDate;
-import java.time.chrono.ThaiBuddhistDate;
 import java.time.temporal.ChronoField;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Currency;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -74,110 +42,98 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiConsumer;
 import java.util.function.Function;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
-/// The classes of the JDK whose objects are values, and how Kryo writes each.
-///
-/// Kryo's own serializers are used where they keep all of a value. `ZonedDateTime` would lose which of two equal hours
-/// at the end of summer time it means, `Locale` its script, floating-point numbers the bits of a NaN, so these have
-/// others.
+/// The classes of the JDK whose objects are values, and the plain value that each is saved as: most as the text that
+/// the class itself makes and parses, numbers as numbers, an optional one as a list, constants of enums by name.
 final class JdkValues {
-    /// Those that hold others of their kind to a public class that is not their own: the JDK's paths, regions and
-    /// character sets.
+    /// Those whose objects have classes that are not public: paths, regions and character sets.
     private static final List<Class<?>> PUBLIC_TYPES = List.of(Path.class, ZoneId.class, Charset.class);
-    private static final Set<Class<?>> MUTABLE = Set.of(AtomicBoolean.class, AtomicInteger.class, AtomicLong.class,
-            BitSet.class);
+    private static final Set<Class<?>> ENUMS = Set.of(RoundingMode.class, TimeUnit.class, DayOfWeek.class, Month.class,
+            ChronoUnit.class, ChronoField.class);
+    /// Parsing takes the square of the number of digits.
+    private static final int MAX_DECIMAL = 1000;
 
-    private static final Map<Class<?>, Value<?>> VALUES = new LinkedHashMap<>();
-    private static final Map<String, Class<?>> BY_NAME = new LinkedHashMap<>();
+    private static final Map<Class<?>, Value<?, ?>> VALUES = new HashMap<>();
+    private static final Map<String, Class<?>> BY_NAME = new HashMap<>();
 
-    /// What Kryo must know of a class of values.
+    /// How values of a class are saved.
     ///
-    /// @param id stands for the class in files
-    /// @param type the class, of numbers the primitive one
-    record Value<T>(int id, Class<T> type, Serializer<T> serializer) {}
+    /// @param type the class
+    /// @param plain the class of what is saved
+    private record Value<T, S>(Class<T> type, Class<S> plain, Function<T, S> encoder, Function<S, T> decoder) {
+        Object encode(Object value) {
+            S encoded = encoder.apply(type.cast(value));
+            if (encoded instanceof String text && !value.equals(decoder.apply(encoded))) {
+                throw new IllegalArgumentException("the " + type.getSimpleName() + " " + text
+                        + " would not come back from its text; save it in another form");
+            }
+            return encoded;
+        }
 
-    // The ids are part of the file format: they never change. Those below 9 are Kryo's own.
+        Object decode(@Nullable Object saved) {
+            Object value = Fitting.fit(plain, saved, () -> "is a " + type.getName());
+            if (value == null) {
+                throw ObjectFaults.damaged("is a " + type.getName() + " without a value");
+            }
+            return decoder.apply(plain.cast(value));
+        }
+    }
+
     static {
-        add(0, int.class, Integer.class, of((out, value) -> out.writeInt(value, false), in -> in.readInt(false)));
-        add(2, float.class, Float.class, of((out, value) -> out.writeInt(Float.floatToRawIntBits(value)),
-                in -> Float.intBitsToFloat(in.readInt())));
-        add(3, boolean.class, Boolean.class, of(Output::writeBoolean, Input::readBoolean));
-        add(4, byte.class, Byte.class, of((out, value) -> out.writeByte(value.byteValue()), Input::readByte));
-        add(5, char.class, Character.class, of(Output::writeChar, Input::readChar));
-        add(6, short.class, Short.class, of((out, value) -> out.writeShort(value), Input::readShort));
-        add(7, long.class, Long.class, of((out, value) -> out.writeLong(value, false), in -> in.readLong(false)));
-        add(8, double.class, Double.class, of((out, value) -> writeDouble(out, value), JdkValues::readDouble));
+        text(BigDecimal.class, JdkValues::decimal);
+        text(UUID.class, UUID::fromString);
+        text(URI.class, URI::create);
+        text(Path.class, text -> Path.of(text));
+        add(Locale.class, String.class, Locale::toLanguageTag, Locale::forLanguageTag);
+        text(Currency.class, Currency::getInstance);
+        text(Charset.class, Charset::forName);
+        text(Instant.class, Instant::parse);
+        text(Duration.class, Duration::parse);
+        text(LocalDate.class, LocalDate::parse);
+        text(LocalTime.class, LocalTime::parse);
+        text(LocalDateTime.class, LocalDateTime::parse);
+        text(ZoneOffset.class, ZoneOffset::of);
+        text(ZoneId.class, ZoneId::of);
+        text(OffsetTime.class, OffsetTime::parse);
+        text(OffsetDateTime.class, OffsetDateTime::parse);
+        text(ZonedDateTime.class, ZonedDateTime::parse);
+        text(MonthDay.class, MonthDay::parse);
+        text(Period.class, Period::parse);
+        // Years of more than four digits need a sign, which LocalDate alone prints.
+        add(YearMonth.class, String.class, month -> month.atDay(1).toString().replaceFirst("-01$", ""),
+                YearMonth::parse);
 
-        add(16, BigInteger.class, new BigIntegerSerializer());
-        add(17, BigDecimal.class, new BigDecimalSerializer());
-        add(18, RoundingMode.class);
-        add(19, UUID.class, new UUIDSerializer());
-        add(20, URI.class, new URISerializer());
-        add(21, Path.class, of((out, path) -> out.writeString(text(path)), in -> Path.of(in.readString())));
-        add(22, Locale.class, of(JdkValues::writeLocale, JdkValues::readLocale));
-        add(23, Currency.class, new CurrencySerializer());
-        add(24, Charset.class, of((out, set) -> out.writeString(name(set)), in -> Charset.forName(in.readString())));
-        add(25, OptionalInt.class, new OptionalIntSerializer());
-        add(26, OptionalLong.class, new OptionalLongSerializer());
-        add(27, OptionalDouble.class, of(JdkValues::writeOptionalDouble, in -> in.readBoolean()
-                ? OptionalDouble.of(readDouble(in))
-                : OptionalDouble.empty()));
-        add(28, TimeUnit.class);
-
-        add(32, Instant.class, new InstantSerializer());
-        add(33, Duration.class, new DurationSerializer());
-        add(34, LocalDate.class, new LocalDateSerializer());
-        add(35, LocalTime.class, new LocalTimeSerializer());
-        add(36, LocalDateTime.class, new LocalDateTimeSerializer());
-        add(37, ZoneOffset.class, new ZoneOffsetSerializer());
-        add(38, ZoneId.class, new ZoneIdSerializer());
-        add(39, OffsetTime.class, new OffsetTimeSerializer());
-        add(40, OffsetDateTime.class, new OffsetDateTimeSerializer());
-        add(41, ZonedDateTime.class, new ZonedDateTimeSerializer());
-        add(42, Year.class, new YearSerializer());
-        add(43, YearMonth.class, new YearMonthSerializer());
-        add(44, MonthDay.class, new MonthDaySerializer());
-        add(45, Period.class, new PeriodSerializer());
-        add(46, DayOfWeek.class);
-        add(47, Month.class);
-        add(48, ChronoUnit.class);
-        add(49, ChronoField.class);
-        add(50, HijrahDate.class, days(HijrahDate::toEpochDay, HijrahDate::from));
-        add(51, JapaneseDate.class, days(JapaneseDate::toEpochDay, JapaneseDate::from));
-        add(52, MinguoDate.class, days(MinguoDate::toEpochDay, MinguoDate::from));
-        add(53, ThaiBuddhistDate.class, days(ThaiBuddhistDate::toEpochDay, ThaiBuddhistDate::from));
-
-        add(64, AtomicBoolean.class, new AtomicBooleanSerializer());
-        add(65, AtomicInteger.class, new AtomicIntegerSerializer());
-        add(66, AtomicLong.class, new AtomicLongSerializer());
-        add(67, BitSet.class, new BitSetSerializer());
+        add(Year.class, Integer.class, Year::getValue, Year::of);
+        add(BigInteger.class, Long.class, BigInteger::longValueExact, BigInteger::valueOf);
+        add(Character.class, Integer.class, letter -> (int) letter, JdkValues::character);
+        add(AtomicBoolean.class, Boolean.class, AtomicBoolean::get, AtomicBoolean::new);
+        add(AtomicInteger.class, Integer.class, AtomicInteger::get, AtomicInteger::new);
+        add(AtomicLong.class, Long.class, AtomicLong::get, AtomicLong::new);
+        add(BitSet.class, byte[].class, BitSet::toByteArray, BitSet::valueOf);
+        add(OptionalInt.class, List.class, value -> held(value.stream().boxed().toList()), held -> held.isEmpty()
+                ? OptionalInt.empty()
+                : OptionalInt.of(only(Integer.class, held)));
+        add(OptionalLong.class, List.class, value -> held(value.stream().boxed().toList()), held -> held.isEmpty()
+                ? OptionalLong.empty()
+                : OptionalLong.of(only(Long.class, held)));
+        add(OptionalDouble.class, List.class, value -> held(value.stream().boxed().toList()), held -> held.isEmpty()
+                ? OptionalDouble.empty()
+                : OptionalDouble.of(only(Double.class, held)));
+        VALUES.keySet().forEach(type -> BY_NAME.put(type.getName(), type));
+        ENUMS.forEach(type -> BY_NAME.put(type.getName(), type));
     }
 
     private JdkValues() {}
 
-    /// {@return all of them}
-    static Iterable<Value<?>> all() {
-        return VALUES.values();
-    }
-
-    /// {@return their public classes}
-    static Stream<Class<?>> types() {
-        return VALUES.keySet().stream();
-    }
-
     /// {@return the public class of a class of values, for instance `Path` for the class of this system's paths;
     /// nothing if its objects are not values}
     ///
-    /// @param actual the class of an object
-    static Optional<Class<?>> typeOf(Class<?> actual) {
-        Value<?> value = VALUES.get(actual);
-        if (value != null) {
-            return Optional.of(actual);
-        }
-        return PUBLIC_TYPES.stream().filter(type -> type.isAssignableFrom(actual)).findFirst();
+    /// @param type the class of an object
+    static Optional<Class<?>> typeOf(Class<?> type) {
+        return named(type.getName())
+                .or(() -> PUBLIC_TYPES.stream().filter(known -> known.isAssignableFrom(type)).findFirst());
     }
 
     /// {@return the class of values of a name in a file}
@@ -187,124 +143,61 @@ final class JdkValues {
         return Optional.ofNullable(BY_NAME.get(name));
     }
 
-    /// {@return what writes and reads the values of a class}
+    /// {@return the enums whose constants are values}
+    static Set<Class<?>> enums() {
+        return ENUMS;
+    }
+
+    /// {@return the plain value that a value is saved as}
     ///
-    /// @param type the public class
-    @SuppressWarnings("unchecked")
-    static Serializer<Object> serializer(Class<?> type) {
-        return (Serializer<Object>) Objects.requireNonNull(VALUES.get(type)).serializer();
+    /// @param type its public class, no enum
+    /// @param value the value
+    /// @throws IllegalArgumentException if it would not come back as it is, as a path of another file system
+    static Object encode(Class<?> type, Object value) {
+        return Objects.requireNonNull(VALUES.get(type)).encode(value);
     }
 
-    /// {@return whether an object of a class of values can change, so that it matters who else holds it}
+    /// {@return the value that was saved as a plain value}
     ///
-    /// @param type the public class
-    static boolean isMutable(Class<?> type) {
-        return MUTABLE.contains(type);
+    /// @param type its public class, no enum
+    /// @param saved the plain value
+    /// @throws RuntimeException if it is that of no value
+    static Object decode(Class<?> type, @Nullable Object saved) {
+        return Objects.requireNonNull(VALUES.get(type)).decode(saved);
     }
 
-    private static <T> void add(int id, Class<T> type, Serializer<T> serializer) {
-        VALUES.put(type, new Value<>(id, type, serializer));
-        BY_NAME.put(type.getName(), type);
+    private static <T> void text(Class<T> type, Function<String, T> parser) {
+        add(type, String.class, Object::toString, parser);
     }
 
-    /// Kryo registers boxes with their primitive classes.
-    private static <T> void add(int id, Class<T> primitive, Class<T> box, Serializer<T> serializer) {
-        VALUES.put(box, new Value<>(id, primitive, serializer));
-        BY_NAME.put(box.getName(), box);
+    private static <T, S> void add(Class<T> type, Class<S> plain, Function<T, S> encoder, Function<S, T> decoder) {
+        VALUES.put(type, new Value<>(type, plain, encoder, decoder));
     }
 
-    private static <E extends Enum<E>> void add(int id, Class<E> type) {
-        add(id, type, of((out, constant) -> out.writeString(constant.name()),
-                in -> Enum.valueOf(type, in.readString())));
-    }
-
-    private static <T> Serializer<T> of(BiConsumer<Output, T> writer, Function<Input, T> reader) {
-        return new ImmutableSerializer<>() {
-            @Override
-            public void write(Kryo kryo, Output out, T value) {
-                writer.accept(out, value);
-            }
-
-            @Override
-            public T read(Kryo kryo, Input in, Class<? extends T> type) {
-                return reader.apply(in);
-            }
-        };
-    }
-
-    /// A date of another calendar, as the day that it means.
-    private static <T> Serializer<T> days(Function<T, Long> toDay, Function<LocalDate, T> fromDay) {
-        return of((out, date) -> out.writeVarLong(toDay.apply(date), false),
-                in -> fromDay.apply(LocalDate.ofEpochDay(in.readVarLong(false))));
-    }
-
-    private static void writeDouble(Output out, double value) {
-        out.writeLong(Double.doubleToRawLongBits(value));
-    }
-
-    private static double readDouble(Input in) {
-        return Double.longBitsToDouble(in.readLong());
-    }
-
-    private static void writeOptionalDouble(Output out, OptionalDouble value) {
-        out.writeBoolean(value.isPresent());
-        value.ifPresent(present -> writeDouble(out, present));
-    }
-
-    private static String text(Path path) {
-        String text = path.toString();
-        if (!Path.of(text).equals(path)) {
-            throw new IllegalArgumentException("the path " + text
-                    + " is not of the default file system, or has bytes that are no text; save it as a URI or as "
-                    + "bytes");
+    private static BigDecimal decimal(String text) {
+        if (text.length() > MAX_DECIMAL) {
+            throw new IllegalArgumentException("a BigDecimal of more than " + MAX_DECIMAL
+                    + " characters takes too long to read; save its unscaled value and its scale");
         }
-        return text;
+        return new BigDecimal(text);
     }
 
-    private static String name(Charset set) {
-        if (!Charset.isSupported(set.name()) || !Charset.forName(set.name()).equals(set)) {
-            throw new IllegalArgumentException("the character set " + set + " cannot be found by its name");
+    private static char character(int unit) {
+        if (unit != (char) unit) {
+            throw new IllegalArgumentException(unit + " is no character");
         }
-        return set.name();
+        return (char) unit;
     }
 
-    /// A language tag says all, except of locales that were made before there were tags.
-    private static void writeLocale(Output out, Locale locale) {
-        String tag = locale.toLanguageTag();
-        boolean tagged = Locale.forLanguageTag(tag).equals(locale);
-        out.writeBoolean(tagged);
-        if (tagged) {
-            out.writeString(tag);
-        } else {
-            out.writeString(locale.getLanguage());
-            out.writeString(locale.getCountry());
-            out.writeString(locale.getVariant());
-        }
+    /// A list of its own, which the tree may have.
+    private static List<?> held(List<?> values) {
+        return new ArrayList<>(values);
     }
 
-    private static Locale readLocale(Input in) {
-        return in.readBoolean()
-                ? Locale.forLanguageTag(in.readString())
-                : Locale.of(in.readString(), in.readString(), in.readString());
-    }
-
-    private static final class ZonedDateTimeSerializer extends ImmutableSerializer<ZonedDateTime> {
-        private static final LocalDateTimeSerializer LOCAL = new LocalDateTimeSerializer();
-        private static final ZoneOffsetSerializer OFFSET = new ZoneOffsetSerializer();
-        private static final ZoneIdSerializer ZONE = new ZoneIdSerializer();
-
-        @Override
-        public void write(Kryo kryo, Output out, ZonedDateTime time) {
-            LOCAL.write(kryo, out, time.toLocalDateTime());
-            OFFSET.write(kryo, out, time.getOffset());
-            ZONE.write(kryo, out, time.getZone());
+    private static <T> T only(Class<T> type, List<?> held) {
+        if (held.size() > 1) {
+            throw ObjectFaults.damaged("is an optional number of " + held.size() + " values");
         }
-
-        @Override
-        public ZonedDateTime read(Kryo kryo, Input in, Class<? extends ZonedDateTime> type) {
-            LocalDateTime local = LOCAL.read(kryo, in, LocalDateTime.class);
-            ZoneOffset offset = OFFSET.read(kryo, in, ZoneOffset.class);
-            return ZonedDateTime.ofInstant(local, offset, ZONE.read(kryo, in, ZoneId.class));
-        }
+        return type.cast(Fitting.fit(type, held.getFirst(), () -> "is an optional number"));
     }
 }

@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.graph;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.StateCodec;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -31,8 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class NodeFactories {
     private final StateClasses classes;
     private final ArrayTypes arrays;
-    private final HashedParts hashed;
-    private final KeyWork work = new KeyWork();
+    private final HashBudget budget = new HashBudget();
     private final Map<Class<?>, RecordType> records = new HashMap<>();
     private @Nullable ObjectBytes bytes;
 
@@ -42,7 +42,6 @@ final class NodeFactories {
     NodeFactories(StateClasses classes) {
         this.classes = classes;
         this.arrays = new ArrayTypes(classes);
-        this.hashed = new HashedParts(classes);
     }
 
     /// Kryo takes a while to load, and most objects do not need it.
@@ -76,7 +75,7 @@ final class NodeFactories {
     }
 
     private Recipe object(String name, Object node) {
-        Optional<Class<?>> registered = classes.type(name);
+        Optional<Class<?>> registered = classes.type(name).or(() -> JdkValues.named(name).filter(Class::isEnum));
         if (registered.isPresent()) {
             return registered(registered.get(), node);
         }
@@ -92,10 +91,7 @@ final class NodeFactories {
             case CollectionType.ENUM_MAP -> ofNames(mapNode(node), newEnumMap(constants(node)));
             case CollectionType.ENUM_SET -> enumSet(typedNode(node));
             case "java.util.Optional" -> optional(typedNode(node));
-            default -> {
-                Class<?> type = ObjectBytes.valueClass(name).orElseThrow(() -> ObjectFaults.unknown(name));
-                yield Recipe.late(List.of(), _ -> bytes().value(type, kryo(typedNode(node).attributes())));
-            }
+            default -> value(JdkValues.named(name).orElseThrow(() -> ObjectFaults.unknown(name)), typedNode(node));
         };
     }
 
@@ -103,45 +99,67 @@ final class NodeFactories {
 
     private Recipe registered(Class<?> type, Object node) {
         if (type.isEnum()) {
-            Object constant = constant(type, typedNode(node).value());
-            return Recipe.late(List.of(), _ -> constant);
+            Typed named = typedNode(node);
+            return Recipe.late(List.of(), _ -> named.attributes().containsKey(JavaNode.KRYO)
+                    ? formerValue(type, named)
+                    : constant(type, named.value()));
         }
         if (Modifier.isAbstract(type.getModifiers())) {
             throw ObjectFaults.damaged("is a " + type.getName() + ", which has no objects of its own");
         }
         TypedMap map = mapNode(node);
         List<String> names = map.keySet().stream().map(NodeFactories::text).toList();
-        return type.isRecord() ? record(type, names, map) : fields(type, names, map);
-    }
-
-    private Recipe record(Class<?> type, List<String> names, TypedMap map) {
-        RecordType known = records.computeIfAbsent(type, RecordType::new);
-        return Recipe.late(values(map), values -> {
-            // A class that has become a record since.
-            SequencedMap<String, @Nullable Object> components = map.attributes().containsKey(JavaNode.KRYO)
-                    ? bytes().fields(type, kryo(map.attributes()), zip(names, values))
-                    : zip(names, values);
-            classes.upgrader(type).ifPresent(upgrader -> upgrade(upgrader, type, components));
-            return known.make(components, classes);
-        });
-    }
-
-    private static void upgrade(StateClasses.Upgrader upgrader, Class<?> type,
-            SequencedMap<String, @Nullable Object> components) {
-        try {
-            upgrader.upgrade(components);
-        } catch (RuntimeException e) {
-            throw ObjectFaults.failed("cannot be upgraded: the upgrader of " + type.getName() + " threw", e);
+        Optional<StateCodec<?>> codec = classes.codec(type);
+        if (codec.isPresent()) {
+            return Recipe.late(values(map), values -> decoded(codec.get(), type, parts(type, map, zip(names, values))));
         }
+        if (type.isRecord()) {
+            RecordType known = records.computeIfAbsent(type, RecordType::new);
+            return Recipe.late(values(map), values -> known.make(parts(type, map, zip(names, values)), classes));
+        }
+        ClassFields fields = bytes().fieldsOf(type);
+        return Recipe.early(values(map), fields.newInstance(), (object, values) -> fields.set(object,
+                parts(type, map, zip(names, values)), classes.ignoresUnknown(type)));
     }
 
-    private Recipe fields(Class<?> type, List<String> names, TypedMap map) {
-        boolean wasRecord = bytes().isEarly(type) && !map.attributes().containsKey(JavaNode.KRYO);
-        byte[] kryo = wasRecord ? ObjectBytes.NO_FIELDS : kryo(map.attributes());
-        return bytes().isEarly(type)
-                ? Recipe.early(values(map), bytes().allocate(type),
-                        (object, values) -> bytes().fill(object, kryo, zip(names, values)))
-                : Recipe.late(values(map), values -> bytes().read(type, kryo, zip(names, values)));
+    /// What a node has of an object, brought up to date. The plain fields are elsewhere, if the class was no record.
+    private SequencedMap<String, @Nullable Object> parts(Class<?> type, TypedMap node,
+            SequencedMap<String, @Nullable Object> held) {
+        SequencedMap<String, @Nullable Object> parts = node.attributes().containsKey(JavaNode.KRYO)
+                ? bytes().fields(type, kryo(node.attributes()), held)
+                : held;
+        classes.upgrader(type).ifPresent(upgrader -> {
+            try {
+                upgrader.upgrade(parts);
+            } catch (RuntimeException e) {
+                throw ObjectFaults.failed("cannot be upgraded: the upgrader of " + type.getName() + " threw", e);
+            }
+        });
+        return parts;
+    }
+
+    private static Object decoded(StateCodec<?> codec, Class<?> type, SequencedMap<String, @Nullable Object> parts) {
+        Object made;
+        try {
+            made = codec.decode(parts);
+        } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
+            throw ObjectFaults.failed("cannot be made: the codec of " + type.getName() + " threw", e);
+        }
+        if (!type.isInstance(made)) {
+            throw ObjectFaults.failed("cannot be made: the codec of " + type.getName() + " returned another class",
+                    null);
+        }
+        return made;
+    }
+
+    private Recipe value(Class<?> type, Typed node) {
+        return Recipe.late(List.of(), _ -> node.attributes().containsKey(JavaNode.KRYO)
+                ? formerValue(type, node)
+                : JdkValues.decode(type, node.value()));
+    }
+
+    private Object formerValue(Class<?> type, Typed node) {
+        return bytes().formerValue(type, kryo(node.attributes()));
     }
 
     private static byte[] kryo(Map<String, @Nullable Object> attributes) {
@@ -205,9 +223,10 @@ final class NodeFactories {
         if (!type.isSorted() && !(made instanceof Set)) {
             return Recipe.early(elements, collection, Collection::addAll);
         }
-        List<Integer> parts = made instanceof Set ? elements.stream().map(this::partsOfKey).toList() : List.of();
         return Recipe.ofContents(elements, collection, (filled, values) -> {
-            checkWork(type, values, parts);
+            if (filled instanceof Set) {
+                take(values, elements, type);
+            }
             addDistinct(filled, values);
         });
     }
@@ -225,33 +244,25 @@ final class NodeFactories {
                 : Recipe.early(values(map), made, (filled, values) -> putAll(keys, values, filled));
     }
 
-    private int partsOfKey(@Nullable Object key) {
-        return hashed.count(key)
-                .orElseThrow(() -> ObjectFaults.damaged("has a key or element of more than " + HashedParts.MAX
-                        + " parts, or that holds itself, or too many that share much"));
-    }
-
-    private void checkWork(CollectionType type, List<@Nullable Object> keys, List<Integer> parts) {
-        if (type.isTooMuch(work, keys, parts)) {
-            throw ObjectFaults
-                    .damaged("has " + keys.size() + " keys or elements, of which too many would be compared with each "
-                            + "other");
+    private void take(List<@Nullable Object> keys, List<?> nodes, CollectionType type) {
+        if (budget.isTooMuch(keys, nodes, type.isSorted(), classes)) {
+            throw ObjectFaults.damaged("has " + keys.size() + " keys or elements of which one has more than "
+                    + HashBudget.MAX_PARTS + " parts or holds itself, or of which too many share much or would be "
+                    + "compared with each other");
         }
     }
 
     private Recipe pairs(CollectionType type, Typed node, Map<@Nullable Object, @Nullable Object> made) {
         List<@Nullable Object> entries = new ArrayList<>();
-        List<Integer> parts = new ArrayList<>();
         for (Object pair : elements(node)) {
             if (!(pair instanceof List<?> entry) || entry.size() != 2) {
                 throw ObjectFaults.damaged("has an entry that is no pair");
             }
-            parts.add(partsOfKey(entry.getFirst()));
             entries.addAll(entry);
         }
         return Recipe.ofContents(entries, made, (filled, values) -> {
             List<@Nullable Object> keys = everyOther(values, 0);
-            checkWork(type, keys, parts);
+            take(keys, everyOther(entries, 0), type);
             putAll(keys, everyOther(values, 1), filled);
         });
     }
@@ -290,7 +301,7 @@ final class NodeFactories {
                 ? map.attributes()
                 : typedNode(node).attributes();
         String name = text(attributes.get(JavaNode.ENUM));
-        return classes.type(name).or(() -> ObjectBytes.valueClass(name)).filter(Class::isEnum)
+        return classes.type(name).or(() -> JdkValues.named(name)).filter(Class::isEnum)
                 .orElseThrow(() -> ObjectFaults.unknown(name));
     }
 

@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.graph;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.StateCodec;
 import io.undercroft.serializer.internal.graph.ObjectBytes.Fields;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StateKeys;
@@ -40,7 +41,6 @@ import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
-import java.util.concurrent.PriorityBlockingQueue;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -48,23 +48,14 @@ import org.jspecify.annotations.Nullable;
 /// is a node of [io.undercroft.serializer.state], whose type begins with `java:` and goes on with the name of its
 /// class.
 ///
-/// | object | node |
-/// |---|---|
-/// | record | map of its components |
-/// | other object of a registered class | map of what has an identity in it, under the names of its fields; all else is bytes of Kryo, in an attribute |
-/// | value of the JDK | null, with bytes of Kryo |
-/// | constant of an enum | its name |
-/// | map that is more than a map | map; or list of pairs, where keys are no plain values |
-/// | other collection | list |
-/// | array | list; or bytes, of primitive values |
+/// [The package][io.undercroft.serializer.state] says which node is made of which object.
 ///
 /// What has an identity is encoded once. The tree shares no container with the state, so that what is done to the state
 /// does not change it. Recursion is as deep as containers nest, which is limited.
 public final class ObjectEncoder {
     private final StateClasses classes;
     private final ArrayTypes arrays;
-    private final HashedParts hashed;
-    private final KeyWork work = new KeyWork();
+    private final HashBudget budget = new HashBudget();
     private final IdentityHashMap<Object, Object> nodes = new IdentityHashMap<>();
     /// What a state may hold as it is.
     private static final Set<Class<?>> PLAIN = Set.of(String.class, Boolean.class, Byte.class, Short.class,
@@ -84,7 +75,6 @@ public final class ObjectEncoder {
     private ObjectEncoder(StateClasses classes) {
         this.classes = classes;
         this.arrays = new ArrayTypes(classes);
-        this.hashed = new HashedParts(classes);
     }
 
     /// Encodes a state.
@@ -117,12 +107,12 @@ public final class ObjectEncoder {
     ///
     /// @param type any class
     public static boolean isValue(Class<?> type) {
-        return ObjectBytes.valueClass(type.getName()).isPresent() || PLAIN.contains(type)
+        return JdkValues.typeOf(type).isPresent() || PLAIN.contains(type)
                 || SparseTensor.class.isAssignableFrom(type) || isCollectionOfJdk(type);
     }
 
     private static boolean isCollectionOfJdk(Class<?> type) {
-        return type.getName().startsWith("java.")
+        return type.getName().startsWith("java.") && !CollectionType.isReplaced(type)
                 && (Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type));
     }
 
@@ -130,7 +120,7 @@ public final class ObjectEncoder {
     ///
     /// @param name any name
     public static boolean isKnown(String name) {
-        return ObjectBytes.valueClass(name).isPresent() || CollectionType.named(name) != null
+        return JdkValues.named(name).isPresent() || CollectionType.named(name) != null
                 || Set.of(Optional.class.getName(), CollectionType.ENUM_MAP, CollectionType.ENUM_SET).contains(name);
     }
 
@@ -178,7 +168,7 @@ public final class ObjectEncoder {
     /// {@return whether an object cannot be made again before what it holds}
     private boolean isLate(Object object) {
         return object instanceof Record || object instanceof Optional
-                || classes.serializer(object.getClass()).isPresent();
+                || classes.codec(object.getClass()).isPresent();
     }
 
     /// Refuses an object that holds itself, and nothing on the way could be there before the others.
@@ -187,7 +177,7 @@ public final class ObjectEncoder {
             if (holder == object) {
                 throw new IllegalArgumentException("a " + object.getClass().getName()
                         + " holds itself, and could not be made "
-                        + "again, as its serializer needs what it holds; put a list between, or save it by its fields");
+                        + "again, as it needs what it holds; put a list between, or save it by its fields");
             }
         }
         return node;
@@ -204,8 +194,11 @@ public final class ObjectEncoder {
             case Collection<?> collection -> collection(collection);
             case Optional<?> optional -> optional(optional);
             case Object array when array.getClass().isArray() -> array(array);
-            case Object value when ObjectBytes.isValue(value.getClass()) -> value(value);
-            default -> throw ObjectFaults.unregistered(object.getClass());
+            default -> {
+                Class<?> type = JdkValues.typeOf(object.getClass())
+                        .orElseThrow(() -> ObjectFaults.unregistered(object.getClass()));
+                yield noted(object, new Typed(JavaNode.PREFIX + type.getName(), JdkValues.encode(type, object)));
+            }
         };
     }
 
@@ -227,25 +220,42 @@ public final class ObjectEncoder {
     /// {@return the name of an object's class in files, or null if it is not registered} A constant of an enum may have
     /// a class of its own.
     private @Nullable String nameOf(Object object) {
-        Class<?> type = object instanceof Enum<?> constant ? constant.getDeclaringClass() : object.getClass();
-        return classes.name(type).orElse(null);
+        return object instanceof Enum<?> constant
+                ? enumName(constant.getDeclaringClass())
+                : classes.name(object.getClass()).orElse(null);
     }
 
     private Object registered(Object object, String name) {
         String type = JavaNode.PREFIX + name;
-        return switch (object) {
-            case Enum<?> constant -> noted(constant, new Typed(type, constant.name()));
-            case Record record -> record(record, type);
-            default -> fields(object, type);
-        };
+        if (object instanceof Enum<?> constant) {
+            return noted(constant, new Typed(type, constant.name()));
+        }
+        TypedMap node = noted(object, new TypedMap(type));
+        Optional<StateCodec<?>> codec = classes.codec(object.getClass());
+        if (codec.isPresent()) {
+            encoded(codec.get(), object).forEach((part, value) -> node.put(part, encodeAt(part, value)));
+        } else if (object instanceof Record) {
+            RecordType known = records.computeIfAbsent(object.getClass(), RecordType::new);
+            known.components(object)
+                    .forEach((part, value) -> node.put(part, held(object, known.typeOf(part), part, value)));
+        } else {
+            ClassFields known = bytes().fieldsOf(object.getClass());
+            Fields fields = bytes().of(object);
+            node.attributes().put(JavaNode.KRYO, fields.bytes());
+            fields.children()
+                    .forEach((part, value) -> node.put(part, held(object, known.typeOf(part), part, value)));
+        }
+        return node;
     }
 
-    private TypedMap record(Record record, String type) {
-        TypedMap node = noted(record, new TypedMap(type));
-        RecordType known = records.computeIfAbsent(record.getClass(), RecordType::new);
-        known.components(record)
-                .forEach((name, value) -> node.put(name, held(record, known.typeOf(name), name, value)));
-        return node;
+    @SuppressWarnings("unchecked")
+    private static Map<String, ? extends @Nullable Object> encoded(StateCodec<?> codec, Object object) {
+        try {
+            return ((StateCodec<Object>) codec).encode(object);
+        } catch (RuntimeException | StackOverflowError e) {
+            throw new IllegalArgumentException("the codec of " + object.getClass().getName() + " threw "
+                    + FormatException.quote(String.valueOf(e)), e);
+        }
     }
 
     /// What an object holds in a component or field, which has to take what comes back. An upgrader may see to that.
@@ -256,21 +266,6 @@ public final class ObjectEncoder {
             CollectionType.checkFits(type, value, node);
         }
         path.pop();
-        return node;
-    }
-
-    private TypedMap fields(Object object, String type) {
-        TypedMap node = noted(object, new TypedMap(type));
-        Fields fields = bytes().of(object);
-        node.attributes().put(JavaNode.KRYO, fields.bytes());
-        fields.children().forEach((name, value) -> node.put(name,
-                held(object, bytes().typeOf(object.getClass(), name), name, value)));
-        return node;
-    }
-
-    private Typed value(Object value) {
-        Typed node = noted(value, new Typed(JavaNode.PREFIX + ObjectBytes.valueName(value.getClass()), null));
-        node.attributes().put(JavaNode.KRYO, bytes().ofValue(value));
         return node;
     }
 
@@ -353,16 +348,16 @@ public final class ObjectEncoder {
         Typed node = noted(map, new Typed(JavaNode.PREFIX + type.type().getName(), null));
         putOrder(map, node.attributes());
         List<@Nullable Object> pairs = new ArrayList<>();
-        List<Integer> parts = new ArrayList<>();
+        List<@Nullable Object> keys = new ArrayList<>();
         node.value(pairs);
         map.forEach((key, value) -> {
             path.push(Integer.toString(pairs.size()));
             Object encoded = encodeAt("0", key);
-            parts.add(partsOfKey(encoded));
+            keys.add(encoded);
             pairs.add(Tuple.of(encoded, encodeAt("1", value)));
             path.pop();
         });
-        checkWork(type, new ArrayList<>(map.keySet()), parts);
+        take(map.keySet(), keys, type);
         return node;
     }
 
@@ -390,24 +385,18 @@ public final class ObjectEncoder {
         node.value(list);
         addAll(elements, list);
         if (elements instanceof Set) {
-            checkWork(type, new ArrayList<>(elements), list.stream().map(this::partsOfKey).toList());
+            take(elements, list, type);
         }
         return node;
     }
 
     /// What takes too long to hash when it is opened is not saved.
-    private int partsOfKey(@Nullable Object key) {
-        return hashed.count(key)
-                .orElseThrow(() -> new IllegalArgumentException("a key of a map or an element of a set has more than "
-                        + HashedParts.MAX + " parts, holds itself, or is one of too many that share much"));
-    }
-
-    private void checkWork(CollectionType type, List<@Nullable Object> keys, List<Integer> parts) {
-        if (type.isTooMuch(work, keys, parts)) {
-            throw new IllegalArgumentException("a " + type.type().getSimpleName() + " of " + keys.size()
-                    + " compares too many of them with each other; use another collection, or keys of which fewer "
-                    + "have equal "
-                    + "hashes");
+    private void take(Collection<?> keys, List<@Nullable Object> nodes, CollectionType type) {
+        if (budget.isTooMuch(new ArrayList<>(keys), nodes, type.isSorted(), classes)) {
+            throw new IllegalArgumentException("the " + keys.size() + " keys or elements of a "
+                    + type.type().getSimpleName() + " take too long to compare: one has more than "
+                    + HashBudget.MAX_PARTS + " parts or holds itself, or too many share much or have equal hashes; "
+                    + "use another collection or smaller keys");
         }
     }
 
@@ -456,13 +445,13 @@ public final class ObjectEncoder {
     }
 
     private @Nullable String enumName(Class<?> type) {
-        return classes.name(type).orElseGet(() -> ObjectBytes.isValue(type) ? ObjectBytes.valueName(type) : null);
+        return classes.name(type).or(() -> JdkValues.named(type.getName()).map(Class::getName)).orElse(null);
     }
 
     /// {@return the name of the enum of a map} An empty one does not tell it, but takes no constant of another.
     private String enumOfKeys(EnumMap<?, ?> map) {
         if (map.isEmpty()) {
-            return Stream.concat(classes.classes().stream(), ObjectBytes.valueClasses())
+            return Stream.concat(classes.classes().stream(), JdkValues.enums().stream())
                     .filter(type -> type.isEnum() && takesKeysOf(map, type)).findFirst().map(this::enumName)
                     .orElseThrow(() -> unregisteredEnum(map));
         }
@@ -496,7 +485,6 @@ public final class ObjectEncoder {
             case SortedMap<?, ?> map -> map.comparator();
             case SortedSet<?> set -> set.comparator();
             case PriorityQueue<?> queue -> queue.comparator();
-            case PriorityBlockingQueue<?> queue -> queue.comparator();
             default -> null;
         };
         if (Collections.reverseOrder().equals(order)) {

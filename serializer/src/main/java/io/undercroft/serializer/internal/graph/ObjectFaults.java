@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.graph;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.StateClasses;
+import java.time.chrono.ChronoLocalDate;
 import org.jspecify.annotations.Nullable;
 
 /// What is said of objects that cannot be saved or made. Where they are is added by who knows it, in front.
@@ -20,9 +21,11 @@ final class ObjectFaults {
     ///
     /// @param type a class that is not registered
     static IllegalArgumentException unregistered(Class<?> type) {
+        String instead = ChronoLocalDate.class.isAssignableFrom(type)
+                ? "a java.time.LocalDate"
+                : "maps, lists, plain values and tensors";
         return new IllegalArgumentException("a " + type.getTypeName() + " is not part of a state unless its class is "
-                + "registered: StateClasses.of(…), as classes of the options; or use maps, lists, plain values "
-                + "and tensors");
+                + "registered: StateClasses.of(…), as classes of the options; or use " + instead);
     }
 
     /// {@return what is said of a node whose class nobody registered}

@@ -6,7 +6,7 @@ import io.undercroft.format.internal.StateToken;
 import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.format.internal.StateTreeWriter;
 import io.undercroft.serializer.internal.TreeCost;
-import io.undercroft.serializer.internal.graph.KeyWork;
+import io.undercroft.serializer.internal.graph.HashBudget;
 import io.undercroft.serializer.spi.RepeatedTexts;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
@@ -56,7 +56,7 @@ final class StateEncoder {
 
     private final StateTreeWriter out = new StateTreeWriter();
     private final RepeatedTexts texts = new RepeatedTexts();
-    private final KeyWork work = new KeyWork();
+    private final HashBudget work = new HashBudget();
     private final IdentityHashMap<Object, Integer> containers = new IdentityHashMap<>();
     /// Where the encoder is, for messages: keys and indices from the innermost outwards.
     private final Deque<String> path = new ArrayDeque<>();

@@ -3,9 +3,6 @@ package io.undercroft.serializer.internal.graph;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import com.esotericsoftware.kryo.Kryo;
-import com.esotericsoftware.kryo.Serializer;
-import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
 import com.sun.management.ThreadMXBean;
 import io.undercroft.format.FormatException;
@@ -13,22 +10,31 @@ import io.undercroft.serializer.StateClasses;
 import java.lang.management.ManagementFactory;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.net.URI;
+import java.nio.charset.Charset;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.time.Period;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Currency;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.SplittableRandom;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
-import java.util.stream.Stream;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// Bytes that nobody saved.
@@ -53,57 +59,6 @@ class HostileBytesTest {
         Object any = LocalDate.EPOCH;
     }
 
-    /// Reads one thing by Kryo.
-    static final class Reader {}
-
-    static final class ReaderSerializer extends Serializer<Reader> {
-        private final Consumer<Input> body;
-
-        ReaderSerializer(Consumer<Input> body) {
-            this.body = body;
-        }
-
-        @Override
-        public void write(Kryo kryo, Output out, Reader reader) {}
-
-        @Override
-        public Reader read(Kryo kryo, Input in, Class<? extends Reader> type) {
-            body.accept(in);
-            return new Reader();
-        }
-    }
-
-    /// Nests as deep as its bytes say, by a serializer that it names itself.
-    static final class Chain {
-        @Nullable
-        Chain next;
-    }
-
-    static final class ChainSerializer extends Serializer<Chain> {
-        @Override
-        public void write(Kryo kryo, Output out, Chain chain) {
-            kryo.writeObjectOrNull(out, chain.next, this);
-        }
-
-        @Override
-        public Chain read(Kryo kryo, Input in, Class<? extends Chain> type) {
-            Chain chain = new Chain();
-            chain.next = kryo.readObjectOrNull(in, Chain.class, this);
-            return chain;
-        }
-    }
-
-    /// Nests without asking Kryo, which so cannot count.
-    static final class Recursion extends Serializer<Chain> {
-        @Override
-        public void write(Kryo kryo, Output out, Chain chain) {}
-
-        @Override
-        public Chain read(Kryo kryo, Input in, Class<? extends Chain> type) {
-            return in.position() < 0 ? new Chain() : read(kryo, in, type);
-        }
-    }
-
     private final ObjectBytes bytes = new ObjectBytes(StateClasses.of(Holder.class, Mode.class));
 
     private static void refused(Runnable reading) {
@@ -123,7 +78,8 @@ class HostileBytesTest {
     }
 
     private void fill(byte... made) {
-        bytes.fill(bytes.allocate(Holder.class), made, Map.of());
+        bytes.fieldsOf(Holder.class).set(bytes.fieldsOf(Holder.class).newInstance(),
+                bytes.fields(Holder.class, made, Map.of()), false);
     }
 
     /// Lengths of 10 million, of a gigabyte or two, and of less than nothing, in front of nothing.
@@ -132,7 +88,7 @@ class HostileBytesTest {
     void aLengthThatLiesAllocatesNothing(String hex) {
         byte[] lie = HexFormat.of().parseHex(hex);
         for (Class<?> type : List.<Class<?>>of(BigInteger.class, BigDecimal.class, BitSet.class)) {
-            refused(() -> bytes.value(type, lie));
+            refused(() -> bytes.formerValue(type, lie));
         }
         refused(() -> fill(lie));
     }
@@ -141,54 +97,9 @@ class HostileBytesTest {
     @ValueSource(strings = {"c1808008", "bfffffff1f", "ffffffffff", "c0808080", "80", "81", ""})
     void aTextWhoseLengthLiesAllocatesNothing(String hex) {
         byte[] lie = HexFormat.of().parseHex(hex);
-        refused(() -> bytes.value(TimeUnit.class, lie));
-        refused(() -> bytes.value(java.net.URI.class, hex.equals("81") ? new byte[]{(byte) 0x82} : lie));
-        refused(() -> bytes.value(java.util.Currency.class, lie));
-    }
-
-    static Stream<Consumer<Input>> readers() {
-        // Few enough for a heap to take them.
-        int many = 4 << 20;
-        return Stream.of(in -> in.readBytes(many), in -> in.readBooleans(many),
-                in -> in.readShorts(many), in -> in.readChars(many), in -> in.readInts(many),
-                in -> in.readInts(many, true), in -> in.readLongs(many), in -> in.readLongs(many, true),
-                in -> in.readFloats(many), in -> in.readDoubles(many), in -> in.readBytes(-1), in -> in.readInts(-1),
-                in -> in.readLongs(3), in -> in.readShorts(9), in -> in.readString(), in -> in.readStringBuilder(),
-                in -> in.skip(1 << 20));
-    }
-
-    @ParameterizedTest
-    @MethodSource("readers")
-    void noReadOfASerializerAllocatesMoreThanThereIs(Consumer<Input> body) {
-        ObjectBytes reading = new ObjectBytes(
-                StateClasses.of().with(Reader.class, new ReaderSerializer(body)));
-        byte[] lie = HexFormat.of().parseHex("ffffffff0f0000000000000000000000");
-        refused(() -> reading.read(Reader.class, lie, Map.of()));
-    }
-
-    @Test
-    void aChainTooDeepIsRefused() {
-        ObjectBytes chains = new ObjectBytes(StateClasses.of().with(Chain.class, new ChainSerializer()));
-        byte[] deep = new byte[1 << 20];
-        Arrays.fill(deep, (byte) 1);
-        refused(() -> chains.read(Chain.class, deep, Map.of()));
-        byte[] shallow = Arrays.copyOf(deep, 100);
-        shallow[99] = 0;
-        assertThat(chains.read(Chain.class, shallow, Map.of())).isInstanceOf(Chain.class);
-    }
-
-    @Test
-    void aStackThatOverflowsIsATypedError() {
-        ObjectBytes chains = new ObjectBytes(StateClasses.of().with(Chain.class, new Recursion()));
-        refused(() -> chains.read(Chain.class, new byte[0], Map.of()));
-    }
-
-    @Test
-    void aHeapThatIsFullIsATypedError() {
-        ObjectBytes greedy = new ObjectBytes(StateClasses.of().with(Reader.class, new ReaderSerializer(in -> {
-            throw new OutOfMemoryError("full");
-        })));
-        refused(() -> greedy.read(Reader.class, new byte[0], Map.of()));
+        refused(() -> bytes.formerValue(TimeUnit.class, lie));
+        refused(() -> bytes.formerValue(URI.class, hex.equals("81") ? new byte[]{(byte) 0x82} : lie));
+        refused(() -> bytes.formerValue(Currency.class, lie));
     }
 
     /// The one field "any", of a class of the given id.
@@ -234,7 +145,7 @@ class HostileBytesTest {
         fill(once);
         byte[] twice = HexFormat.of().parseHex("02" + "616ef900" + "616ef900");
         refused(() -> fill(twice));
-        refused(() -> bytes.fill(bytes.allocate(Holder.class), once, Map.of("any", List.of())));
+        refused(() -> bytes.fields(Holder.class, once, Map.of("any", List.of())));
     }
 
     @Test
@@ -277,13 +188,15 @@ class HostileBytesTest {
     @Test
     void noiseForAnyValueGivesAValueOrATypedError() {
         SplittableRandom random = new SplittableRandom(7);
-        for (JdkValues.Value<?> value : JdkValues.all()) {
-            Class<?> type = JdkValues.named(value.type().getName()).orElse(Integer.class);
+        for (Class<?> type : List.of(BigInteger.class, BigDecimal.class, TimeUnit.class, UUID.class, URI.class,
+                Path.class, Locale.class, Currency.class, Charset.class, OptionalInt.class, Instant.class,
+                Duration.class, LocalDate.class, ZoneOffset.class, ZoneId.class, ZonedDateTime.class, Period.class,
+                AtomicLong.class, BitSet.class)) {
             for (int i = 0; i < 500; i++) {
                 byte[] noise = new byte[random.nextInt(20)];
                 random.nextBytes(noise);
                 try {
-                    assertThat(bytes.value(type, noise)).isInstanceOf(type);
+                    assertThat(bytes.formerValue(type, noise)).isInstanceOf(type);
                 } catch (FormatException e) {
                     assertThat(e.code()).isIn(CODES);
                 }

@@ -4,18 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import com.esotericsoftware.kryo.Kryo;
-import com.esotericsoftware.kryo.Serializer;
-import com.esotericsoftware.kryo.io.Input;
-import com.esotericsoftware.kryo.io.Output;
-import com.esotericsoftware.kryo.serializers.CollectionSerializer;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -104,9 +97,13 @@ class ObjectBytesTest {
 
     private Object copy(Object object) {
         ObjectBytes.Fields fields = bytes.of(object);
-        Object copy = bytes.allocate(object.getClass());
-        bytes.fill(copy, fields.bytes(), fields.children());
-        return copy;
+        return filled(bytes, object.getClass(), fields);
+    }
+
+    private static Object filled(ObjectBytes bytes, Class<?> type, ObjectBytes.Fields fields) {
+        Object made = bytes.fieldsOf(type).newInstance();
+        bytes.fieldsOf(type).set(made, bytes.fields(type, fields.bytes(), fields.children()), false);
+        return made;
     }
 
     @Test
@@ -137,10 +134,11 @@ class ObjectBytesTest {
     }
 
     @Test
-    void childrenAreWhatHasIdentityByFieldName() {
+    void childrenAreWhatIsNotPlainByFieldName() {
         Trainer trainer = new Trainer(1);
+        trainer.started = Instant.EPOCH;
         ObjectBytes.Fields fields = bytes.of(trainer);
-        assertThat(fields.children()).containsOnlyKeys("any", "losses", "seen")
+        assertThat(fields.children()).containsOnlyKeys("any", "losses", "seen", "started")
                 .containsEntry("any", trainer.any).containsEntry("losses", trainer.losses);
     }
 
@@ -166,8 +164,7 @@ class ObjectBytesTest {
         made.value = 4;
         ObjectBytes.Fields fields = inner.of(made);
         assertThat(fields.children()).containsValue(this);
-        Inner back = (Inner) inner.allocate(Inner.class);
-        inner.fill(back, fields.bytes(), fields.children());
+        Inner back = (Inner) filled(inner, Inner.class, fields);
         assertThat(back.outer()).isSameAs(this);
         assertThat(back.value).isEqualTo(4);
     }
@@ -175,8 +172,7 @@ class ObjectBytesTest {
     @Test
     void aClassMayGrowReorderAndWiden() {
         ObjectBytes.Fields old = bytes.of(new Old());
-        Grown grown = (Grown) bytes.allocate(Grown.class);
-        bytes.fill(grown, old.bytes(), old.children());
+        Grown grown = (Grown) filled(bytes, Grown.class, old);
         assertThat(grown.kept).isEqualTo(5);
         assertThat(grown.widened).isEqualTo(6);
         assertThat(grown.gone).isEqualTo("gone");
@@ -190,7 +186,7 @@ class ObjectBytesTest {
         ObjectBytes.Fields old = bytes.of(new Old());
         ObjectBytes now = new ObjectBytes(StateClasses.of(Shrunk.class));
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> now.fill(now.allocate(Shrunk.class), old.bytes(), old.children()))
+                .isThrownBy(() -> filled(now, Shrunk.class, old))
                 .withMessageMatching(
                         "was saved with the field 'gone', which .*Shrunk does not have \\[CROFT-OBJECT].*upgrader.*");
     }
@@ -200,23 +196,9 @@ class ObjectBytesTest {
         ObjectBytes.Fields old = bytes.of(new Old());
         ObjectBytes now = new ObjectBytes(StateClasses.of(Retyped.class));
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> now.fill(now.allocate(Retyped.class), old.bytes(), Map.of()))
+                .isThrownBy(() -> filled(now, Retyped.class, old))
                 .withMessageContaining(
                         "a field kept that takes a java.lang.String, but was saved with a java.lang.Int");
-    }
-
-    @Test
-    void anUpgraderBringsFieldsUpToDate() {
-        ObjectBytes.Fields old = bytes.of(new Old());
-        ObjectBytes now = new ObjectBytes(StateClasses.of().upgrading(Shrunk.class, fields -> {
-            assertThat(fields).containsOnlyKeys("gone", "kept", "widened", "child");
-            fields.remove("gone");
-            fields.remove("child");
-            fields.put("kept", fields.remove("widened"));
-        }));
-        Shrunk shrunk = (Shrunk) now.allocate(Shrunk.class);
-        now.fill(shrunk, old.bytes(), old.children());
-        assertThat(shrunk.kept).isEqualTo(6);
     }
 
     static final class ListOfOurs extends ArrayList<String> {
@@ -228,9 +210,9 @@ class ObjectBytesTest {
         ObjectBytes closed = new ObjectBytes(StateClasses.of(ListOfOurs.class));
         assertThatIllegalArgumentException().isThrownBy(() -> closed.of(new ListOfOurs()))
                 .withMessageContaining("java.util.ArrayList").withMessageContaining("open the package java.util to")
-                .withMessageContaining("Serializer of its own");
-        assertThatIllegalArgumentException().isThrownBy(() -> closed.allocate(ListOfOurs.class))
-                .withMessageContaining("Serializer of its own");
+                .withMessageContaining("StateCodec");
+        assertThatIllegalArgumentException().isThrownBy(() -> closed.fieldsOf(ListOfOurs.class).newInstance())
+                .withMessageContaining("StateCodec");
     }
 
     static final class Failing {
@@ -242,116 +224,7 @@ class ObjectBytesTest {
     @Test
     void aConstructorThatFailsIsATypedError() {
         ObjectBytes failing = new ObjectBytes(StateClasses.of(Failing.class));
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> failing.allocate(Failing.class))
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> failing.fieldsOf(Failing.class).newInstance())
                 .withMessageContaining("Failing").withMessageContaining("no luck");
-    }
-
-    /// A class with a serializer of its own.
-    record Node(String label, List<Object> parts, @Nullable Object next) {}
-
-    static final class Graph {
-        String label = "";
-        @Nullable
-        Object first;
-        List<Object> rest = new ArrayList<>();
-        @Nullable
-        Object last;
-    }
-
-    static final class GraphSerializer extends Serializer<Graph> {
-        @Override
-        public void write(Kryo kryo, Output out, Graph graph) {
-            out.writeString(graph.label);
-            kryo.writeClassAndObject(out, graph.first);
-            kryo.writeObject(out, graph.rest);
-            kryo.writeObjectOrNull(out, graph.last, Graph.class);
-            kryo.writeObject(out, Mode.EVAL);
-            kryo.writeClassAndObject(out, Instant.EPOCH);
-            kryo.writeClass(out, Trainer.class);
-            kryo.writeObject(out, graph.rest, new CollectionSerializer<>());
-        }
-
-        @Override
-        @SuppressWarnings("unchecked")
-        public Graph read(Kryo kryo, Input in, Class<? extends Graph> type) {
-            Graph graph = new Graph();
-            kryo.reference(graph);
-            graph.label = in.readString();
-            graph.first = kryo.readClassAndObject(in);
-            graph.rest = kryo.readObject(in, List.class);
-            graph.last = kryo.readObjectOrNull(in, Graph.class);
-            assertThat(kryo.readObject(in, Mode.class)).isSameAs(Mode.EVAL);
-            assertThat(kryo.readClassAndObject(in)).isEqualTo(Instant.EPOCH);
-            assertThat(kryo.readClass(in).getType()).isEqualTo(Trainer.class);
-            assertThat((List<Object>) kryo.readObject(in, ArrayList.class, new CollectionSerializer<>()))
-                    .isEqualTo(graph.rest);
-            return graph;
-        }
-    }
-
-    private static final ObjectBytes GRAPHS = new ObjectBytes(
-            CLASSES.with(Graph.class, new GraphSerializer()));
-
-    @Test
-    void whatASerializerHandsToKryoAreChildren() {
-        Graph graph = new Graph();
-        graph.label = "g";
-        graph.first = new Trainer(1);
-        graph.rest.add(new float[2]);
-        graph.rest.add(new Trainer(2));
-        graph.last = graph;
-        ObjectBytes.Fields fields = GRAPHS.of(graph);
-        assertThat(fields.children().values()).containsExactly(graph.first, graph.rest, graph, graph.rest.get(0),
-                graph.rest.get(1));
-        assertThat(fields.children()).containsOnlyKeys("0", "1", "2", "3", "4");
-        Graph back = (Graph) GRAPHS.read(Graph.class, fields.bytes(), fields.children());
-        assertThat(back.label).isEqualTo("g");
-        assertThat(back.first).isSameAs(graph.first);
-        assertThat(back.rest).isSameAs(graph.rest);
-        assertThat(back.last).isSameAs(graph);
-        assertThat(GRAPHS.isEarly(Graph.class)).isFalse();
-        assertThat(GRAPHS.isEarly(Trainer.class)).isTrue();
-    }
-
-    @Test
-    void whatASerializerWritesAsAValueIsNoChild() {
-        Graph graph = new Graph();
-        graph.first = "text";
-        ObjectBytes.Fields fields = GRAPHS.of(graph);
-        assertThat(fields.children()).hasSize(1).containsValue(graph.rest);
-        assertThat(((Graph) GRAPHS.read(Graph.class, fields.bytes(), fields.children())).first).isEqualTo("text");
-    }
-
-    @Test
-    void childrenOfASerializerThatAreMissingOrLeftAreErrors() {
-        ObjectBytes.Fields fields = GRAPHS.of(new Graph());
-        assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> GRAPHS.read(Graph.class, fields.bytes(), Map.of()))
-                .withMessageContaining("the child 0 is missing").withMessageContaining("CROFT-OBJECT");
-        Map<String, Object> more = new HashMap<>(fields.children());
-        more.put("1", "more");
-        assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> GRAPHS.read(Graph.class, fields.bytes(), more))
-                .withMessageContaining("has the child 1, which");
-    }
-
-    @Test
-    void aSerializerThatFailsIsAnErrorThatNamesTheClass() {
-        ObjectBytes failing = new ObjectBytes(StateClasses.of().with(Graph.class, new Serializer<Graph>() {
-            @Override
-            public void write(Kryo kryo, Output out, Graph graph) {
-                throw new IllegalStateException("not now");
-            }
-
-            @Override
-            public Graph read(Kryo kryo, Input in, Class<? extends Graph> type) {
-                return null;
-            }
-        }));
-        assertThatIllegalArgumentException().isThrownBy(() -> failing.of(new Graph()))
-                .withMessageContaining("Graph").withMessageContaining("not now");
-        assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> failing.read(Graph.class, new byte[0], Map.of()))
-                .withMessageContaining("Graph");
     }
 }

@@ -1,0 +1,108 @@
+package io.undercroft.serializer.internal.graph;
+
+import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.state.Typed;
+import java.math.BigInteger;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.IntUnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/// How much work the keys of all maps and the elements of all sets of one state are to hash and to tell apart.
+///
+/// A key is hashed by what it holds, counted again wherever it is shared, and compared with all keys of the same hash.
+/// A list in a file that holds the next one twice, and so on sixty times, would take years, one that holds itself would
+/// never end, and a map of 20 000 keys of one hash compares 200 million times. Such a state is refused before any of
+/// the keys is hashed into a map, and is not saved either.
+public final class HashBudget {
+    /// The most parts that are hashed and compared, in addition to [#PER_KEY] for each key.
+    public static final long MAX = 1L << 24;
+    /// The most parts that one key may have.
+    static final int MAX_PARTS = 1 << 16;
+    /// So many parts are nothing unusual, for instance of pairs of small numbers.
+    private static final int PER_KEY = 128;
+    /// Maps keep keys of equal hashes sorted if all are of one such class.
+    private static final Set<Class<?>> SORTED = Set.of(String.class, Long.class, Double.class, BigInteger.class,
+            Integer.class, Short.class, Byte.class, Float.class);
+
+    private long left = MAX;
+
+    /// {@return whether all keys are of one class whose equal hashes cost nothing, and which differ in a file if they
+    /// differ in Java}
+    ///
+    /// @param keys any keys
+    public static boolean areSorted(List<? extends @Nullable Object> keys) {
+        Object first = keys.isEmpty() ? "" : keys.getFirst();
+        return first != null && SORTED.contains(first.getClass())
+                && keys.stream().allMatch(key -> key != null && key.getClass() == first.getClass());
+    }
+
+    /// Takes the keys of one map or the elements of one set.
+    ///
+    /// @param keys which are hashed here, each after its parts were counted
+    /// @param parts how many parts the key of an index has, counted again wherever they are shared
+    /// @return whether that is too much, together with what was taken before
+    public boolean isTooMuch(List<? extends @Nullable Object> keys, IntUnaryOperator parts) {
+        return !areSorted(keys) && isTooMuch(keys.size(), i -> Objects.hashCode(keys.get(i)), parts);
+    }
+
+    /// Takes the keys of one map or the elements of one set that may be objects.
+    ///
+    /// @param keys as a program has them
+    /// @param nodes the same keys in the tree
+    /// @param isSorted whether the map or set compares them by their order and not by their hashes
+    /// @param classes the registered classes
+    /// @return whether that is too much, together with what was taken before
+    boolean isTooMuch(List<? extends @Nullable Object> keys, List<? extends @Nullable Object> nodes, boolean isSorted,
+            StateClasses classes) {
+        IntUnaryOperator parts = i -> partsOf(nodes.get(i), classes);
+        return isSorted ? isTooMuch(keys.size(), i -> i, parts) : isTooMuch(keys, parts);
+    }
+
+    private boolean isTooMuch(int keys, IntUnaryOperator hash, IntUnaryOperator parts) {
+        Map<Integer, Integer> equal = HashMap.newHashMap(keys);
+        for (int i = 0; i < keys && left >= 0; i++) {
+            int count = parts.applyAsInt(i);
+            int comparisons = count > MAX_PARTS ? 0 : equal.merge(hash.applyAsInt(i), 1, Integer::sum);
+            left = comparisons == 0 ? -1 : left + PER_KEY - (long) comparisons * Math.max(1, count);
+        }
+        return left < 0;
+    }
+
+    /// How many parts a key has; more than [#MAX_PARTS] if it holds itself.
+    private static int partsOf(@Nullable Object key, StateClasses classes) {
+        Deque<Object> open = new ArrayDeque<>();
+        int parts = 0;
+        Object next = JavaNode.isContainer(key) ? key : null;
+        while (next != null) {
+            Collection<? extends @Nullable Object> held = hashedParts(next, classes);
+            parts = (int) Math.min((long) parts + held.size(), Integer.MAX_VALUE);
+            if (parts > MAX_PARTS) {
+                break;
+            }
+            held.stream().filter(JavaNode::isContainer).forEach(open::push);
+            next = open.poll();
+        }
+        return parts;
+    }
+
+    /// Other objects than these have hashes of their own, arrays those of their identity.
+    private static Collection<? extends @Nullable Object> hashedParts(Object node, StateClasses classes) {
+        String name = JavaNode.className(node);
+        boolean isOther = name != null
+                && (name.endsWith("[]") || classes.type(name).filter(type -> !type.isRecord()).isPresent());
+        return switch (node) {
+            case Object _ when isOther -> List.of();
+            case Map<?, ?> map -> map.values();
+            case Collection<?> elements -> elements;
+            case Typed typed when name != null && typed.value() instanceof Collection<?> elements -> elements;
+            default -> List.of();
+        };
+    }
+}
