@@ -4,12 +4,11 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.sun.management.ThreadMXBean;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -59,7 +58,7 @@ class CostlyFilesTest {
     @Test
     void aReportThatWouldRepeatOneTextWithoutEndIsRefusedBeforeItIsPrinted() throws IOException {
         Path file = manyTexts(300_000);
-        long before = allocated();
+        long before = Proc.allocatedByThisThread();
         Invocation json = Invocation.of("inspect", "--json", file);
         assertThat(json.code()).isNotZero();
         assertThat(json.out()).isEmpty();
@@ -67,7 +66,7 @@ class CostlyFilesTest {
         Invocation text = Invocation.of("inspect", file);
         assertThat(text.code()).isZero();
         assertThat(text.out()).hasSizeLessThan(2000);
-        assertThat(allocated() - before).isLessThan(2 * ((64L << 20) + 2 * Files.size(file)));
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(2 * ((64L << 20) + 2 * Files.size(file)));
     }
 
     @Test
@@ -104,9 +103,5 @@ class CostlyFilesTest {
         Invocation text = Invocation.of("inspect", file);
         assertThat(text.code()).isZero();
         assertThat(text.out().getBytes(UTF_8)).hasSizeLessThan(2000 * 500);
-    }
-
-    private static long allocated() {
-        return ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
     }
 }

@@ -5,6 +5,8 @@ import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.testsupport.Commands;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,7 +41,7 @@ class HostileReferencesTest {
     private static Path occupy(Path name, String kind) throws Exception {
         Files.delete(name);
         switch (kind) {
-            case "fifo" -> assertThat(new ProcessBuilder("mkfifo", name.toString()).start().waitFor()).isZero();
+            case "fifo" -> Commands.makePipe(name);
             case "directory" -> Files.createDirectory(name);
             case "loop" -> Files.createSymbolicLink(name, name.getFileName());
             default -> {
@@ -148,16 +150,11 @@ class HostileReferencesTest {
                 .isZero();
         Path small = folder.resolve("small.croftset");
         assertThat(Invocation.of("set", "create", small, file).code()).isZero();
-        Process process = new ProcessBuilder("sh", "-c", "ulimit -n 200 && exec \"$@\"", "sh",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
-                System.getProperty("java.class.path"), HostileReferencesTest.class.getName(), small.toString(),
-                folder.resolve("no.croftset").toString(), set.toString()).redirectErrorStream(true).start();
-        List<String> said = process.inputReader().lines().filter(line -> !line.startsWith("SLF4J")).toList();
-
-        assertThat(said).singleElement().asString().startsWith("3 croft: " + folder).contains("too many files are open",
-                "ulimit -n");
-        assertThat(process.waitFor()).isZero();
+        try (PeerJvm peer = PeerJvm.startAfter("ulimit -n 200", HostileReferencesTest.class, small.toString(),
+                folder.resolve("no.croftset").toString(), set.toString())) {
+            assertThat(peer.lines()).singleElement().asString().startsWith("3 croft: " + folder)
+                    .contains("too many files are open", "ulimit -n");
+        }
     }
 
     /// Lists the shards of sets, so that each class is loaded when the last one takes all descriptors: here every class

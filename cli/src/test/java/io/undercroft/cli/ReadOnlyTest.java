@@ -4,6 +4,8 @@ import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.testsupport.Commands;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,23 +41,11 @@ class ReadOnlyTest {
         Invocation.of("set", "create", saved.resolve("all.croftset"), croft);
         String mounting = ("mount -t tmpfs tmpfs %2$s && cp %1$s/* %2$s && mount -o remount,ro %2$s"
                 + " && mount -t tmpfs tmpfs /dev/shm && mount -o remount,ro /dev/shm").formatted(saved, mounted);
-        assumeTrue(succeeds("unshare", "-m", "sh", "-c", mounting), "mounting needs privileges");
+        assumeTrue(Commands.succeed("unshare", "-m", "sh", "-c", mounting), "mounting needs privileges");
 
-        Process process = new ProcessBuilder("unshare", "-m", "sh", "-c", mounting + " && exec \"$@\"", "sh",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
-                System.getProperty("java.class.path"), ReadOnlyTest.class.getName(), mounted.toString(),
-                Files.createDirectory(folder.resolve("copies")).toString()).redirectErrorStream(true).start();
-
-        assertThat(process.inputReader().lines().toList()).endsWith("done").noneMatch(line -> line.contains("WRONG"));
-        assertThat(process.waitFor()).isZero();
-    }
-
-    private static boolean succeeds(String... command) throws InterruptedException {
-        try {
-            return new ProcessBuilder(command).start().waitFor() == 0;
-        } catch (IOException _) {
-            return false;
+        try (PeerJvm peer = PeerJvm.startMounting(mounting, ReadOnlyTest.class, mounted.toString(),
+                Files.createDirectory(folder.resolve("copies")).toString())) {
+            assertThat(peer.lines()).endsWith("done").noneMatch(line -> line.contains("WRONG"));
         }
     }
 

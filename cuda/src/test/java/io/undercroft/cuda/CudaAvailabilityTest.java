@@ -3,11 +3,8 @@ package io.undercroft.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
-import io.undercroft.mmap.AnonymousMemory;
-import io.undercroft.storage.Storage;
 import java.io.File;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,7 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -54,34 +50,18 @@ class CudaAvailabilityTest {
         List<String> all = new ArrayList<>(ALLOWED);
         all.add("-Dundercroft.standin=" + StandIn.library());
         all.addAll(List.of(options));
-        return run(all, environment, classPath());
+        return run(all, environment, classPathWithout("?"));
     }
 
-    static String classPath() {
-        return classPathWithout("?");
-    }
-
-    /// The class path that is needed, but for what has a name that starts so.
     private static String classPathWithout(String jar) {
-        return Stream.of(Availability.class.getName(), CudaDevice.class.getName(), CudaStorageTest.class.getName(),
-                AnonymousMemory.class.getName(), Storage.class.getName(), "jcuda.Pointer", JCUDA)
-                .map(CudaAvailabilityTest::home).distinct()
-                .filter(entry -> !entry.getFileName().toString().startsWith(jar)).map(Path::toString)
+        return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+                .filter(entry -> !Path.of(entry).getFileName().toString().startsWith(jar))
                 .collect(Collectors.joining(File.pathSeparator));
-    }
-
-    /// The directory or jar in which a class or a native library is. (Not every launcher of tests has them in
-    /// `java.class.path`.)
-    private static Path home(String name) {
-        String resource = name.startsWith("lib/") ? name : name.replace('.', '/') + ".class";
-        String url = String.valueOf(CudaAvailabilityTest.class.getClassLoader().getResource(resource));
-        String file = url.replaceFirst("^jar:", "").replaceFirst("!?/" + Pattern.quote(resource) + "$", "");
-        return Path.of(URI.create(file));
     }
 
     @Test
     void withoutADriverEverythingElseWorks() throws Exception {
-        String output = run(ALLOWED, Map.of(), classPath());
+        String output = run(ALLOWED, Map.of(), classPathWithout("?"));
         assumeFalse(output.contains("available: true"), "there is a driver and a device");
         assumeFalse(output.contains("there is no CUDA device"), "there is a driver");
         assertThat(output).contains("available: false, devices: 0[]",
@@ -114,7 +94,7 @@ class CudaAvailabilityTest {
 
     @Test
     void nativeAccessThatIsDeniedSaysHowToAllowIt() throws Exception {
-        assertThat(run(List.of("--illegal-native-access=deny"), Map.of(), classPath()))
+        assertThat(run(List.of("--illegal-native-access=deny"), Map.of(), classPathWithout("?")))
                 .contains("why not: this JVM denies native access; run it with --enable-native-access=ALL-UNNAMED");
     }
 
@@ -135,7 +115,7 @@ class CudaAvailabilityTest {
         Files.writeString(planted, "not what jcuda unpacks");
         List<String> options = List.of(ALLOWED.getFirst(), "-Dundercroft.standin=" + StandIn.library(),
                 "-Djava.io.tmpdir=" + folder);
-        assertThat(run(options, Map.of(), classPath(), folder.toString()))
+        assertThat(run(options, Map.of(), classPathWithout("?"), folder.toString()))
                 .contains("available: true", "copied: [2]", "left: [" + planted.getFileName() + "]");
     }
 

@@ -15,7 +15,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import java.io.BufferedReader;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -41,58 +41,28 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CudaSharingTest {
     private static final Device SECOND = Device.cuda(1);
 
-    private final List<Peer> peers = new ArrayList<>();
+    private final List<PeerJvm> peers = new ArrayList<>();
     private long allocations;
 
-    /// Another JVM with a stand-in of its own.
-    private static final class Peer {
-        private final Process process;
-        private final BufferedReader answers;
-
-        /// @param parent a command that runs the rest of its arguments; empty if none is needed
-        /// @param environment variables
-        Peer(List<String> parent, Map<String, String> environment) throws IOException {
-            List<String> command = new ArrayList<>(parent);
-            command.addAll(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                    "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED",
-                    "-Dundercroft.standin=" + StandIn.library(), "-cp", CudaAvailabilityTest.classPath(),
-                    SharingPeer.class.getName()));
-            ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-            builder.environment().putAll(environment);
-            process = builder.start();
-            answers = process.inputReader();
-            assertThat(answers.readLine()).isEqualTo("ready");
-        }
-
-        void say(String line) throws IOException {
-            process.outputWriter().append(line).append('\n').flush();
-        }
-
-        String answer() throws IOException {
-            return String.valueOf(answers.readLine());
-        }
-
-        String ask(String line) throws IOException {
-            say(line);
-            return answer();
-        }
-
-        void kill() throws InterruptedException {
-            process.destroyForcibly().waitFor();
-        }
-    }
-
-    private Peer peer() throws IOException {
+    private PeerJvm peer() throws IOException {
         return peer(Map.of());
     }
 
-    private Peer peer(Map<String, String> environment) throws IOException {
-        return added(new Peer(List.of(), environment));
+    private PeerJvm peer(Map<String, String> environment) throws IOException {
+        return peer(List.of(), environment);
     }
 
-    private Peer added(Peer made) {
-        peers.add(made);
-        return made;
+    /// Another JVM with a stand-in of its own.
+    ///
+    /// @param starter a command that runs the rest of its arguments; empty if none is needed
+    /// @param environment variables
+    private PeerJvm peer(List<String> starter, Map<String, String> environment) throws IOException {
+        List<String> options = new ArrayList<>(PeerJvm.NATIVE);
+        options.add("-Dundercroft.standin=" + StandIn.library());
+        PeerJvm peer = new PeerJvm(environment, starter, options, SharingPeer.class);
+        peers.add(peer);
+        assertThat(peer.answer()).isEqualTo("ready");
+        return peer;
     }
 
     @BeforeEach
@@ -104,9 +74,9 @@ class CudaSharingTest {
     void nothingIsLeft() throws Exception {
         List<String> names = new ArrayList<>();
         names.add("undercroft_cuda_" + ProcessHandle.current().pid() + "_");
-        for (Peer peer : peers) {
+        for (PeerJvm peer : peers) {
             peer.kill();
-            names.add("undercroft_cuda_" + peer.process.pid() + "_");
+            names.add("undercroft_cuda_" + peer.pid() + "_");
         }
         assertThat(StandIn.get("imports")).isZero();
         SharedMemory.gc();
@@ -145,7 +115,7 @@ class CudaSharingTest {
         assertThat(slice.cpu().toList()).containsExactly(2, 3);
         assertThat(handle(storage)).startsWith("undercroft:device/undercroft_cuda_").contains("?nbytes=3&id=");
 
-        Peer peer = peer();
+        PeerJvm peer = peer();
         assertThat(peer.ask("open " + handle(storage))).isEqualTo("0 on cuda:1");
         assertThat(peer.ask("read 0")).isEqualTo("[1, 2, 3]");
         peer.ask("fill 0 9");
@@ -162,7 +132,7 @@ class CudaSharingTest {
     void viewsAndSlicesShareTheirStorageInTheOtherProcess() throws Exception {
         Tensor tensor = Tensor.arange(DType.FLOAT32, 12).view(3, 4).cuda().shareMemory();
         Storage slice = tensor.storage().slice(4, 8);
-        Peer peer = peer();
+        PeerJvm peer = peer();
         assertThat(peer.ask("open " + handle(tensor.storage()))).isEqualTo("0 on cuda:0");
         assertThat(peer.ask("tensor " + SharedTensorHandle.of(tensor.t().narrow(0, 1, 2))))
                 .isEqualTo("[1.0, 5.0, 9.0, 2.0, 6.0, 10.0]");
@@ -177,7 +147,7 @@ class CudaSharingTest {
 
     @Test
     void aHandleThatIsOpenedTwiceOpensOneStorage() throws Exception {
-        Peer peer = peer();
+        PeerJvm peer = peer();
         SharedStorageHandle handle = SharedStorageHandle.parse(peer.ask("share 3"));
         Storage opened = handle.open();
         assertThat(handle.open()).isSameAs(opened);
@@ -228,7 +198,7 @@ class CudaSharingTest {
     @Test
     void aStorageWithoutBytesCanBeShared() throws Exception {
         Storage empty = Storage.allocate(0, Allocator.on(SECOND)).shareMemory();
-        Peer peer = peer();
+        PeerJvm peer = peer();
         assertThat(peer.ask("open " + handle(empty))).isEqualTo("0 on cuda:1");
         assertThat(peer.ask("read 0")).isEqualTo("[]");
         empty.release();
@@ -239,7 +209,7 @@ class CudaSharingTest {
     @Test
     void whatWasSubmittedBeforeTheHandleWasMadeIsDoneWhenItIsOpened() throws Exception {
         Storage storage = onDevice(SECOND, 1, 2, 3).shareMemory();
-        Peer peer = peer();
+        PeerJvm peer = peer();
         StandIn.gate(true);
         StandIn.submit(storage.dataPtr(), 3, 7);
         peer.say("open " + handle(storage));
@@ -255,8 +225,8 @@ class CudaSharingTest {
     @Test
     void whoeverHandsAnOpenedStorageOnWaitsForItsOwnWork() throws Exception {
         Storage storage = onDevice(SECOND, 1, 2, 3).shareMemory();
-        Peer second = peer();
-        Peer third = peer();
+        PeerJvm second = peer();
+        PeerJvm third = peer();
         second.ask("open " + handle(storage));
         second.ask("submit 0 8");
         assertThat(third.ask("open " + second.ask("hand-on 0"))).isEqualTo("0 on cuda:1");
@@ -269,7 +239,7 @@ class CudaSharingTest {
 
     @Test
     void anOpeningInAThreadThatIsInterruptedWaitsWithoutLoad() throws Exception {
-        Peer peer = peer();
+        PeerJvm peer = peer();
         peer.ask("share 3");
         peer.ask("gate closed");
         peer.ask("submit 0 1");
@@ -296,7 +266,7 @@ class CudaSharingTest {
 
     @Test
     void anOpeningThatWaitsForAProcessThatIsKilledFails() throws Exception {
-        Peer peer = peer();
+        PeerJvm peer = peer();
         peer.ask("share 3");
         peer.ask("gate closed");
         peer.ask("submit 0 1");
@@ -320,7 +290,7 @@ class CudaSharingTest {
     void aStorageThatIsReleasedEarlyIsFreedAfterTheOthers() throws Exception {
         Storage storage = onDevice(SECOND, 1, 2, 3).shareMemory();
         String handle = handle(storage);
-        Peer peer = peer();
+        PeerJvm peer = peer();
         peer.ask("open " + handle);
         storage.release();
         assertThat(StandIn.get("allocations")).isEqualTo(allocations + 1);
@@ -337,7 +307,7 @@ class CudaSharingTest {
     @Test
     void aStorageOfAKilledConsumerIsFreed() throws Exception {
         Storage storage = onDevice(SECOND, 1, 2, 3).shareMemory();
-        Peer peer = peer();
+        PeerJvm peer = peer();
         peer.ask("open " + handle(storage));
         storage.release();
         assertThat(StandIn.get("allocations")).isEqualTo(allocations + 1);
@@ -347,13 +317,13 @@ class CudaSharingTest {
 
     @Test
     void storagesOfAKilledProcessAreLost() throws Exception {
-        Peer peer = peer();
+        PeerJvm peer = peer();
         SharedStorageHandle handle = SharedStorageHandle.parse(peer.ask("share 3"));
         SharedStorageHandle other = SharedStorageHandle.parse(peer.ask("share 3"));
         Storage opened = handle.open();
         peer.kill();
         assertThatThrownBy(opened::cpu).isInstanceOf(IllegalStateException.class)
-                .hasMessage("process " + peer.process.pid() + ", which shared these 3 bytes of device 0000:17:00.0, "
+                .hasMessage("process " + peer.pid() + ", which shared these 3 bytes of device 0000:17:00.0, "
                         + "has ended, and they are lost; ask for a handle to another storage");
         assertThatThrownBy(() -> opened.fill((byte) 1)).hasMessageContaining("has ended");
         assertThatThrownBy(other::open).isInstanceOf(SharedMemoryException.class)
@@ -365,7 +335,7 @@ class CudaSharingTest {
     /// As in a container whose first process asks for the status of no other.
     @Test
     void aKilledProcessWhoseStatusNobodyAskedForHasEnded() throws Exception {
-        Peer peer = added(new Peer(List.of("sh", "-c", "exec 3<&0; \"$0\" \"$@\" <&3 & exec sleep 600"), Map.of()));
+        PeerJvm peer = peer(List.of("sh", "-c", "exec 3<&0; \"$0\" \"$@\" <&3 & exec sleep 600"), Map.of());
         long pid = Long.parseLong(peer.ask("pid"));
         Storage opened = SharedStorageHandle.parse(peer.ask("share 3")).open();
         assertThat(opened.cpu().toList()).containsExactly(5, 5, 5);
@@ -392,8 +362,8 @@ class CudaSharingTest {
     /// process.
     @Test
     void storagesOfASecondCopyOfTheLibraryInAKilledProcessAreLost() throws Exception {
-        Peer peer = peer();
-        String second = "undercroft_cuda_" + peer.process.pid() + "_second";
+        PeerJvm peer = peer();
+        String second = "undercroft_cuda_" + peer.pid() + "_second";
         assertThat(peer.ask("second-copy")).contains(second);
         Storage opened = SharedStorageHandle.parse(peer.ask("share 3")).open();
         assertThat(opened.cpu().toList()).containsExactly(5, 5, 5);
@@ -406,7 +376,7 @@ class CudaSharingTest {
     @Test
     void memoryIsFreedWhoeverElseLooksWhetherItCanBe() throws Exception {
         Storage storage = onDevice(SECOND, 1, 2, 3).shareMemory();
-        Peer peer = peer();
+        PeerJvm peer = peer();
         peer.ask("open " + handle(storage));
         AtomicBoolean goesOn = new AtomicBoolean(true);
         Thread looking = Thread.ofPlatform().start(() -> {
@@ -424,7 +394,7 @@ class CudaSharingTest {
 
     @Test
     void manyStoragesAreSharedAndOpenedWithoutALeak() throws Exception {
-        Peer peer = peer();
+        PeerJvm peer = peer();
         shareAndOpen(peer);
         long events = StandIn.get("events");
         String there = peer.ask("get events");
@@ -437,7 +407,7 @@ class CudaSharingTest {
         await(() -> StandIn.get("allocations") == allocations);
     }
 
-    private static void shareAndOpen(Peer peer) throws IOException {
+    private static void shareAndOpen(PeerJvm peer) throws IOException {
         Storage storage = onDevice(SECOND, 1).shareMemory();
         assertThat(peer.ask("open-and-close " + handle(storage))).isEqualTo("closed");
         storage.release();
@@ -457,7 +427,7 @@ class CudaSharingTest {
     @Test
     void devicesAreFoundByTheirPlaceAndNotTheirNumber() throws Exception {
         Storage storage = onDevice(SECOND, 1, 2, 3).shareMemory();
-        Peer other = peer(Map.of("UNDERCROFT_STANDIN_FIRST", "1", "UNDERCROFT_STANDIN_DEVICES", "1"));
+        PeerJvm other = peer(Map.of("UNDERCROFT_STANDIN_FIRST", "1", "UNDERCROFT_STANDIN_DEVICES", "1"));
         assertThat(other.ask("open " + handle(storage))).isEqualTo("0 on cuda:0");
         assertThat(other.ask("read 0")).isEqualTo("[1, 2, 3]");
         assertThat(peer(Map.of("UNDERCROFT_STANDIN_DEVICES", "1")).ask("open " + handle(storage)))

@@ -1,5 +1,6 @@
 package io.undercroft.cuda;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -19,7 +20,6 @@ import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -53,9 +53,7 @@ class PinInPlaceTest {
     }
 
     private static byte[] random(int nbytes) {
-        byte[] bytes = new byte[nbytes];
-        new Random(nbytes).nextBytes(bytes);
-        return bytes;
+        return noise(nbytes, nbytes);
     }
 
     private Path file() throws IOException {

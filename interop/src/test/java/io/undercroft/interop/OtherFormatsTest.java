@@ -14,6 +14,7 @@ import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -28,7 +29,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -315,24 +315,9 @@ class OtherFormatsTest {
         assertThatThrownBy(() -> Checkpoint.open(index, OpenOptions.defaults().snapshot(1)))
                 .isInstanceOf(NoSuchElementException.class);
 
-        assertThat(openFiles()).noneMatch(file -> file.startsWith(folder.toString()));
+        assertThat(Proc.openFiles()).noneMatch(file -> file.startsWith(folder.toString()));
         try (Checkpoint c = Checkpoint.open(index)) {
             assertThat(c.verify().unverifiedBytes()).isEqualTo(4);
-        }
-    }
-
-    private static Stream<String> openFiles() throws IOException {
-        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
-            return descriptors.flatMap(OtherFormatsTest::target).toList().stream();
-        }
-    }
-
-    private static Stream<String> target(Path descriptor) {
-        try {
-            return Stream.of(Files.readSymbolicLink(descriptor).toString());
-        } catch (IOException _) {
-            // It was that of the listing.
-            return Stream.empty();
         }
     }
 

@@ -1,5 +1,6 @@
 package io.undercroft.interop;
 
+import static io.undercroft.testsupport.TestData.map;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -11,7 +12,6 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Set;
@@ -23,14 +23,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RawNamesTest {
     @TempDir
     Path folder;
-
-    private static Map<String, Object> map(Object... entries) {
-        Map<String, Object> map = new LinkedHashMap<>();
-        for (int i = 0; i < entries.length; i += 2) {
-            map.put((String) entries[i], entries[i + 1]);
-        }
-        return map;
-    }
 
     @ParameterizedTest
     @ValueSource(strings = {"x.safetensors", "x.npz", "x.gguf", "x.safetensors.index.json"})

@@ -20,6 +20,7 @@ import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Commands;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -270,7 +271,7 @@ class SaveReportTest {
         Checkpoint.save(index, tied());
         Path pipe = folder.resolve(name);
         Files.delete(pipe);
-        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+        Commands.makePipe(pipe);
 
         assertThatThrownBy(() -> Checkpoint.open(index)).isInstanceOfAny(FormatException.class,
                 FileSystemException.class);

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Storage;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

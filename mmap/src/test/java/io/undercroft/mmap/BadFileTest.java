@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.storage.DType;
+import io.undercroft.testsupport.Commands;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -36,7 +38,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 /// Files that cannot be mapped, and systems that have no more: each a typed exception that says what to do, and nothing
 /// that was created is left behind.
 class BadFileTest {
-    private static final List<String> NATIVE = List.of("--enable-native-access=ALL-UNNAMED");
 
     @TempDir
     Path folder;
@@ -79,7 +80,7 @@ class BadFileTest {
     @EnabledOnOs(OS.LINUX)
     void pipesAndDevicesAndMadeUpFilesAreRefused(Optional<Libc> libc) throws Exception {
         Path pipe = folder.resolve("pipe");
-        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+        Commands.makePipe(pipe);
         for (MapMode mode : MapMode.values()) {
             refused(pipe, mode, ByteRange.whole(), libc, FileSystemException.class, "only regular files");
             refused(Path.of("/dev/zero"), mode, ByteRange.bytes(10), libc, FileSystemException.class,
@@ -100,7 +101,7 @@ class BadFileTest {
         Path path = folder.resolve("f");
         Path pipe = folder.resolve("pipe");
         Path file = Files.write(folder.resolve("file"), new byte[10]);
-        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+        Commands.makePipe(pipe);
         AtomicBoolean isOver = new AtomicBoolean();
         Thread other = Thread.ofPlatform().start(() -> exchange(path, List.of(pipe, file), isOver));
         try {
@@ -206,7 +207,7 @@ class BadFileTest {
         Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("r-x------"));
         // As root without the power to pass over modes.
         List<String> mortal = List.of("setpriv", "--bounding-set=-dac_override,-dac_read_search");
-        assumeTrue(runs(mortal));
+        assumeTrue(PeerJvm.canStartBy(mortal));
 
         assertThat(refusal(mortal, "open-private", path)).startsWith("AccessDeniedException").contains("no permission");
         assertThat(refusal(mortal, "open-private", readOnly)).startsWith("not refused");
@@ -257,7 +258,7 @@ class BadFileTest {
     void tooManyMappingsSayWhichLimitToRaise() throws Exception {
         Path path = Files.write(folder.resolve("f"), new byte[10]);
         // A JVM needs mappings too, and ends when it gets none: so this one compiles nothing and has all its heap.
-        List<String> frugal = Stream.concat(NATIVE.stream(),
+        List<String> frugal = Stream.concat(PeerJvm.NATIVE.stream(),
                 Stream.of("-Xint", "-XX:+UseSerialGC", "-Xms512m", "-Xmx512m", "-XX:+AlwaysPreTouch")).toList();
         List<String> answers = answers(List.of(), frugal, "keep-mapping", path);
 
@@ -271,7 +272,7 @@ class BadFileTest {
     void memoryThatMayNotBeLockedSaysHowToRaiseTheLimit() throws Exception {
         List<String> limited = List.of("setpriv", "--bounding-set=-ipc_lock", "sh", "-c", "ulimit -l 64; exec \"$@\"",
                 "sh");
-        assumeTrue(runs(List.of("setpriv", "--bounding-set=-ipc_lock")));
+        assumeTrue(PeerJvm.canStartBy(List.of("setpriv", "--bounding-set=-ipc_lock")));
 
         assertThat(refusal(limited, "lock", folder)).startsWith("MemoryLockException 16777216 bytes cannot be locked")
                 .contains("this process may lock 65536 bytes in all").contains("ulimit -l");
@@ -282,29 +283,20 @@ class BadFileTest {
     }
 
     private static List<String> answers(List<String> prefix, String what, Path path) throws Exception {
-        return answers(prefix, NATIVE, what, path);
+        return answers(prefix, PeerJvm.NATIVE, what, path);
     }
 
     private static List<String> answers(List<String> prefix, List<String> options, String what, Path path)
             throws Exception {
-        try (PeerJvm peer = new PeerJvm(prefix, BadFilePeer.class, options, what, path.toString())) {
+        try (PeerJvm peer = new PeerJvm(Map.of(), prefix, options, BadFilePeer.class, what, path.toString())) {
             return Stream.generate(peer::answerOrError).takeWhile(line -> !line.equals("null")).toList();
         }
     }
 
     /// Runs a script in a world of mounts of its own, where that is allowed.
     private static List<String> mounted(String script) throws Exception {
-        assumeTrue(runs(List.of("unshare", "-m")));
+        assumeTrue(PeerJvm.canMount());
         return List.of("unshare", "-m", "sh", "-c", script, "sh");
-    }
-
-    private static boolean runs(List<String> prefix) throws Exception {
-        try {
-            Process process = new ProcessBuilder(Stream.concat(prefix.stream(), Stream.of("true")).toList()).start();
-            return process.waitFor(5, TimeUnit.MINUTES) && process.exitValue() == 0;
-        } catch (IOException e) {
-            return false;
-        }
     }
 
     private static void refused(Path path, MapMode mode, ByteRange range, Optional<Libc> libc,

@@ -1,20 +1,17 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.internal.Libc;
-import java.io.IOException;
+import io.undercroft.testsupport.PeerJvm;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
+import java.util.List;
 
 /// What children of the tests may do here.
 final class Children {
     private Children() {}
 
     /// Whether they may have namespaces of their own.
-    static boolean canUnshare() throws IOException, InterruptedException {
-        Process process = new ProcessBuilder("sh", "-c",
-                "unshare --pid --fork --mount-proc true && unshare -m mount -t tmpfs tmpfs /dev/shm")
-                .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
-        return process.waitFor(5, TimeUnit.MINUTES) && process.exitValue() == 0;
+    static boolean canUnshare() throws InterruptedException {
+        return PeerJvm.canMount() && PeerJvm.canStartBy(List.of("unshare", "--pid", "--fork", "--mount-proc"));
     }
 
     /// Where the registry of this user is, if it is there.

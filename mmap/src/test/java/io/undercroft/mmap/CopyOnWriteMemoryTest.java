@@ -10,6 +10,7 @@ import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Freezable;
 import io.undercroft.storage.spi.Freezable.Image;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;

@@ -1,5 +1,6 @@
 package io.undercroft.mmap;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -15,6 +16,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.AccessDeniedException;
@@ -27,7 +29,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
@@ -170,8 +171,7 @@ class FileStorageTest {
     @ParameterizedTest
     @MethodSource("libraries")
     void aRangeMayStartAtAnyByte(Optional<Libc> libc) throws IOException {
-        byte[] bytes = new byte[20_000];
-        new Random(1).nextBytes(bytes);
+        byte[] bytes = noise(20_000, 1);
         Path path = Files.write(folder.resolve("f"), bytes);
         for (MapMode mode : MapMode.values()) {
             for (int start : new int[]{0, 1, 4095, 4096, 4097, 19_999, 20_000}) {

@@ -1,5 +1,6 @@
 package io.undercroft.mmap;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -588,9 +589,7 @@ abstract class MappedFileContract {
     }
 
     static byte[] randomBytes(int size) {
-        byte[] bytes = new byte[size];
-        new Random(size).nextBytes(bytes);
-        return bytes;
+        return noise(size, size);
     }
 
     static void cut(Path path, long size) throws IOException {

@@ -16,6 +16,7 @@ import io.undercroft.storage.SparseCooTensor.Coalescence;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -354,7 +355,7 @@ class PagesTest {
     @Test
     void withoutNativeAccessHintsAreIgnoredAndTheRestSaysWhatItNeeds() throws Exception {
         Path path = folder.resolve("f");
-        try (PeerJvm peer = new PeerJvm(PagesWithoutNativeAccess.class, List.of("--illegal-native-access=deny"),
+        try (PeerJvm peer = PeerJvm.startWith(List.of("--illegal-native-access=deny"), PagesWithoutNativeAccess.class,
                 path.toString())) {
             assertThat(peer.answer()).isEqualTo("OptionalLong.empty OptionalLong.empty 1");
             assertThat(peer.answer()).contains("--enable-native-access");

@@ -10,6 +10,8 @@ import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.MappingLimitPeer;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
+import io.undercroft.testsupport.PeerJvm;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
@@ -237,7 +239,7 @@ class PosixMappedFileTest extends MappedFileContract {
     void whatCannotBeUnmappedForLackOfMappingsIsUnmappedLater() throws Exception {
         assumeThat(Long.parseLong(Files.readString(Path.of("/proc/sys/vm/max_map_count")).strip()))
                 .isLessThan(300_000);
-        try (PeerJvm peer = new PeerJvm(MappingLimitPeer.class, List.of("--enable-native-access=ALL-UNNAMED"))) {
+        try (PeerJvm peer = PeerJvm.start(MappingLimitPeer.class)) {
             assertThat(peer.answer()).isEqualTo("it stayed, and was unmapped then");
             peer.endsWell();
         }

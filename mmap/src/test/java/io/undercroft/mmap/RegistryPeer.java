@@ -1,6 +1,7 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.testsupport.Proc;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;

@@ -13,6 +13,8 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
+import io.undercroft.testsupport.PeerJvm;
+import io.undercroft.testsupport.Proc;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -47,7 +49,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /// Handles to storages and tensors, in this process and in another one.
 @EnabledOnOs(OS.LINUX)
 class SharedHandleTest {
-    private static final List<String> NATIVE = List.of("--enable-native-access=ALL-UNNAMED");
 
     @TempDir
     Path folder;
@@ -100,7 +101,7 @@ class SharedHandleTest {
         Tensor transposed = whole.narrow(0, 1, 2).t();
         Tensor bits = whole.view(DType.INT32);
         Tensor other = Tensor.of(7L, 8L).shareMemory();
-        try (PeerJvm peer = new PeerJvm(HandlePeer.class, NATIVE)) {
+        try (PeerJvm peer = PeerJvm.start(HandlePeer.class)) {
             assertThat(answer(peer, whole)).isEqualTo(
                     "0 float32 [3, 4] [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0] 1");
             assertThat(answer(peer, transposed))
@@ -131,7 +132,7 @@ class SharedHandleTest {
                 .startsWith("undercroft:fd/" + ProcessHandle.current().pid() + "/").contains("?nbytes=8&id=");
         assertThat(handle.open().storage()).isSameAs(tensor.storage());
         tensor.storage().release();
-        try (PeerJvm peer = new PeerJvm(HandlePeer.class, NATIVE)) {
+        try (PeerJvm peer = PeerJvm.start(HandlePeer.class)) {
             assertThat(answer(peer, tensor)).isEqualTo("0 bfloat16 [2, 2] [3.0, 3.0, 3.0, 3.0] 1");
             assertThat(answer(peer, tensor.t())).isEqualTo("0 bfloat16 [2, 2] [3.0, 3.0, 3.0, 3.0] 2");
             tensor.storage().release();
@@ -151,9 +152,8 @@ class SharedHandleTest {
         Tensor tensor = Tensor.of(storage, DType.INT16, 0, Shape.of(3), 1).fill(7);
         assertThat(SharedTensorHandle.of(tensor).toString()).contains("/a%20b&c=d%3F.bin?nbytes=6&id=")
                 .contains("&at=5000");
-        try (PeerJvm peer = new PeerJvm(HandlePeer.class, NATIVE);
-                PeerJvm denied = new PeerJvm(HandlePeer.class,
-                        List.of("--illegal-native-access=deny"))) {
+        try (PeerJvm peer = PeerJvm.start(HandlePeer.class);
+                PeerJvm denied = PeerJvm.startWith(List.of("--illegal-native-access=deny"), HandlePeer.class)) {
             assertThat(answer(peer, tensor)).isEqualTo("0 int16 [3] [7.0, 7.0, 7.0] 1");
             assertThat(answer(denied, tensor)).isEqualTo("0 int16 [3] [7.0, 7.0, 7.0] 1");
             for (PeerJvm each : List.of(peer, denied)) {
@@ -179,7 +179,7 @@ class SharedHandleTest {
 
         assertThatExceptionOfType(SharedMemoryException.class).isThrownBy(handle::open)
                 .withMessageContaining("other memory than what the handle was made of");
-        try (PeerJvm peer = new PeerJvm(HandlePeer.class, NATIVE)) {
+        try (PeerJvm peer = PeerJvm.start(HandlePeer.class)) {
             peer.say(handle + "&dtype=uint8&shape=10&stride=1&offset=0");
             assertThat(peer.answer()).contains("SharedMemoryException").contains("other memory");
         }

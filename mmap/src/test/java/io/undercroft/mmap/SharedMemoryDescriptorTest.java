@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.storage.Storage;
+import io.undercroft.testsupport.PeerJvm;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,14 +23,13 @@ import org.junit.jupiter.api.condition.OS;
 /// Shared memory that is handed over by a descriptor.
 @EnabledOnOs(OS.LINUX)
 class SharedMemoryDescriptorTest {
-    private static final List<String> NATIVE = List.of("--enable-native-access=ALL-UNNAMED");
 
     private final long pid = ProcessHandle.current().pid();
 
     @Test
     void anotherProcessAttachesWhatHasNoName() throws Exception {
         try (SharedMemory memory = SharedMemory.anonymous(5000);
-                PeerJvm peer = new PeerJvm(RegistryPeer.class, NATIVE)) {
+                PeerJvm peer = PeerJvm.start(RegistryPeer.class)) {
             memory.segment().set(JAVA_BYTE, 0, (byte) 42);
             assertThat(memory.name()).isEmpty();
             assertThat(memory.toString()).contains("/proc/" + pid + "/fd/").endsWith("of 5000 bytes");
@@ -41,7 +42,7 @@ class SharedMemoryDescriptorTest {
 
     @Test
     void whatAnotherProcessMadeOutlivesIt() throws Exception {
-        try (PeerJvm peer = new PeerJvm(RegistryPeer.class, NATIVE)) {
+        try (PeerJvm peer = PeerJvm.start(RegistryPeer.class)) {
             peer.answer();
             int fd = Integer.parseInt(peer.ask("anonymous 100"));
             try (SharedMemory memory = SharedMemory.attachDescriptor(peer.pid(), fd)) {
@@ -62,8 +63,8 @@ class SharedMemoryDescriptorTest {
     void aChildAttachesADescriptorThatItInherited() throws Exception {
         Path file = Files.createTempFile("undercroft", ".bin");
         Files.write(file, new byte[]{5, 6, 7});
-        try (PeerJvm peer = new PeerJvm(List.of("sh", "-c", "exec 9<>\"$1\" 8<\"$1\" 7>&1; shift; exec \"$@\"", "sh",
-                file.toString()), RegistryPeer.class, NATIVE)) {
+        try (PeerJvm peer = PeerJvm.startBy(List.of("sh", "-c", "exec 9<>\"$1\" 8<\"$1\" 7>&1; shift; exec \"$@\"",
+                "sh", file.toString()), RegistryPeer.class)) {
             peer.answer();
             assertThat(peer.ask("inherited 9")).isEqualTo("3 5");
             assertThat(Files.readAllBytes(file)).containsExactly(5, 6, 77);

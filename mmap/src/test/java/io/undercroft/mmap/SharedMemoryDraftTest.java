@@ -1,5 +1,6 @@
 package io.undercroft.mmap;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -11,7 +12,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -20,8 +20,7 @@ import org.junit.jupiter.api.condition.OS;
 class SharedMemoryDraftTest extends NamedSegment {
     @Test
     void whatIsWrittenIsSeenUnderItsNameOnceItIsPublished() throws IOException {
-        byte[] bytes = new byte[3_000_001];
-        new Random(1).nextBytes(bytes);
+        byte[] bytes = noise(3_000_001, 1);
         try (SharedMemoryDraft draft = SharedMemoryDraft.create(); Arena arena = Arena.ofConfined()) {
             draft.write(5000, MemorySegment.ofArray(bytes));
             draft.write(10, arena.allocateFrom(JAVA_BYTE, (byte) 1, (byte) 2));

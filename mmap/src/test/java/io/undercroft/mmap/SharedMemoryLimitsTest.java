@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.Stream;
@@ -24,7 +24,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /// of its own.
 @EnabledOnOs(OS.LINUX)
 class SharedMemoryLimitsTest {
-    private static final List<String> NATIVE = List.of("--enable-native-access=ALL-UNNAMED");
 
     /// They would be between the answers.
     private static final String WITHOUT_WARNINGS = " && exec 2> /dev/null";
@@ -199,7 +198,6 @@ class SharedMemoryLimitsTest {
             peer.ask("close");
             peer.ask("close");
             assertThat(contents(peer)).containsExactly(name);
-            peer.endInput();
             peer.endsWell();
         }
     }
@@ -234,7 +232,6 @@ class SharedMemoryLimitsTest {
                 }
                 assertThat(peer.ask("create registered 10 UNTIL_UNLINKED")).startsWith(round == 0 ? "done" : "EXISTS");
             }
-            peer.endInput();
             peer.endsWell();
         }
     }
@@ -278,9 +275,7 @@ class SharedMemoryLimitsTest {
 
     /// A peer that has a mount namespace of its own, after some commands in there.
     private static PeerJvm in(String commands) throws IOException {
-        List<String> starter = new ArrayList<>(
-                List.of("unshare", "-m", "sh", "-c", commands + " && exec \"$0\" \"$@\""));
-        PeerJvm peer = new PeerJvm(starter, RegistryPeer.class, NATIVE);
+        PeerJvm peer = PeerJvm.startMounting(commands, RegistryPeer.class);
         assertThat(peer.answer()).isEqualTo("ready " + peer.pid());
         return peer;
     }

@@ -9,6 +9,7 @@ import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.SharedSegment.Holder;
 import io.undercroft.mmap.SharedSegment.Holder.State;
 import io.undercroft.storage.Storage;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.File;
 import java.io.IOException;
 import java.net.URL;
@@ -32,7 +33,6 @@ import org.junit.jupiter.api.condition.OS;
 @EnabledOnOs(OS.LINUX)
 class SharedMemoryProcessesTest {
     private static final Path HOME = Path.of("/dev/shm");
-    private static final List<String> NATIVE = List.of("--enable-native-access=ALL-UNNAMED");
 
     private final String name = "undercroft-test-" + UUID.randomUUID();
     private final Path file = HOME.resolve(name);
@@ -162,7 +162,6 @@ class SharedMemoryProcessesTest {
         try (PeerJvm peer = peer()) {
             assertThat(peer.ask("create " + name + " 10 WITH_LAST_HOLDER")).isEqualTo("done");
             assertThat(peer.ask("draft 10")).isEqualTo("done");
-            peer.endInput();
             peer.endsWell();
             assertThat(file).doesNotExist();
             assertThat(segment()).isEmpty();
@@ -237,8 +236,8 @@ class SharedMemoryProcessesTest {
     @Test
     void anotherUserCannotPassOffItsSegmentsNorStopThisOneFromMakingSome() throws Exception {
         List<String> nobody = List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups");
-        assumeTrue(canRun(nobody), "only root can be another user, by setpriv");
-        try (PeerJvm other = new PeerJvm(nobody, RegistryPeer.class, NATIVE)) {
+        assumeTrue(PeerJvm.canStartBy(nobody), "only root can be another user, by setpriv");
+        try (PeerJvm other = PeerJvm.startBy(nobody, RegistryPeer.class)) {
             assumeTrue(other.answer().startsWith("ready"), "another user cannot read the classes of this build");
             assertThat(other.ask("create " + name + " 100 UNTIL_UNLINKED")).isEqualTo("done");
             failsToAttach(name, "belongs to user 65534");
@@ -250,7 +249,6 @@ class SharedMemoryProcessesTest {
                 assertThat(other.ask("attach-read-only " + mine.name())).as("of root").isEqualTo("done");
             }
             SharedMemory.unlink(name);
-            other.endInput();
             other.endsWell();
         }
     }
@@ -265,20 +263,11 @@ class SharedMemoryProcessesTest {
                 .isThrownBy(() -> FileStorage.openSharedMemory(name)).withMessageContaining(words);
     }
 
-    private static boolean canRun(List<String> starter) throws InterruptedException {
-        try {
-            return new ProcessBuilder(Stream.concat(starter.stream(), Stream.of("true")).toList()).start()
-                    .waitFor() == 0;
-        } catch (IOException _) {
-            return false;
-        }
-    }
-
     @Test
     void aProcessThatIsNumberOneOfItsOwnContainerIsSeenAliveAndThenDead() throws Exception {
         assumeTrue(Children.canUnshare());
-        try (PeerJvm peer = new PeerJvm(List.of("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"),
-                RegistryPeer.class, NATIVE)) {
+        try (PeerJvm peer = PeerJvm.startBy(
+                List.of("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"), RegistryPeer.class)) {
             assertThat(peer.answer()).as("its number in there").isEqualTo("ready 1");
             assertThat(peer.ask("create " + name + " 10 WITH_LAST_HOLDER")).isEqualTo("done");
             assertThat(holders()).singleElement().satisfies(holder -> {
@@ -301,7 +290,7 @@ class SharedMemoryProcessesTest {
     }
 
     private static PeerJvm peer() throws IOException {
-        PeerJvm peer = new PeerJvm(RegistryPeer.class, NATIVE);
+        PeerJvm peer = PeerJvm.start(RegistryPeer.class);
         assertThat(peer.answer()).isEqualTo("ready " + peer.pid());
         return peer;
     }

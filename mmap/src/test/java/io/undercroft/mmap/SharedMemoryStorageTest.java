@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.storage.Storage;
+import io.undercroft.testsupport.PeerJvm;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -175,8 +177,7 @@ class SharedMemoryStorageTest {
         assertThat(storage.segment().address() % Storage.ALIGNMENT).isZero();
 
         storage.segment().set(JAVA_LONG_UNALIGNED, 1_000_001 - Long.BYTES, 41);
-        try (PeerJvm peer = new PeerJvm(SharedMemoryPeer.class, List.of("--enable-native-access=ALL-UNNAMED"),
-                filename)) {
+        try (PeerJvm peer = PeerJvm.start(SharedMemoryPeer.class, filename)) {
             assertThat(peer.answer()).isEqualTo("1000001 41");
             assertThat(storage.segment().get(JAVA_LONG_UNALIGNED, 1_000_001 - Long.BYTES)).isEqualTo(42);
             storage.release();
@@ -221,8 +222,7 @@ class SharedMemoryStorageTest {
         assertThat(storage.isShared()).isTrue();
         assertThat(storage.isResizable()).isFalse();
         String filename = storage.filename().orElseThrow();
-        try (PeerJvm peer = new PeerJvm(SharedMemoryPeer.class, List.of("--enable-native-access=ALL-UNNAMED"),
-                filename)) {
+        try (PeerJvm peer = PeerJvm.start(SharedMemoryPeer.class, filename)) {
             assertThat(peer.answer()).isEqualTo("1003 77");
             assertThat(slice.segment().get(JAVA_LONG_UNALIGNED, 0)).isEqualTo(78);
             peer.say("!");
@@ -268,7 +268,7 @@ class SharedMemoryStorageTest {
 
     @Test
     void aJvmThatEndsRemovesTheNamesOfStoragesThatNobodyFreed() throws Exception {
-        try (PeerJvm peer = new PeerJvm(ForgetfulPeer.class, List.of("--enable-native-access=ALL-UNNAMED"), name)) {
+        try (PeerJvm peer = PeerJvm.start(ForgetfulPeer.class, name)) {
             long pid = Long.parseLong(peer.answer());
             assertThat(file).exists();
             assertThat(ours(pid)).hasSize(1);

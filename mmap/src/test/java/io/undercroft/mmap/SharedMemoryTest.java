@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.storage.Storage;
+import io.undercroft.testsupport.PeerJvm;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -26,8 +28,7 @@ class SharedMemoryTest extends NamedSegment {
     @Test
     void aSecondProcessReadsAndWritesTheSameBytes() throws Exception {
         try (SharedMemory memory = SharedMemory.create(name, 1_000_001);
-                PeerJvm peer = new PeerJvm(SharedMemoryPeer.class, List.of("--enable-native-access=ALL-UNNAMED"),
-                        "/" + name)) {
+                PeerJvm peer = PeerJvm.start(SharedMemoryPeer.class, "/" + name)) {
             long last = memory.nbytes() - Long.BYTES;
             memory.segment().set(JAVA_LONG_UNALIGNED, last, 0x0123_4567_89AB_CDEFL);
 
@@ -176,7 +177,7 @@ class SharedMemoryTest extends NamedSegment {
     @Test
     void aJvmThatDeniesNativeAccessMapsFilesAndRefusesSharedMemory() throws Exception {
         Path file = Files.writeString(Files.createTempFile("undercroft", ".bin"), "{k=v}");
-        try (PeerJvm peer = new PeerJvm(NativeAccessDenied.class, List.of("--illegal-native-access=deny"),
+        try (PeerJvm peer = PeerJvm.startWith(List.of("--illegal-native-access=deny"), NativeAccessDenied.class,
                 file.toString())) {
             assertThat(peer.answer()).isEqualTo("{k=v}{k=v}{k=v}");
             assertThat(peer.answer()).isEqualTo("2097152");

@@ -15,6 +15,7 @@ import io.undercroft.storage.SparseCooTensor;
 import io.undercroft.storage.SparseCooTensor.Coalescence;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PeerJvm;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -103,7 +104,7 @@ class SharedTensorTest {
     }
 
     private static void addsOneInAnotherProcess(List<Tensor> tensors) throws Exception {
-        try (PeerJvm peer = new PeerJvm(HandlePeer.class, List.of("--enable-native-access=ALL-UNNAMED"))) {
+        try (PeerJvm peer = PeerJvm.start(HandlePeer.class)) {
             for (Tensor tensor : tensors) {
                 peer.say(SharedTensorHandle.of(tensor).toString());
                 assertThat(peer.answer()).contains(Arrays.toString(tensor.toDoubleArray()));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

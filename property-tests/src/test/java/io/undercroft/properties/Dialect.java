@@ -6,7 +6,9 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -33,7 +35,8 @@ enum Dialect {
 
         @Override
         void check(Object state, Checkpoint opened) {
-            Sameness.checkButEmptyStorages(state, opened.state());
+            // PyTorch gives a storage one class, so one without bytes that is used with several is written as several.
+            Sameness.check(state, opened.state(), part -> part instanceof Storage storage && storage.nbytes() == 0);
         }
     },
     SAFETENSORS("safetensors") {

@@ -2,7 +2,6 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.sun.management.ThreadMXBean;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
@@ -14,9 +13,9 @@ import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.Verification;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -48,13 +47,12 @@ final class ForeignReading {
     /// @param way a number that chooses it
     /// @throws AssertionError if reading takes too much, or a refusal does not say what it should
     static Outcome of(Path path, int way) throws IOException {
-        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long allocated = threads.getCurrentThreadAllocatedBytes();
+        long allocated = Proc.allocatedByThisThread();
         long read = bytesRead();
         Outcome outcome = outcome(path, options(way));
         assertThat(bytesRead() - read).as("bytes read from files")
                 .isLessThan(AT_LEAST + WORK_PER_BYTE * Files.size(path));
-        assertThat(threads.getCurrentThreadAllocatedBytes() - allocated).as("bytes allocated on the heap")
+        assertThat(Proc.allocatedByThisThread() - allocated).as("bytes allocated on the heap")
                 .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
         assertThat(Operations.bounded(path, ForeignReading.class, "outcomeName", path.toString(), way))
                 .isEqualTo(outcome.name());
@@ -87,10 +85,9 @@ final class ForeignReading {
     /// @return the code of the refusal, or an empty text
     /// @throws AssertionError if that takes too much, or a refusal does not say what it should
     static String inspect(Path path, String format, Report report) throws IOException {
-        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long before = threads.getCurrentThreadAllocatedBytes();
+        long before = Proc.allocatedByThisThread();
         String outcome = inspection(path.toString(), format, report.name());
-        assertThat(threads.getCurrentThreadAllocatedBytes() - before)
+        assertThat(Proc.allocatedByThisThread() - before)
                 .as("bytes allocated for %s, %s, %s", path.getFileName(), report, outcome)
                 .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
         assertThat(Operations.bounded(path, ForeignReading.class, "inspection", path.toString(), format,

@@ -15,6 +15,7 @@ import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;

@@ -9,6 +9,8 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PretendDevice;
+import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -83,7 +85,7 @@ enum Law {
                 }
                 assertSameBytes(scratch);
             }
-            assertThat(device.allocationsLeft()).isZero();
+            assertThat(device.live).hasValue(0);
         }
     },
     WRITES_SHOW_IN_ALIASES_AND_NOT_IN_THE_FILE(

@@ -3,7 +3,6 @@ package io.undercroft.properties;
 import io.undercroft.benchmarks.Report;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 

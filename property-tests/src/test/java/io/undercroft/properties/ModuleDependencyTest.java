@@ -27,6 +27,7 @@ class ModuleDependencyTest {
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
+            .withImportOption(location -> !location.contains("/test-support/"))
             .importPackages("io.undercroft");
 
     @Test

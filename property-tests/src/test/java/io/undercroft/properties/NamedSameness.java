@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Sameness;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;

@@ -2,13 +2,12 @@ package io.undercroft.properties;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.sun.management.ThreadMXBean;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -71,10 +70,9 @@ final class ObjectFuzz {
 
     /// Opens a file. Whatever is thrown but [FormatException] is the caller's to see.
     static Outcome open(Path path) throws IOException {
-        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long before = threads.getCurrentThreadAllocatedBytes();
+        long before = Proc.allocatedByThisThread();
         Outcome outcome = outcome(path);
-        long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+        long allocated = Proc.allocatedByThisThread() - before;
         assertThat(allocated).isLessThan(AT_LEAST + PER_BYTE * TreeFile.tree(Files.readAllBytes(path)).length);
         assertThat(Witness.tripped).isFalse();
         assertThat(Operations.bounded(path, ObjectFuzz.class, "outcomeName", path.toString()))

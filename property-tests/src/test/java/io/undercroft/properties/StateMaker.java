@@ -8,7 +8,6 @@ import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;
-import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.math.BigInteger;
 import java.util.ArrayList;

@@ -3,8 +3,8 @@ package io.undercroft.properties;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.storage.Storage;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,13 +43,12 @@ class StorageRaceTest {
     /// In a JVM of its own, so that a crash would be seen for what it is.
     @Test
     void theJvmSurvivesThreadsThatReadThroughSegmentsOfFreedStorages() throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", "-Xmx256m", "-XX:-CreateCoredumpOnCrash", "-cp",
-                System.getProperty("java.class.path"), SegmentRace.class.getName(), Long.toString(EACH.toMillis()))
-                .redirectErrorStream(true).start();
-        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor()).as(said).isZero();
-        assertThat(said).contains("refused");
+        List<String> options = new ArrayList<>(PeerJvm.NATIVE);
+        // All compilers, as each has its own code for segments.
+        options.addAll(List.of("-Xmx256m", "-XX:-CreateCoredumpOnCrash", "-XX:TieredStopAtLevel=4"));
+        try (PeerJvm peer = PeerJvm.startWith(options, SegmentRace.class, Long.toString(EACH.toMillis()))) {
+            assertThat(String.join("\n", peer.lines())).contains("refused");
+        }
     }
 
     @ParameterizedTest

@@ -10,6 +10,7 @@ import io.undercroft.serializer.TensorSpec;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -14,6 +15,7 @@ import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Commands;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -43,9 +45,9 @@ import org.junit.jupiter.api.io.TempDir;
 /// `lib/weights.bin`, and `mixed` in all three with zeros between.
 class BasesTest {
     private static final int CHUNK = CroftImage.CHUNK;
-    private static final byte[] OWN = CroftImage.bytes(CHUNK, 1);
-    private static final byte[] BASED = CroftImage.bytes(CHUNK, 2);
-    private static final byte[] ADOPTED = CroftImage.bytes(5000, 3);
+    private static final byte[] OWN = noise(CHUNK, 1);
+    private static final byte[] BASED = noise(CHUNK, 2);
+    private static final byte[] ADOPTED = noise(5000, 3);
 
     @TempDir
     private Path folder;
@@ -274,7 +276,7 @@ class BasesTest {
         Files.write(base, Arrays.copyOf("text".getBytes(StandardCharsets.UTF_8), bytes.length));
         assertRefused("based", "is not the file " + uuid);
         CroftImage other = CroftImage.first();
-        other.write(CroftImage.bytes(CHUNK, 9));
+        other.write(noise(CHUNK, 9));
         byte[] sameSize = other.tensor("based", CHUNK).commit();
         assertThat(sameSize).hasSameSizeAs(bytes);
         Files.write(base, sameSize);
@@ -378,7 +380,7 @@ class BasesTest {
         Files.createDirectory(base);
         assertRefused("based", "is not a regular file");
         Files.delete(base);
-        assertThat(new ProcessBuilder("mkfifo", base.toString()).start().waitFor()).isZero();
+        Commands.makePipe(base);
         assertTimeoutPreemptively(Duration.ofMinutes(5), () -> assertRefused("based", "is not a regular file"));
     }
 
@@ -422,7 +424,7 @@ class BasesTest {
 
     @Test
     void basesOfDifferentSnapshotsAreDifferentFiles() throws IOException {
-        byte[] otherForeign = CroftImage.bytes(100, 77);
+        byte[] otherForeign = noise(100, 77);
         Files.write(lib.resolve("second.bin"), otherForeign);
         CroftImage next = CroftImage.after(Files.readAllBytes(file));
         int second = next.base(BaseRecord.foreign("lib/second.bin",

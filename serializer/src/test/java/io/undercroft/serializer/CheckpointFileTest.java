@@ -9,6 +9,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.disk.WriterLock;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
@@ -26,7 +27,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -197,18 +197,7 @@ class CheckpointFileTest {
 
     /// How many descriptors of the file this process has, also where it was replaced.
     private long descriptors() throws IOException {
-        try (Stream<Path> all = Files.list(Path.of("/proc/self/fd"))) {
-            return all.filter(this::isOfTheFile).count();
-        }
-    }
-
-    private boolean isOfTheFile(Path descriptor) {
-        try {
-            return Files.readSymbolicLink(descriptor).toString().startsWith(folder.toString());
-        } catch (IOException _) {
-            // The one that lists them is closed by now.
-            return false;
-        }
+        return Proc.openFiles().stream().filter(file -> file.startsWith(folder.toString())).count();
     }
 
     @Test

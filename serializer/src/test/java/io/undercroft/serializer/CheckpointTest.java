@@ -1,12 +1,12 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.map;
 import static java.nio.file.StandardOpenOption.WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import com.sun.management.ThreadMXBean;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappingException;
@@ -22,8 +22,8 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.math.BigInteger;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -399,10 +399,9 @@ class CheckpointTest {
 
     /// Trying each number for each name would make as many strings.
     private static long allocatedByNaming(Map<Object, Object> state) {
-        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long before = threads.getCurrentThreadAllocatedBytes();
+        long before = Proc.allocatedByThisThread();
         StateIndex.of(state);
-        return threads.getCurrentThreadAllocatedBytes() - before;
+        return Proc.allocatedByThisThread() - before;
     }
 
     @Test
@@ -549,11 +548,4 @@ class CheckpointTest {
         return Tensor.of(values);
     }
 
-    private static Map<String, Object> map(Object... keysAndValues) {
-        Map<String, Object> map = new LinkedHashMap<>();
-        for (int i = 0; i < keysAndValues.length; i += 2) {
-            map.put((String) keysAndValues[i], keysAndValues[i + 1]);
-        }
-        return map;
-    }
 }

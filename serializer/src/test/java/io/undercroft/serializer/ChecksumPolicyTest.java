@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -27,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /// and a sound storage.
 class ChecksumPolicyTest {
     private static final int CHUNK = CroftImage.CHUNK;
-    private static final byte[] SOUND = CroftImage.bytes(100, 4);
+    private static final byte[] SOUND = noise(100, 4);
 
     @TempDir
     private Path folder;
@@ -36,9 +37,9 @@ class ChecksumPolicyTest {
     @BeforeEach
     void write() throws IOException {
         CroftImage image = CroftImage.first();
-        image.write(CroftImage.bytes(CHUNK, 1));
-        long second = image.write(CroftImage.bytes(CHUNK, 2));
-        image.write(CroftImage.bytes(CHUNK, 3));
+        image.write(noise(CHUNK, 1));
+        long second = image.write(noise(CHUNK, 2));
+        image.write(noise(CHUNK, 3));
         int storage = image.storage();
         image.tensor("before", storage, 0, CHUNK).tensor("behind", storage, 2 * CHUNK, 10)
                 .tensor("on", storage, CHUNK + 5, 5).tensor("around", storage, 0, 3 * CHUNK)
@@ -63,8 +64,8 @@ class ChecksumPolicyTest {
                         .withMessageContainingAll(file.toString(), "storage 0", "damages tensors 'on', 'around'")
                         .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
             }
-            assertThat(bytesOf(checkpoint.tensor("before"))).isEqualTo(CroftImage.bytes(CHUNK, 1));
-            assertThat(checkpoint.tensor("behind").getLong(3)).isEqualTo(CroftImage.bytes(CHUNK, 3)[3]);
+            assertThat(bytesOf(checkpoint.tensor("before"))).isEqualTo(noise(CHUNK, 1));
+            assertThat(checkpoint.tensor("behind").getLong(3)).isEqualTo(noise(CHUNK, 3)[3]);
             assertThat(checkpoint.tensor("nothing").numel()).isZero();
             assertThat(checkpoint.tensor("other").getLong(99)).isEqualTo(SOUND[99]);
         }
@@ -211,7 +212,7 @@ class ChecksumPolicyTest {
             damaged = checkpoint.storages().getFirst().retain();
             readable = checkpoint.tensor("before").storage().retain();
         }
-        assertThat(readable.get(0)).isEqualTo(CroftImage.bytes(CHUNK, 1)[0]);
+        assertThat(readable.get(0)).isEqualTo(noise(CHUNK, 1)[0]);
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> damaged.get(0));
         damaged.release();
         readable.release();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -105,9 +106,9 @@ class CommitNumbersTest {
         }
         CheckpointFile.open(path()).compact(snapshot -> snapshot.commit() > 1);
         try (Checkpoint c = Checkpoint.open(path())) {
-            long before = SubsetTest.bytesReadByThisThread();
+            long before = Proc.bytesReadByThisThread();
             assertThat(c.snapshots()).hasSize(count).first().extracting(SnapshotInfo::commit).isEqualTo(count + 1L);
-            assertThat(SubsetTest.bytesReadByThisThread() - before).isLessThan(count * 16_384L);
+            assertThat(Proc.bytesReadByThisThread() - before).isLessThan(count * 16_384L);
         }
     }
 }

@@ -16,6 +16,7 @@ import io.undercroft.serializer.internal.disk.WriterLock;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.TestData;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -25,7 +26,6 @@ import java.nio.file.StandardOpenOption;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,16 +45,7 @@ class CroftFileTest {
 
     /// A tensor of bytes that no compression finds anything in.
     private static Tensor noise(long nbytes, long seed) {
-        Tensor tensor = Tensor.zeros(DType.UINT8, nbytes);
-        MemorySegment.copy(MemorySegment.ofArray(noiseBytes((int) nbytes, seed)), 0, tensor.storage().segment(), 0,
-                nbytes);
-        return tensor;
-    }
-
-    private static byte[] noiseBytes(int nbytes, long seed) {
-        byte[] bytes = new byte[nbytes];
-        new Random(seed).nextBytes(bytes);
-        return bytes;
+        return Tensor.of(TestData.noise(Math.toIntExact(nbytes), seed)).view(DType.UINT8);
     }
 
     private DedupReport append() throws IOException {
@@ -224,7 +215,7 @@ class CroftFileTest {
         Header header = snapshot().header();
         // An append leaves nothing between the first snapshot and the end of the commit slots but zeros.
         Files.write(path, new byte[(int) (header.slotsEnd() - committed)], StandardOpenOption.APPEND);
-        Files.write(path, noiseBytes(12_345, 9), StandardOpenOption.APPEND);
+        Files.write(path, TestData.noise(12_345, 9), StandardOpenOption.APPEND);
         state.put("bias", noise(100, 2));
         append();
         assertThat(snapshot().freeRange(0)).isEqualTo(new FreeRange(committed, header.slots() - committed));
@@ -233,7 +224,7 @@ class CroftFileTest {
         assertThat(snapshot().freeRangeCount()).isEqualTo(2);
         assertSound();
         committed = Files.size(path);
-        Files.write(path, noiseBytes(12_345, 9), StandardOpenOption.APPEND);
+        Files.write(path, TestData.noise(12_345, 9), StandardOpenOption.APPEND);
         append();
         assertThat(snapshot().freeRange(2)).isEqualTo(new FreeRange(committed, 12_345));
         assertSound();

@@ -24,7 +24,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Random;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -197,10 +196,4 @@ final class CroftImage {
         return digester.finish();
     }
 
-    /// {@return bytes that differ with the seed}
-    static byte[] bytes(int length, int seed) {
-        byte[] bytes = new byte[length];
-        new Random(seed).nextBytes(bytes);
-        return bytes;
-    }
 }

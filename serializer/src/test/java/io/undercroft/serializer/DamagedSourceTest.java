@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -293,8 +294,7 @@ class DamagedSourceTest {
 
     @Test
     void aChunkLargerThanABlockIsCheckedToo() throws IOException {
-        byte[] large = new byte[20 << 20];
-        new Random(2).nextBytes(large);
+        byte[] large = noise(20 << 20, 2);
         Path source = folder.resolve("large.croft");
         Checkpoint.save(source, Map.of("middle", Tensor.of(Storage.copyOf(large), DType.UINT8, 0,
                 Shape.of(large.length), new long[]{1})),

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -12,6 +13,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PretendDevice;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.channels.FileChannel;
@@ -216,13 +218,13 @@ class DeviceLoadingTest {
     /// A storage of three chunks, the second damaged; the parts of an upload end within chunks.
     private Path damaged() throws IOException {
         CroftImage image = CroftImage.first();
-        image.write(CroftImage.bytes(CHUNK, 1));
-        long second = image.write(CroftImage.bytes(CHUNK, 2));
-        image.write(CroftImage.bytes(CHUNK, 3));
+        image.write(noise(CHUNK, 1));
+        long second = image.write(noise(CHUNK, 2));
+        image.write(noise(CHUNK, 3));
         int storage = image.storage();
         image.tensor("before", storage, 0, CHUNK).tensor("behind", storage, 2 * CHUNK, 10)
                 .tensor("on", storage, CHUNK + 5, 5);
-        image.write(CroftImage.bytes(100, 4));
+        image.write(noise(100, 4));
         byte[] bytes = image.tensor("other", 100).commit();
         bytes[(int) second + 7] ^= 1;
         return Files.write(folder.resolve("damaged.croft"), bytes);
@@ -241,10 +243,10 @@ class DeviceLoadingTest {
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> c.tensor("on"))
                     .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
             assertThat(c.tensor("before").cpu().bytes().toArray(ValueLayout.JAVA_BYTE))
-                    .isEqualTo(CroftImage.bytes(CHUNK, 1));
+                    .isEqualTo(noise(CHUNK, 1));
             assertThat(c.tensor("behind").storage()).isSameAs(c.tensor("before").storage());
             assertThat(c.tensor("behind").device()).isEqualTo(device.device());
-            assertThat(c.tensor("other").cpu().getLong(99)).isEqualTo(CroftImage.bytes(100, 4)[99]);
+            assertThat(c.tensor("other").cpu().getLong(99)).isEqualTo(noise(100, 4)[99]);
         }
         assertThat(device.live).hasValue(0);
     }

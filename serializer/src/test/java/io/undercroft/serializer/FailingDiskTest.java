@@ -14,6 +14,7 @@ import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.TestData;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileSystemException;
@@ -24,7 +25,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -67,9 +67,7 @@ class FailingDiskTest {
     }
 
     private static Tensor noise(int nbytes, long seed) {
-        byte[] bytes = new byte[nbytes];
-        new Random(seed).nextBytes(bytes);
-        return Tensor.of(bytes);
+        return Tensor.of(TestData.noise(nbytes, seed));
     }
 
     /// Does it again and again, and lets another operation fail each time; returns how many there are.

@@ -1,5 +1,7 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
+
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -11,7 +13,6 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.stream.Stream;
 
 /// A process that tries to save and to append more than there is space for, and looks at what that leaves behind. It
@@ -37,8 +38,7 @@ final class FullDiskPeer {
     }
 
     static Map<String, Object> state(int nbytes, long seed) {
-        byte[] bytes = new byte[nbytes];
-        new Random(seed).nextBytes(bytes);
+        byte[] bytes = noise(nbytes, seed);
         return Map.of("weight", Tensor.of(bytes));
     }
 

@@ -3,10 +3,11 @@ package io.undercroft.serializer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.testsupport.Commands;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,7 +28,7 @@ class FullDiskTest {
 
     /// Of a file in the folder, on which something is mounted that only the other process sees.
     private String refusals(String mounting) throws IOException, InterruptedException {
-        assumeTrue(PeerJvm.canStartAlone());
+        assumeTrue(PeerJvm.canMount());
         return refusals(PeerJvm.startMounting(mounting, FullDiskPeer.class, folder.resolve("a.croft").toString()));
     }
 
@@ -44,7 +45,7 @@ class FullDiskTest {
         Path mounted = Files.createDirectory(folder.resolve("mounted"));
         String mounting = "truncate -s 24M %1$s && mkfs.ext4 -q -F %1$s && mount -o loop %1$s %2$s".formatted(image,
                 mounted);
-        assumeTrue(succeeds("unshare", "-m", "sh", "-c", mounting));
+        assumeTrue(Commands.succeed("unshare", "-m", "sh", "-c", mounting));
         assertThat(refusals(PeerJvm.startMounting("mount -o loop " + image + " " + mounted, FullDiskPeer.class,
                 mounted.resolve("a.croft").toString()))).contains("No space left on device");
     }
@@ -52,7 +53,7 @@ class FullDiskTest {
     /// Not a byte is left, so that a lock that had to be written could not be taken, and compacting says what it needs.
     @Test
     void whereNoByteIsLeftNothingIsLeftBehindAndCompactingSaysHow() throws IOException, InterruptedException {
-        assumeTrue(PeerJvm.canStartAlone());
+        assumeTrue(PeerJvm.canMount());
         assertThat(refusals(PeerJvm.startMounting("mount -t tmpfs -o size=8m tmpfs " + folder, FullDiskPeer.class,
                 folder.resolve("a.croft").toString(), "exhausted")))
                 .contains("No space left on device", "bytes that stay are written to a new file first",
@@ -67,7 +68,7 @@ class FullDiskTest {
         Checkpoint.save(saved, FullDiskPeer.state(1000, 1));
         String mounting = "mount -t tmpfs tmpfs %2$s && cp %1$s %2$s/a.croft && mount -o remount,ro %2$s"
                 .formatted(saved, mounted);
-        assumeTrue(PeerJvm.canStartAlone());
+        assumeTrue(PeerJvm.canMount());
         assertThat(refusals(PeerJvm.startMounting(mounting, FullDiskPeer.class,
                 mounted.resolve("a.croft").toString()))).contains("Read-only file system").doesNotContain(".croft-tmp");
     }
@@ -75,16 +76,8 @@ class FullDiskTest {
     /// As it is with a quota.
     @Test
     void aLimitOfTheUserIsTold() throws IOException, InterruptedException {
-        assumeTrue(succeeds("sh", "-c", "ulimit -f 16384"));
-        assertThat(refusals(PeerJvm.startAfter(List.of(), "ulimit -f 16384", FullDiskPeer.class,
+        assumeTrue(Commands.succeed("sh", "-c", "ulimit -f 16384"));
+        assertThat(refusals(PeerJvm.startAfter("ulimit -f 16384", FullDiskPeer.class,
                 folder.resolve("a.croft").toString()))).contains("File too large");
-    }
-
-    private static boolean succeeds(String... command) throws InterruptedException {
-        try {
-            return new ProcessBuilder(command).start().waitFor() == 0;
-        } catch (IOException _) {
-            return false;
-        }
     }
 }

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -11,6 +12,8 @@ import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Commands;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -21,7 +24,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -49,17 +51,11 @@ class HostileBasesTest {
     }
 
     private static byte[] bytes(int seed) {
-        return CroftImage.bytes(LENGTH, seed);
+        return noise(LENGTH, seed);
     }
 
     private static byte[] bytes(Checkpoint checkpoint, String name) {
         return checkpoint.tensor(name).storage().segment().toArray(ValueLayout.JAVA_BYTE);
-    }
-
-    private static long descriptors() throws IOException {
-        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
-            return open.count();
-        }
     }
 
     /// How often this process has read something from a file.
@@ -152,7 +148,7 @@ class HostileBasesTest {
             Files.write(file(number), image);
         }
         Path last = file(LONG_CHAIN);
-        long descriptors = descriptors();
+        long descriptors = Proc.descriptors();
         long reads = reads();
 
         try (Checkpoint checkpoint = Checkpoint.open(last)) {
@@ -161,7 +157,7 @@ class HostileBasesTest {
                     .matches(
                             damage -> damage.what().endsWith("has depth 8, not 0") && damage.code().equals("V18-BASE"));
             assertThat(checkpoint.bases()).singleElement().matches(BaseFile::isThere);
-            assertThat(descriptors()).isLessThan(descriptors + 2 + NOISE);
+            assertThat(Proc.descriptors()).isLessThan(descriptors + 2 + NOISE);
             assertThatExceptionOfType(ReferencedFileException.class)
                     .isThrownBy(() -> Checkpoint.save(file(LONG_CHAIN - 3), state(1)));
         }
@@ -195,13 +191,13 @@ class HostileBasesTest {
         }
         Path other = file("other");
         Checkpoint.save(other, state(1));
-        long descriptors = descriptors();
+        long descriptors = Proc.descriptors();
         try (Checkpoint checkpoint = Checkpoint.open(file(0))) {
             for (int base = 0; base < MOST_BASES; base++) {
                 assertThat(bytes(checkpoint, "w" + base)).isEqualTo(bytes(base));
             }
             assertThat(checkpoint.verify()).isEqualTo(Verification.ofAll(List.of()));
-            assertThat(descriptors()).isLessThan(descriptors + 1 + MOST_BASES + NOISE);
+            assertThat(Proc.descriptors()).isLessThan(descriptors + 1 + MOST_BASES + NOISE);
             long reads = reads();
 
             Checkpoint.save(other, state(2));
@@ -210,7 +206,7 @@ class HostileBasesTest {
             assertThatExceptionOfType(ReferencedFileException.class)
                     .isThrownBy(() -> Checkpoint.save(file(1), state(1)));
         }
-        assertThat(descriptors()).isLessThan(descriptors + NOISE);
+        assertThat(Proc.descriptors()).isLessThan(descriptors + NOISE);
     }
 
     @ParameterizedTest
@@ -250,7 +246,7 @@ class HostileBasesTest {
 
     private static Path occupy(Path name, String kind) throws Exception {
         switch (kind) {
-            case "fifo" -> assertThat(new ProcessBuilder("mkfifo", name.toString()).start().waitFor()).isZero();
+            case "fifo" -> Commands.makePipe(name);
             case "directory" -> Files.createDirectory(name);
             case "loop" -> Files.createSymbolicLink(name, name.getFileName());
             default -> {

@@ -9,6 +9,8 @@ import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PeerJvm;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -109,9 +111,9 @@ class HotSwapTest {
                 publish(name, number);
                 assertThat(numberOf(follower)).isEqualTo(number);
             }
-            assertThat(mappings()).isOne();
+            assertThat(Proc.mappings(name)).isOne();
         }
-        assertThat(mappings()).isZero();
+        assertThat(Proc.mappings(name)).isZero();
     }
 
     @Test
@@ -163,7 +165,7 @@ class HotSwapTest {
             assertThat(numberOf(lease.checkpoint())).isEqualTo(1);
             assertThatIllegalStateException().isThrownBy(follower::lease).withMessageContaining(name);
         }
-        assertThat(mappings()).isZero();
+        assertThat(Proc.mappings(name)).isZero();
     }
 
     @Test
@@ -196,9 +198,9 @@ class HotSwapTest {
             for (Future<Long> each : readers) {
                 assertThat(each.get()).isEqualTo(100);
             }
-            assertThat(mappings()).isOne();
+            assertThat(Proc.mappings(name)).isOne();
         }
-        assertThat(mappings()).isZero();
+        assertThat(Proc.mappings(name)).isZero();
     }
 
     /// Publishes version after version, and says after each which one it was.
@@ -280,12 +282,6 @@ class HotSwapTest {
             return files.map(SHM::relativize).map(Path::toString)
                     .filter(file -> pids.stream().anyMatch(pid -> file.contains("/" + pid + "-")))
                     .toList();
-        }
-    }
-
-    private long mappings() throws IOException {
-        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
-            return lines.filter(line -> line.contains(name)).count();
         }
     }
 }

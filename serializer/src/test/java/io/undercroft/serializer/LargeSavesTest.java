@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -14,6 +15,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
@@ -28,7 +30,6 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
@@ -58,12 +59,6 @@ class LargeSavesTest {
     void noThreadIsLeft() {
         assertThat(Thread.getAllStackTraces().keySet()).extracting(Thread::getName)
                 .noneMatch(name -> name.startsWith("undercroft-save"));
-    }
-
-    private static byte[] noise(int nbytes, long seed) {
-        byte[] bytes = new byte[nbytes];
-        new Random(seed).nextBytes(bytes);
-        return bytes;
     }
 
     private static Map<String, Object> state(long seed) {

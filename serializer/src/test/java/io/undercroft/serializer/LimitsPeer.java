@@ -1,11 +1,14 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
+
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -19,10 +22,8 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// A process that has no mappings or descriptors left, or only a few, and opens files all the same. It prints what the
@@ -63,11 +64,11 @@ final class LimitsPeer {
     private List<Path> write() throws IOException {
         Map<String, Object> many = new LinkedHashMap<>();
         for (int number = 0; number < STORAGES; number++) {
-            many.put("w" + number, Tensor.of(bytes(LENGTH, number)));
+            many.put("w" + number, Tensor.of(noise(LENGTH, number)));
         }
         Path small = folder.resolve("many.croft");
         Checkpoint.save(small, many);
-        byte[] stitched = bytes(STITCHED_CHUNKS * CHUNK, 1);
+        byte[] stitched = noise(STITCHED_CHUNKS * CHUNK, 1);
         SaveOptions chunks = SaveOptions.defaults().chunkSize(CHUNK);
         Path base = folder.resolve("base.croft");
         Checkpoint.save(base, Map.of("w0", Tensor.of(stitched)), chunks);
@@ -79,12 +80,6 @@ final class LimitsPeer {
         Path set = folder.resolve("all.croftset");
         ShardSet.save(set, List.of(small, thin));
         return List.of(small, thin, set);
-    }
-
-    private static byte[] bytes(int length, int seed) {
-        byte[] bytes = new byte[length];
-        new Random(seed).nextBytes(bytes);
-        return bytes;
     }
 
     private void openAll() throws IOException {
@@ -165,16 +160,17 @@ final class LimitsPeer {
                         for (int number = 0; number < spare; number++) {
                             taken.removeLast().close();
                         }
-                        long open = descriptors();
+                        long open = Proc.descriptors();
                         Throwable thrown = attempt(file, options);
                         int lost = spare - take(channel, taken, others);
                         for (int number = 0; number < MOST_FREED / 2; number++) {
                             taken.removeLast().close();
                         }
                         String wrong = fault(thrown);
-                        if (wrong != null || lost > NOISE || descriptors() > open) {
+                        if (wrong != null || lost > NOISE || Proc.descriptors() > open) {
                             return (wrong == null ? "WRONG: " + file : wrong) + ", with " + spare + " mappings left; "
-                                    + lost + " mappings and " + (descriptors() - open) + " descriptors were not freed";
+                                    + lost + " mappings and " + (Proc.descriptors() - open)
+                                    + " descriptors were not freed";
                         }
                         take(channel, taken, others);
                     }
@@ -206,8 +202,8 @@ final class LimitsPeer {
     private String withoutDescriptors() throws IOException {
         for (int spare = 0; spare < 8; spare++) {
             for (Path file : files) {
-                long before = descriptors();
-                long maps = maps();
+                long before = Proc.descriptors();
+                long maps = Proc.mappings("");
                 List<InputStream> taken = new ArrayList<>();
                 Throwable thrown;
                 try {
@@ -228,8 +224,9 @@ final class LimitsPeer {
                 if (wrong != null) {
                     return wrong + ", with " + spare + " descriptors left";
                 }
-                if (descriptors() > before || maps() > maps + NOISE) {
-                    return "WRONG: leaked " + (descriptors() - before) + " descriptors and " + (maps() - maps)
+                if (Proc.descriptors() > before || Proc.mappings("") > maps + NOISE) {
+                    return "WRONG: leaked " + (Proc.descriptors() - before) + " descriptors and "
+                            + (Proc.mappings("") - maps)
                             + " mappings, with " + spare + " left";
                 }
             }
@@ -238,15 +235,4 @@ final class LimitsPeer {
         return failures.toString();
     }
 
-    private static long maps() throws IOException {
-        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
-            return lines.count();
-        }
-    }
-
-    private static long descriptors() throws IOException {
-        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
-            return open.count();
-        }
-    }
 }

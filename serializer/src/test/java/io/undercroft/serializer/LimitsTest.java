@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,7 +44,8 @@ class LimitsTest {
     @Test
     void mappingsThatRunOutWhileAFileIsOpenedAreTold() throws IOException, InterruptedException {
         assumeTrue(Integer.parseInt(Files.readString(MOST_MAPPINGS).strip()) <= LARGEST_LIMIT);
-        List<String> options = new ArrayList<>(ALL_AT_ONCE);
+        List<String> options = new ArrayList<>(PeerJvm.NATIVE);
+        options.addAll(ALL_AT_ONCE);
         options.add("-XX:ErrorFile=" + folder.resolve("error"));
         PeerJvm peer = PeerJvm.startWith(options, LimitsPeer.class, folder.toString(), "mappings");
         assertThat(answer(peer)).contains("MappingException: ", "vm.max_map_count");
@@ -51,7 +53,7 @@ class LimitsTest {
 
     @Test
     void descriptorsThatRunOutWhileAFileIsOpenedAreTold() throws IOException, InterruptedException {
-        assertThat(answer(PeerJvm.startAfter(List.of(), "ulimit -n 200", LimitsPeer.class, folder.toString(),
+        assertThat(answer(PeerJvm.startAfter("ulimit -n 200", LimitsPeer.class, folder.toString(),
                 "descriptors"))).contains("/many.croft: too many files are open", "ulimit -n",
                         "'base.croft': it cannot be opened: too many files are open");
     }

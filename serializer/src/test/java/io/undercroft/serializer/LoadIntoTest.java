@@ -1,5 +1,7 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.map;
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -13,6 +15,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PretendDevice;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -21,7 +24,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -40,14 +42,6 @@ class LoadIntoTest {
         Path file = folder.resolve("model.croft");
         Checkpoint.save(file, state);
         return file;
-    }
-
-    private static Map<String, Object> map(Object... entries) {
-        Map<String, Object> map = new LinkedHashMap<>();
-        for (int i = 0; i < entries.length; i += 2) {
-            map.put((String) entries[i], entries[i + 1]);
-        }
-        return map;
     }
 
     private static MatchReport load(Path file, Object state) throws IOException {
@@ -245,8 +239,8 @@ class LoadIntoTest {
     @Test
     void damageIsFoundBeforeAnythingChangesIfThePolicySaysSo() throws IOException {
         CroftImage image = CroftImage.first();
-        image.write(CroftImage.bytes(100, 1));
-        long place = image.tensor("first", 100).write(CroftImage.bytes(100, 2));
+        image.write(noise(100, 1));
+        long place = image.tensor("first", 100).write(noise(100, 2));
         byte[] bytes = image.tensor("second", 100).commit();
         bytes[(int) place] ^= 1;
         Path file = Files.write(folder.resolve("damaged.croft"), bytes);

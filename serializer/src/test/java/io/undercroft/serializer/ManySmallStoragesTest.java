@@ -5,12 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -32,9 +31,9 @@ class ManySmallStoragesTest {
         }
         Path file = folder.resolve("small.croft");
         Checkpoint.save(file, state);
-        long before = mappings();
+        long before = Proc.mappings("");
         try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().inMemory())) {
-            assertThat(mappings() - before).isLessThan(COUNT / 100);
+            assertThat(Proc.mappings("") - before).isLessThan(COUNT / 100);
             assertThat(c.storages()).hasSize(COUNT).allMatch(Storage::isMaterialized);
             for (int i = 0; i < COUNT; i += 997) {
                 assertThat(c.tensor("t" + i).getLong(3)).isEqualTo(i);
@@ -42,9 +41,4 @@ class ManySmallStoragesTest {
         }
     }
 
-    private static long mappings() throws IOException {
-        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
-            return lines.count();
-        }
-    }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Commands;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.FileSystem;
@@ -47,7 +48,7 @@ class OccupiedNamesTest {
     }
 
     private static Path pipe(Path path) throws IOException, InterruptedException {
-        assertThat(new ProcessBuilder("mkfifo", path.toString()).start().waitFor()).isZero();
+        Commands.makePipe(path);
         return path;
     }
 

@@ -4,12 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.UUID;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -47,11 +46,11 @@ class OpenCloseCyclesTest {
 
     private static void assertNothingStays(Opening opening) throws IOException {
         cycle(opening, CYCLES / 10);
-        long maps = maps();
-        long descriptors = descriptors();
+        long maps = Proc.mappings("");
+        long descriptors = Proc.descriptors();
         cycle(opening, CYCLES);
-        assertThat(descriptors()).isEqualTo(descriptors);
-        assertThat(maps()).isBetween(maps - NOISE, maps + NOISE);
+        assertThat(Proc.descriptors()).isEqualTo(descriptors);
+        assertThat(Proc.mappings("")).isBetween(maps - NOISE, maps + NOISE);
     }
 
     private static void cycle(Opening opening, int count) throws IOException {
@@ -62,15 +61,4 @@ class OpenCloseCyclesTest {
         }
     }
 
-    private static long maps() throws IOException {
-        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
-            return lines.count();
-        }
-    }
-
-    private static long descriptors() throws IOException {
-        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
-            return open.count();
-        }
-    }
 }

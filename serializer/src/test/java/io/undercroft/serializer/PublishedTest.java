@@ -16,6 +16,7 @@ import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -371,8 +372,9 @@ class PublishedTest {
 
     @Test
     void fullSharedMemoryIsAnErrorThatLeavesTheOldVersionAndNothingElse() throws Exception {
-        assumeTrue(PeerJvm.canStartAlone(), "may not mount a /dev/shm for one process");
-        try (PeerJvm peer = PeerJvm.startAlone("4m", Ambitious.class, name)) {
+        assumeTrue(PeerJvm.canMount(), "may not mount a /dev/shm for one process");
+        try (PeerJvm peer = PeerJvm.startMounting("mount -t tmpfs -o size=4m tmpfs /dev/shm",
+                Ambitious.class, name)) {
             assertThat(peer.answer()).startsWith("FULL ").contains("--shm-size",
                     name + ": there is no space for this state, whose storages have 16777216 bytes");
             assertThat(peer.answer()).isEqualTo("left true");

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -10,6 +11,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,7 +49,7 @@ class RowsTest {
     }
 
     private static Tensor nibbles() {
-        Storage storage = Storage.copyOf(CroftImage.bytes(50, 3));
+        Storage storage = Storage.copyOf(noise(50, 3));
         return Tensor.of(storage, DType.QUINT4X2, 0, Shape.of(20, 5), 5, 1);
     }
 
@@ -116,18 +118,18 @@ class RowsTest {
     void nothingElseIsRead() throws IOException {
         try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH))) {
             assertThat(c.contains("wte")).isTrue();
-            long before = SubsetTest.bytesReadByThisThread();
+            long before = Proc.bytesReadByThisThread();
             Tensor rows = c.rows("wte", ROWS / 2, ROWS / 2 + 100);
-            long read = SubsetTest.bytesReadByThisThread() - before;
+            long read = Proc.bytesReadByThisThread() - before;
             assertThat(rows.getLong(99, 63)).isEqualTo((ROWS / 2 + 100) * COLUMNS - 1);
             // The chunks that cover the rows; a chunk has 1 MiB at most.
             assertThat(read).isBetween(rows.nbytes(), (2L << 20) + 4096);
         }
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.contains("wte")).isTrue();
-            long before = SubsetTest.bytesReadByThisThread();
+            long before = Proc.bytesReadByThisThread();
             Tensor rows = c.rows("wte", 5, 6);
-            assertThat(SubsetTest.bytesReadByThisThread() - before).isBetween(rows.nbytes(), rows.nbytes() + 2048);
+            assertThat(Proc.bytesReadByThisThread() - before).isBetween(rows.nbytes(), rows.nbytes() + 2048);
         }
     }
 
@@ -182,9 +184,9 @@ class RowsTest {
     void rowsInSoundChunksAreGivenWhateverElseIsDamaged() throws IOException {
         int chunk = CroftImage.CHUNK;
         CroftImage image = CroftImage.first();
-        byte[] first = CroftImage.bytes(3 * chunk, 1);
+        byte[] first = noise(3 * chunk, 1);
         long place = image.write(first);
-        image.zeros(chunk).write(CroftImage.bytes(chunk, 2));
+        image.zeros(chunk).write(noise(chunk, 2));
         byte[] bytes = image.tensor("all", 5L * chunk).commit();
         bytes[(int) place + chunk + 5] ^= 1;
         Files.write(file, bytes);
@@ -196,7 +198,7 @@ class RowsTest {
             Tensor rows = c.rows("all", 3 * chunk - 1, 4 * chunk + 1);
             assertThat(rows.getLong(0)).isEqualTo(first[3 * chunk - 1]);
             assertThat(rows.narrow(0, 1, chunk).toByteArray()).containsOnly(0);
-            assertThat(rows.getLong(chunk + 1)).isEqualTo(CroftImage.bytes(chunk, 2)[0]);
+            assertThat(rows.getLong(chunk + 1)).isEqualTo(noise(chunk, 2)[0]);
         }
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.rows("all", chunk - 1, chunk + 1).numel()).isEqualTo(2);

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -68,7 +69,7 @@ class SalvageTest {
     }
 
     private static byte[] chunk(int seed) {
-        return CroftImage.bytes(CHUNK, seed);
+        return noise(CHUNK, seed);
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -14,6 +15,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -96,8 +98,7 @@ class SaveAsyncTest {
     /// Slices, ties, holes that no tensor reaches, zeros, no elements, no bytes.
     private static Map<String, Object> manifold(Allocator memory) {
         Tensor large = Tensor.zeros(memory, DType.UINT8, 3 * MEBIBYTE + 11);
-        byte[] noise = new byte[MEBIBYTE];
-        new Random(1).nextBytes(noise);
+        byte[] noise = noise(MEBIBYTE, 1);
         MemorySegment.copy(noise, 0, large.storage().segment(), ValueLayout.JAVA_BYTE, 5 * CHUNK, noise.length);
         Map<String, Object> state = new LinkedHashMap<>();
         state.put("step", 3L);

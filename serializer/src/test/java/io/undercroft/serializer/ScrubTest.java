@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -33,7 +34,7 @@ class ScrubTest {
         CroftImage image = CroftImage.first();
         List<Long> places = new ArrayList<>();
         for (int i = 0; i < COUNT; i++) {
-            places.add(image.write(CroftImage.bytes(1000, i)));
+            places.add(image.write(noise(1000, i)));
             image.tensor("t" + i, 1000);
         }
         bytes = image.commit();

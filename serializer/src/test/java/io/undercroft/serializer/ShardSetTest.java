@@ -10,6 +10,8 @@ import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.SetManifest;
 import io.undercroft.format.internal.Shard;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Commands;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -20,7 +22,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -158,22 +159,16 @@ class ShardSetTest {
             shards.add(Files.createLink(folder.resolve(number + ".croft"), a));
         }
         ShardSet.save(manifest, shards);
-        long before = descriptors();
+        long before = Proc.descriptors();
         try (ShardSet set = ShardSet.open(manifest)) {
             assertThat(set.shards()).hasSize(shards.size());
         } catch (FileSystemException e) {
             assertThat(e).hasMessageContaining("ulimit -n");
         }
-        assertThat(descriptors()).isLessThan(before + 10);
+        assertThat(Proc.descriptors()).isLessThan(before + 10);
         Files.delete(shards.getLast());
         assertRefused().contains("'9999.croft'", "is not in");
-        assertThat(descriptors()).isLessThan(before + 10);
-    }
-
-    private static long descriptors() throws IOException {
-        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
-            return open.count();
-        }
+        assertThat(Proc.descriptors()).isLessThan(before + 10);
     }
 
     @Test
@@ -181,7 +176,7 @@ class ShardSetTest {
     @Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void aPipeIsNoShard() throws Exception {
         Files.delete(a);
-        assertThat(new ProcessBuilder("mkfifo", a.toString()).start().waitFor()).isZero();
+        Commands.makePipe(a);
 
         assertRefused().contains("'a.croft'", "is not a regular file");
         assertThatExceptionOfType(FileSystemException.class)

@@ -4,12 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,13 +31,9 @@ class SilenceTest {
 
     @Test
     void aProgramThatSavesAndOpensPrintsItsOwnLinesOnly() throws Exception {
-        Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
-                Program.class.getName(), folder.resolve("state.croft").toString()).redirectErrorStream(true).start();
-        String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-
-        assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
-        assertThat(printed).isEqualTo("3.0" + System.lineSeparator());
-        assertThat(process.exitValue()).isZero();
+        try (PeerJvm peer = PeerJvm.startWith(List.of("--enable-native-access=ALL-UNNAMED"), Program.class,
+                folder.resolve("state.croft").toString())) {
+            assertThat(peer.lines()).containsExactly("3.0");
+        }
     }
 }

@@ -14,6 +14,7 @@ import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.mmap.Pages;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
@@ -98,7 +99,7 @@ class SparseFileTest {
     @Test
     void itOpensAndGivesItsEndsWithoutTheRest() throws IOException {
         assertThat(Files.size(file)).isGreaterThan(LENGTH);
-        long before = SubsetTest.bytesReadByThisThread();
+        long before = Proc.bytesReadByThisThread();
         try (Checkpoint c = Checkpoint.open(file)) {
             Tensor huge = c.tensor("huge");
             assertThat(huge.nbytes()).isEqualTo(LENGTH);
@@ -112,26 +113,26 @@ class SparseFileTest {
             assertThat(huge.getLong(ROWS / 2, 0)).isZero();
             assertThat(Pages.residentBytes(storage.segment()).orElse(0)).isLessThan(16 << 20);
         }
-        assertThat(SubsetTest.bytesReadByThisThread() - before).isLessThan(16 << 20);
+        assertThat(Proc.bytesReadByThisThread() - before).isLessThan(16 << 20);
     }
 
     @Test
     void ofRowsThatAreCheckedTheirChunksAreRead() throws IOException {
-        long before = SubsetTest.bytesReadByThisThread();
+        long before = Proc.bytesReadByThisThread();
         OpenOptions checking = OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH);
         try (Checkpoint c = Checkpoint.open(file, checking)) {
             assertThat(c.rows("huge", ROWS - 1, ROWS).getLong(0, ROW - 1)).isEqualTo(2);
             assertThat(c.damages()).isEmpty();
         }
-        assertThat(SubsetTest.bytesReadByThisThread() - before).isLessThan(CHUNK + (16 << 20));
+        assertThat(Proc.bytesReadByThisThread() - before).isLessThan(CHUNK + (16 << 20));
     }
 
     @Test
     void aSubsetWithoutItIsLoadedIntoMemoryWithoutReadingIt() throws IOException {
-        long before = SubsetTest.bytesReadByThisProcess();
+        long before = Proc.bytesReadByThisProcess();
         try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().inMemory().only(_ -> false))) {
             assertThat(c.names()).isEmpty();
         }
-        assertThat(SubsetTest.bytesReadByThisProcess() - before).isLessThan(64 << 20);
+        assertThat(Proc.bytesReadByThisProcess() - before).isLessThan(64 << 20);
     }
 }

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -8,13 +9,13 @@ import io.undercroft.format.FormatException;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -138,38 +139,20 @@ class SubsetTest {
     @EnabledOnOs(OS.LINUX)
     void ofTheOthersNothingIsReadOrMapped() throws IOException {
         OpenOptions options = OpenOptions.defaults().only("model/head.bias").inMemory();
-        long before = bytesReadByThisThread();
-        try (Checkpoint c = Checkpoint.open(file, options);
-                Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
+        long before = Proc.bytesReadByThisThread();
+        try (Checkpoint c = Checkpoint.open(file, options)) {
             assertThat(c.tensor("model/head.bias").toFloatArray()).containsExactly(1, 2);
-            assertThat(mappings).noneMatch(line -> line.contains(file.toString()));
+            assertThat(Proc.mappings(file.toString())).isZero();
         }
-        assertThat(bytesReadByThisThread() - before).isLessThan(256 << 10);
-    }
-
-    /// Bytes that the system copied for it, whether they came from the disk or not.
-    static long bytesReadByThisThread() throws IOException {
-        return bytesRead(Path.of("/proc/thread-self/io"));
-    }
-
-    /// Those of all its threads, which may load classes meanwhile.
-    static long bytesReadByThisProcess() throws IOException {
-        return bytesRead(Path.of("/proc/self/io"));
-    }
-
-    private static long bytesRead(Path io) throws IOException {
-        try (Stream<String> counters = Files.lines(io)) {
-            return Long.parseLong(counters.filter(line -> line.startsWith("rchar: ")).findFirst().orElseThrow()
-                    .substring("rchar: ".length()));
-        }
+        assertThat(Proc.bytesReadByThisThread() - before).isLessThan(256 << 10);
     }
 
     @Test
     void aFileWhoseBytesAreMissingGivesThoseThatAreThere() throws IOException {
         CroftImage image = CroftImage.first();
-        byte[] own = CroftImage.bytes(100, 1);
+        byte[] own = noise(100, 1);
         image.write(own);
-        image.tensor("own", 100).write(CroftImage.bytes(100, 2));
+        image.tensor("own", 100).write(noise(100, 2));
         Files.write(file, image.tensor("far", image.storage("cuda:3"), 0, 100).commit());
         try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().only("own").inMemory())) {
             assertThat(c.tensor("own").toByteArray()).isEqualTo(own);

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.map;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -7,7 +8,6 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import org.junit.jupiter.api.Test;
@@ -24,14 +24,6 @@ class TypedNamesTest {
         Path path = folder.resolve("model.croft");
         Checkpoint.save(path, map(entries));
         return path;
-    }
-
-    private static Map<String, Object> map(Object... entries) {
-        Map<String, Object> map = new LinkedHashMap<>();
-        for (int i = 0; i < entries.length; i += 2) {
-            map.put((String) entries[i], entries[i + 1]);
-        }
-        return map;
     }
 
     @Test

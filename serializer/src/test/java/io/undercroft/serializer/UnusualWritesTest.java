@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -18,6 +19,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Commands;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
@@ -31,7 +33,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
@@ -54,12 +55,6 @@ class UnusualWritesTest {
     @BeforeEach
     void nameTheFile() {
         path = folder.resolve("a.croft");
-    }
-
-    private static byte[] noise(int nbytes, long seed) {
-        byte[] bytes = new byte[nbytes];
-        new Random(seed).nextBytes(bytes);
-        return bytes;
     }
 
     private static Map<String, Object> state(int nbytes, long seed) {
@@ -177,7 +172,7 @@ class UnusualWritesTest {
     @DisabledOnOs(OS.WINDOWS)
     void pipesAreNeitherReplacedNorAppendedToNorBases() throws Exception {
         Path pipe = folder.resolve("pipe");
-        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+        Commands.makePipe(pipe);
         assertThatExceptionOfType(IOException.class).isThrownBy(() -> Checkpoint.save(pipe, state(100, 1)))
                 .withMessageContaining("no regular file");
         assertThatExceptionOfType(IOException.class)

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
-import java.io.BufferedReader;
+import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -111,21 +111,15 @@ class WritersAndReadersTest {
         }
     }
 
-    private static Process startAppending(Path path, long count) throws IOException {
-        return new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
-                Appending.class.getName(), path.toString(), Long.toString(count))
-                .redirectError(ProcessBuilder.Redirect.INHERIT).start();
-    }
-
     @Test
     void processesThatAppendByTurnsLoseNoSnapshot() throws Exception {
         Path path = folder.resolve("state.croft");
         Checkpoint.save(path, state(1));
-        Process one = startAppending(path, 25);
-        Process other = startAppending(path, 25);
-        assertThat(one.waitFor()).isZero();
-        assertThat(other.waitFor()).isZero();
+        try (PeerJvm one = PeerJvm.start(Appending.class, path.toString(), "25");
+                PeerJvm other = PeerJvm.start(Appending.class, path.toString(), "25")) {
+            one.endsWell();
+            other.endsWell();
+        }
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.snapshots()).hasSize(51);
             assertThat(checkpoint.verify().damages()).isEmpty();
@@ -137,18 +131,16 @@ class WritersAndReadersTest {
         Path path = folder.resolve("state.croft");
         Checkpoint.save(path, state(1));
         long last = 0;
-        Process writer = startAppending(path, Long.MAX_VALUE / 2);
-        try (BufferedReader said = writer.inputReader()) {
+        try (PeerJvm writer = PeerJvm.start(Appending.class, path.toString(), Long.toString(Long.MAX_VALUE / 2))) {
             while (last < 20) {
-                last = Long.parseLong(said.readLine());
+                last = Long.parseLong(writer.answer());
             }
             assertThatExceptionOfType(LockedException.class).isThrownBy(() -> {
                 while (true) {
                     CheckpointFile.open(path).compact(_ -> true);
                 }
             }).withMessageContaining("is being written by");
-        } finally {
-            writer.destroyForcibly().waitFor();
+            writer.kill();
         }
         assertThat(numberIn(path)).isGreaterThanOrEqualTo(last);
         CheckpointFile.open(path).commit(state(1000), SaveOptions.defaults());

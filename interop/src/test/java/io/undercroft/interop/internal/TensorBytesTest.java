@@ -3,13 +3,13 @@ package io.undercroft.interop.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.undercroft.interop.PretendDevice;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.PretendDevice;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -106,9 +106,10 @@ class TensorBytesTest {
 
     @Test
     void whatIsOnADeviceIsFetchedInPieces() throws IOException {
-        Queue<Long> fetched = PretendDevice.FETCHED;
+        PretendDevice.Memory device = PretendDevice.fresh();
+        Queue<Long> fetched = device.fetches;
         Tensor near = numbers(DType.INT32, 3000, 2000);
-        Tensor whole = near.to(PretendDevice.DEVICE);
+        Tensor whole = near.to(device.device());
         fetched.clear();
         Tensor rows = whole.narrow(0, 10, 2500);
         assertThat(written(rows).all.mismatch(near.narrow(0, 10, 2500).bytes())).isEqualTo(-1);

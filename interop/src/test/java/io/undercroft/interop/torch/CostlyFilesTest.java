@@ -4,12 +4,11 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import com.sun.management.ThreadMXBean;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -35,9 +34,9 @@ class CostlyFilesTest {
     void aLongCompressedPickleIsRefusedEarly(char opcode, int count) throws IOException {
         Path file = deflated(opcode, count);
         assertThat(Files.size(file)).isLessThan(64 << 10);
-        long before = allocated();
+        long before = Proc.allocatedByThisThread();
         FormatException refusal = catchThrowableOfType(FormatException.class, () -> Checkpoint.open(file).close());
-        assertThat(allocated() - before).isLessThan(LEAST + 2 * Files.size(file));
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(LEAST + 2 * Files.size(file));
         assertThat(refusal.code()).isEqualTo("COST-MEMORY");
         assertThat(refusal.remedy().toString()).contains("uncompressed");
     }
@@ -47,9 +46,9 @@ class CostlyFilesTest {
     void aLongStoredPickleCostsWhatItsSizeJustifies(char opcode) throws IOException {
         byte[] pickle = new PickleBuilder().ops("(").ops(String.valueOf(opcode).repeat(990_000)).ops("t").stop();
         Path file = stored(pickle);
-        long before = allocated();
+        long before = Proc.allocatedByThisThread();
         FormatException refusal = catchThrowableOfType(FormatException.class, () -> Checkpoint.open(file).close());
-        assertThat(allocated() - before).isLessThan(LEAST + 2 * Files.size(file));
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(LEAST + 2 * Files.size(file));
         assertThat(refusal == null || refusal.code().startsWith("COST")
                 || refusal.code().equals("TORCH-PICKLE")).isTrue();
     }
@@ -63,9 +62,9 @@ class CostlyFilesTest {
         }
         Path file = stored(pickle.ops("es").stop(), 4);
         assertThat(Files.size(file)).isLessThan(1 << 20);
-        long before = allocated();
+        long before = Proc.allocatedByThisThread();
         FormatException refusal = catchThrowableOfType(FormatException.class, () -> Checkpoint.open(file).close());
-        assertThat(allocated() - before).isLessThan(LEAST + 2 * Files.size(file));
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(LEAST + 2 * Files.size(file));
         assertThat(refusal.code()).isEqualTo("COST-MEMORY");
     }
 
@@ -74,11 +73,11 @@ class CostlyFilesTest {
         PickleBuilder pickle = new PickleBuilder().ops("}").text("k".repeat(4080)).ops("](");
         pickle.ops("]".repeat(100_000));
         Path file = stored(pickle.ops("es").stop());
-        long before = allocated();
+        long before = Proc.allocatedByThisThread();
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             assertThat((Map<?, ?>) checkpoint.state()).hasSize(1);
         }
-        assertThat(allocated() - before).isLessThan(LEAST + 2 * Files.size(file));
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(LEAST + 2 * Files.size(file));
     }
 
     @Test
@@ -96,10 +95,6 @@ class CostlyFilesTest {
             assertThat(refusal).hasMessageContaining("state/").hasMessageContaining("300000 characters");
             assertThat(directory.resolve("again.croft")).doesNotExist();
         }
-    }
-
-    private static long allocated() {
-        return ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
     }
 
     private Path deflated(char opcode, int count) throws IOException {

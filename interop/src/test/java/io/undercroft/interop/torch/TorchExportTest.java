@@ -2,11 +2,8 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.undercroft.format.FormatException;
-import io.undercroft.interop.PretendDevice;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -23,6 +20,8 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
 import io.undercroft.storage.TypedStorage;
+import io.undercroft.testsupport.PretendDevice;
+import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
@@ -66,7 +65,8 @@ class TorchExportTest {
     }
 
     private void assertComesBack(Object state) throws IOException {
-        written(state, c -> SameState.check(state, c.state()));
+        // A tuple that is a key twice is written twice.
+        written(state, c -> Sameness.check(state, c.state(), Tuple.class::isInstance));
     }
 
     private static void assertRefused(Object state, String message) {
@@ -194,7 +194,7 @@ class TorchExportTest {
         list.add(list);
         list.add(Tuple.of());
         written(list, c -> {
-            SameState.check(list, c.state());
+            Sameness.check(list, c.state());
             assertThat(((List<?>) c.state()).get(5)).isSameAs(c.state());
         });
     }
@@ -301,13 +301,13 @@ class TorchExportTest {
     @Test
     void storagesOfADeviceArePassedThroughTheHostInPieces() throws IOException {
         Tensor here = Tensor.arange(DType.INT32, 3_000_000);
-        Tensor there = here.to(PretendDevice.DEVICE);
+        PretendDevice.Memory device = PretendDevice.fresh();
+        Tensor there = here.to(device.device());
         Path path = folder.resolve("device.pt");
-        PretendDevice.FETCHED.clear();
         Checkpoint.save(path, Map.of("w", there));
-        assertThat(Collections.max(PretendDevice.FETCHED)).isEqualTo(4 << 20);
+        assertThat(Collections.max(device.fetches)).isEqualTo(4 << 20);
         try (Checkpoint c = Checkpoint.open(path)) {
-            assertThat(c.tensor("w").device()).isEqualTo(PretendDevice.DEVICE);
+            assertThat(c.tensor("w").device()).isEqualTo(device.device());
             assertThat(c.tensor("w").cpu().contentEquals(here)).isTrue();
         }
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().devices(_ -> Device.CPU))) {
@@ -346,7 +346,7 @@ class TorchExportTest {
         state.put("neg", base.neg());
         state.put("int", base.view(DType.INT32));
         written(state, c -> {
-            SameState.check(state, c.state());
+            Sameness.check(state, c.state());
             assertThat(c.storages()).hasSize(2);
         });
     }
@@ -368,7 +368,7 @@ class TorchExportTest {
                 Tensor.of(none, DType.COMPLEX64, 0, Shape.of(3, 0), 1, 1), none);
         written(state, c -> {
             for (int i = 0; i < state.size(); i++) {
-                SameState.check(state.get(i), ((List<?>) c.state()).get(i));
+                Sameness.check(state.get(i), ((List<?>) c.state()).get(i));
             }
         });
     }

@@ -20,6 +20,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
+import io.undercroft.testsupport.Sameness;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -210,7 +211,7 @@ class TorchLegacyFormatTest {
         bytes[mark] = (byte) 0x89;
         Path path = Files.write(folder.resolve("big.legacy.pt"), bytes);
         Fixtures.open(Fixtures.PYTORCH.resolve("single_f32.legacy.pt"),
-                expected -> Fixtures.open(path, contents -> SameState.check(expected.state(), contents.state())));
+                expected -> Fixtures.open(path, contents -> Sameness.check(expected.state(), contents.state())));
     }
 
     @Test
@@ -223,12 +224,12 @@ class TorchLegacyFormatTest {
         }
         Files.write(path, all.toByteArray());
         Fixtures.open(Fixtures.PYTORCH.resolve("single_f32.pt"),
-                first -> Fixtures.open(path, contents -> SameState.check(first.state(), contents.state())));
+                first -> Fixtures.open(path, contents -> Sameness.check(first.state(), contents.state())));
         for (int i = 0; i < saves.size(); i++) {
             OpenOptions options = OPTIONS.setting("torch-legacy.save", Integer.toString(i + 1));
             Fixtures.open(Fixtures.PYTORCH.resolve(saves.get(i) + ".legacy.pt"),
                     expected -> Fixtures.open(path, options,
-                            contents -> SameState.check(expected.state(), contents.state())));
+                            contents -> Sameness.check(expected.state(), contents.state())));
         }
         assertThatExceptionOfType(FormatException.class)
                 .isThrownBy(() -> Fixtures.open(path, OPTIONS.setting("torch-legacy.save", "4"), _ -> {}))

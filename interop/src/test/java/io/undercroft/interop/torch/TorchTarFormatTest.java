@@ -10,6 +10,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Sameness;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -83,7 +84,7 @@ class TorchTarFormatTest {
         Path path = Files.write(folder.resolve("made.tar.pt"), archive);
         assertThat(Fixtures.matches(path)).isTrue();
         Fixtures.open(FIXTURE,
-                expected -> Fixtures.open(path, contents -> SameState.check(expected.state(), contents.state())));
+                expected -> Fixtures.open(path, contents -> Sameness.check(expected.state(), contents.state())));
     }
 
     private FormatException refusal(byte[] archive) throws IOException {

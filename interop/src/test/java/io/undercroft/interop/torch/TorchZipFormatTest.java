@@ -14,6 +14,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.foreign.ValueLayout;
@@ -213,7 +214,7 @@ class TorchZipFormatTest {
             }
             assertThat(Fixtures.matches(path)).isFalse();
             Fixtures.open(original, expected -> Fixtures.open(path, contents -> {
-                SameState.check(expected.state(), contents.state());
+                Sameness.check(expected.state(), contents.state());
                 assertThat(contents.verify().damages()).isEmpty();
             }));
         }

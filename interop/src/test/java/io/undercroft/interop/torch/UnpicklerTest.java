@@ -3,7 +3,6 @@ package io.undercroft.interop.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import com.sun.management.ThreadMXBean;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Unreadable;
@@ -18,8 +17,8 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
+import io.undercroft.testsupport.Proc;
 import java.lang.foreign.MemorySegment;
-import java.lang.management.ManagementFactory;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -33,7 +32,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class UnpicklerTest {
-    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private static Object load(byte[] pickle) {
         return load(pickle, ReadBudget.of(pickle.length));
@@ -472,8 +470,8 @@ class UnpicklerTest {
     }
 
     private static long allocatedBy(byte[] pickle) {
-        long before = THREADS.getCurrentThreadAllocatedBytes();
+        long before = Proc.allocatedByThisThread();
         load(pickle);
-        return THREADS.getCurrentThreadAllocatedBytes() - before;
+        return Proc.allocatedByThisThread() - before;
     }
 }

@@ -1,6 +1,6 @@
 package io.undercroft.mmap.internal;
 
-import io.undercroft.mmap.Proc;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;

@@ -2,7 +2,7 @@ package io.undercroft.mmap.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.mmap.Proc;
+import io.undercroft.testsupport.Proc;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;

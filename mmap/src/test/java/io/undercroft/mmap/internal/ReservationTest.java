@@ -1,12 +1,13 @@
 package io.undercroft.mmap.internal;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.Proc;
 import io.undercroft.mmap.internal.StitchPlan.Mapped;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -14,7 +15,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -38,8 +38,7 @@ class ReservationTest {
 
     @BeforeEach
     void open() throws IOException {
-        bytes = new byte[4 * PART];
-        new Random(1).nextBytes(bytes);
+        bytes = noise(4 * PART, 1);
         path = Files.write(folder.resolve("bytes"), bytes);
         file = PosixFile.open(libc, path, MapMode.READ_ONLY);
     }

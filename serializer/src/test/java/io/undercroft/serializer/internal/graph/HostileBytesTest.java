@@ -4,10 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import com.esotericsoftware.kryo.io.Output;
-import com.sun.management.ThreadMXBean;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
-import java.lang.management.ManagementFactory;
+import io.undercroft.testsupport.Proc;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.net.URI;
@@ -64,15 +63,14 @@ class HostileBytesTest {
     private static void refused(Runnable reading) {
         // Once for the classes that are loaded, whose memory is not that of the reading.
         assertThatExceptionOfType(FormatException.class).isThrownBy(reading::run);
-        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long before = threads.getCurrentThreadAllocatedBytes();
+        long before = Proc.allocatedByThisThread();
         Throwable thrown = null;
         try {
             reading.run();
         } catch (FormatException e) {
             thrown = e;
         }
-        long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+        long allocated = Proc.allocatedByThisThread() - before;
         assertThat(thrown).isNotNull().message().doesNotContain("\n").containsAnyOf("[CROFT-OBJECT]", "[CROFT-CLASS]");
         assertThat(allocated).isLessThan(LITTLE);
     }

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
+import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
@@ -60,8 +61,7 @@ class RunChecksumTest {
     @ParameterizedTest
     @EnumSource
     void aPartThatIsMissingOrDamagedDoesNotMatch(Kind kind) {
-        byte[] bytes = new byte[1000];
-        new Random(3).nextBytes(bytes);
+        byte[] bytes = noise(1000, 3);
         RunChecksum missing = new RunChecksum(kind, 1000, sum(kind, bytes));
         missing.add(0, MemorySegment.ofArray(bytes).asSlice(0, 400));
         missing.add(401, MemorySegment.ofArray(bytes).asSlice(401));

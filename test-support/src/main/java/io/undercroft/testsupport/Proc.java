@@ -1,8 +1,10 @@
-package io.undercroft.mmap;
+package io.undercroft.testsupport;
 
+import com.sun.management.ThreadMXBean;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -12,19 +14,17 @@ import java.util.List;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/// What Linux knows about this process.
+/// What Linux and the JVM know about this process.
 public final class Proc {
     private Proc() {}
 
-    /// How many mappings mention the text.
-    static long mappings(String text) throws IOException {
-        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
-            return lines.filter(line -> line.contains(text)).count();
-        }
+    /// How many mappings mention the text; an empty text counts all.
+    public static long mappings(String text) throws IOException {
+        return permissions(text).size();
     }
 
     /// What the mappings that mention the text allow, as `rw-s`.
-    static List<String> permissions(String text) throws IOException {
+    public static List<String> permissions(String text) throws IOException {
         try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
             return lines.filter(line -> line.contains(text)).map(line -> line.split(" ", 3)[1]).toList();
         }
@@ -60,9 +60,47 @@ public final class Proc {
     }
 
     /// How many descriptors are open.
-    static long descriptors() throws IOException {
+    public static long descriptors() throws IOException {
         try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
             return open.count();
         }
+    }
+
+    /// The files that are open, by what the links of the descriptors say.
+    public static List<String> openFiles() throws IOException {
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            return open.flatMap(Proc::target).toList();
+        }
+    }
+
+    private static Stream<String> target(Path descriptor) {
+        try {
+            return Stream.of(Files.readSymbolicLink(descriptor).toString());
+        } catch (IOException _) {
+            // It was that of the listing.
+            return Stream.empty();
+        }
+    }
+
+    /// How many bytes the system has copied for this thread, whether they came from the disk or not.
+    public static long bytesReadByThisThread() throws IOException {
+        return bytesRead(Path.of("/proc/thread-self/io"));
+    }
+
+    /// How many bytes the system has copied for all threads, which may load classes meanwhile.
+    public static long bytesReadByThisProcess() throws IOException {
+        return bytesRead(Path.of("/proc/self/io"));
+    }
+
+    private static long bytesRead(Path counters) throws IOException {
+        try (Stream<String> lines = Files.lines(counters)) {
+            return Long.parseLong(lines.filter(line -> line.startsWith("rchar: ")).findFirst().orElseThrow()
+                    .substring("rchar: ".length()));
+        }
+    }
+
+    /// How many bytes this thread has allocated on the heap.
+    public static long allocatedByThisThread() {
+        return ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
     }
 }

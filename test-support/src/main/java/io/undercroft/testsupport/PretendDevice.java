@@ -1,4 +1,4 @@
-package io.undercroft.interop;
+package io.undercroft.testsupport;
 
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
@@ -18,14 +18,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /// Devices for tests, `xpu:0` and so on, whose memory is really the host's. Each test makes its own, which counts what
-/// is done with it. It uploads with two threads, in parts of an odd size.
+/// is done with it. A device uploads with two threads, in parts of an odd size.
 public final class PretendDevice implements MemoryProvider {
     private static final Map<Device, Memory> DEVICES = new ConcurrentHashMap<>();
     private static final AtomicInteger NEXT = new AtomicInteger();
-    /// The first one, which tests share that count nothing.
-    public static final Device DEVICE = fresh().device();
-    /// How many bytes were brought to the host, each time, from any device. Cleared before it is read.
-    public static final Queue<Long> FETCHED = new ConcurrentLinkedQueue<>();
 
     /// {@return the memory of a device that nobody else uses}
     public static Memory fresh() {
@@ -43,6 +39,15 @@ public final class PretendDevice implements MemoryProvider {
         return Optional.ofNullable(DEVICES.get(device));
     }
 
+    /// Too few bytes of a device are free.
+    public static final class DeviceIsFull extends IllegalStateException {
+        private static final long serialVersionUID = 1L;
+
+        private DeviceIsFull(long wanted, long free) {
+            super(wanted + " bytes are wanted and " + free + " are free");
+        }
+    }
+
     /// The memory of one device.
     public static final class Memory implements DeviceMemory {
         private static final int PART = 100_003;
@@ -53,18 +58,28 @@ public final class PretendDevice implements MemoryProvider {
         /// How many calls of [#upload] there were, and how many bytes they copied.
         public final AtomicInteger uploads = new AtomicInteger();
         public final AtomicLong uploaded = new AtomicLong();
-        /// How many bytes were copied to the host, and the most at once.
-        public final AtomicLong fetched = new AtomicLong();
-        public final AtomicLong largestFetch = new AtomicLong();
+        /// How many bytes each copy to the host had.
+        public final Queue<Long> fetches = new ConcurrentLinkedQueue<>();
         /// Run before each part is read.
         public volatile Runnable beforeReading = () -> {};
+        /// How many bytes an allocation may have. Larger ones fail as they do on devices that have an exception of
+        /// their own.
+        public volatile long largestAllocation = Long.MAX_VALUE;
 
         private Memory(Device device) {
             this.device = device;
         }
 
         @Override
+        public boolean isOutOfMemory(Throwable failure) {
+            return failure instanceof DeviceIsFull;
+        }
+
+        @Override
         public Allocation allocate(long nbytes) {
+            if (nbytes > largestAllocation) {
+                throw new DeviceIsFull(nbytes, largestAllocation);
+            }
             Arena arena = Arena.ofShared();
             allocations.incrementAndGet();
             live.incrementAndGet();
@@ -144,9 +159,7 @@ public final class PretendDevice implements MemoryProvider {
 
         @Override
         public void toHost(MemorySegment source, MemorySegment target) {
-            FETCHED.add(source.byteSize());
-            fetched.addAndGet(source.byteSize());
-            largestFetch.accumulateAndGet(source.byteSize(), Math::max);
+            fetches.add(source.byteSize());
             target.copyFrom(source);
         }
 

@@ -1,0 +1,2 @@
+/// What the tests of several modules use.
+package io.undercroft.testsupport;
