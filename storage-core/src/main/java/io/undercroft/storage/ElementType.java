@@ -10,7 +10,7 @@ import java.util.Set;
 /// What the stored bits of a tensor mean: a dtype and flags, and how such elements are read and written. Immutable, and
 /// shared by all views of a tensor.
 final class ElementType {
-    /// The elements that are read and written without a detour; see [ElementAccess].
+    /// The elements that are read and written without a detour; see [Tensor].
     enum Access {
         FLOAT, DOUBLE, INT, LONG, OTHER
     }

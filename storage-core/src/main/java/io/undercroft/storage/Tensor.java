@@ -1,8 +1,21 @@
 package io.undercroft.storage;
 
+import static io.undercroft.storage.internal.Layouts.DOUBLE;
+import static io.undercroft.storage.internal.Layouts.FLOAT;
+import static io.undercroft.storage.internal.Layouts.INT;
+import static io.undercroft.storage.internal.Layouts.LONG;
+
 import io.undercroft.storage.internal.Layouts;
+import io.undercroft.storage.internal.StridedCopy;
 import io.undercroft.storage.internal.TensorPrinter;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -24,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 /// elements does nothing, and reading or writing a single one throws [IllegalStateException].
 ///
 /// A tensor does not count as a reference to its storage; see [Storage] for who gives the bytes back.
-public abstract sealed class Tensor extends ElementAccess {
+public abstract sealed class Tensor {
     /// What is true of a tensor beyond its geometry.
     public enum Flag {
         /// The tensor takes part in differentiation (`requires_grad` in PyTorch); carried, not acted upon.
@@ -46,11 +59,33 @@ public abstract sealed class Tensor extends ElementAccess {
     private static final double DEFAULT_RTOL = 1e-5;
     private static final double DEFAULT_ATOL = 1e-8;
 
+    final Storage storage;
+    final ElementType type;
+    final long offset;
+    /// The sizes, then the strides; see [Geometry].
+    final long[] geometry;
+    /// The first byte of the storage that no element needs; 0 if there are no elements.
+    final long end;
+    private final long numel;
     private final @Nullable Tensor grad;
+    /// Made at first need. Several threads may make it at once, which does no harm: a shape is immutable.
+    private @Nullable Shape shape;
 
+    /// A tensor that may reach outside its storage: [#checkStorageHolds] checks that once for all views, [#segment] at
+    /// each access.
+    ///
+    /// @throws IllegalArgumentException if no storage can hold such a tensor
     private Tensor(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
-        super(storage, type, offset, geometry);
+        this.storage = storage;
+        this.type = type;
+        this.offset = offset;
+        this.geometry = geometry;
         this.grad = grad;
+        this.numel = Geometry.numel(geometry);
+        if (offset < 0) {
+            throw new IllegalArgumentException("the storage offset " + offset + " is negative");
+        }
+        this.end = numel == 0 ? 0 : end();
     }
 
     // ---- making ----
@@ -194,28 +229,28 @@ public abstract sealed class Tensor extends ElementAccess {
     ///
     /// @param values the elements
     public static Tensor of(float... values) {
-        return Tensors.of(DType.FLOAT32, Layouts.FLOAT, values, values.length);
+        return Tensors.of(DType.FLOAT32, FLOAT, values, values.length);
     }
 
     /// {@return a one-dimensional float64 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(double... values) {
-        return Tensors.of(DType.FLOAT64, Layouts.DOUBLE, values, values.length);
+        return Tensors.of(DType.FLOAT64, DOUBLE, values, values.length);
     }
 
     /// {@return a one-dimensional int64 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(long... values) {
-        return Tensors.of(DType.INT64, Layouts.LONG, values, values.length);
+        return Tensors.of(DType.INT64, LONG, values, values.length);
     }
 
     /// {@return a one-dimensional int32 tensor of the given values}
     ///
     /// @param values the elements
     public static Tensor of(int... values) {
-        return Tensors.of(DType.INT32, Layouts.INT, values, values.length);
+        return Tensors.of(DType.INT32, INT, values, values.length);
     }
 
     /// {@return a one-dimensional int16 tensor of the given values}
@@ -281,6 +316,455 @@ public abstract sealed class Tensor extends ElementAccess {
     /// @throws IllegalArgumentException if the number of values differs
     public static Tensor of(int[] values, long... sizes) {
         return of(values).view(sizes);
+    }
+
+    // ---- what it is ----
+
+    /// {@return what the tensor uses; the same object for all its views}
+    public Storage storage() {
+        return storage;
+    }
+
+    /// {@return the type of the elements}
+    public DType dtype() {
+        return type.dtype;
+    }
+
+    /// {@return where the elements live}
+    public Device device() {
+        return storage.device();
+    }
+
+    /// {@return how the elements lie: [Layout#STRIDED], which every tensor with one storage is} The other layouts have
+    /// holders of their own, such as [SparseCooTensor].
+    public Layout layout() {
+        return Layout.STRIDED;
+    }
+
+    /// {@return the size in each dimension}
+    public Shape shape() {
+        Shape made = shape;
+        if (made == null) {
+            made = Geometry.shape(geometry);
+            shape = made;
+        }
+        return made;
+    }
+
+    /// {@return the number of dimensions}
+    public int dim() {
+        return Geometry.rank(geometry);
+    }
+
+    /// {@return the size of one dimension, in elements}
+    ///
+    /// @param dim from 0, or from -1 backwards
+    /// @throws IndexOutOfBoundsException if there is no such dimension
+    public long size(int dim) {
+        return geometry[Shape.checkDim(dim, dim())];
+    }
+
+    /// {@return the strides, in elements, in a fresh array}
+    public long[] stride() {
+        return Geometry.strides(geometry);
+    }
+
+    /// {@return the stride of one dimension, in elements}
+    ///
+    /// @param dim from 0, or from -1 backwards
+    /// @throws IndexOutOfBoundsException if there is no such dimension
+    public long stride(int dim) {
+        return geometry[dim() + Shape.checkDim(dim, dim())];
+    }
+
+    /// {@return where the first element lies in the storage, in elements}
+    public long storageOffset() {
+        return offset;
+    }
+
+    /// {@return the number of elements}
+    public long numel() {
+        return numel;
+    }
+
+    /// {@return the bytes of one element; 1 for elements narrower than a byte}
+    public int itemsize() {
+        return type.dtype.itemsize();
+    }
+
+    /// {@return the bytes that the elements take when they lie without gaps, whatever their strides are now}
+    ///
+    /// @throws ArithmeticException if that is more than 2^63-1, which only a tensor that repeats elements can bring
+    ///     about
+    public long nbytes() {
+        return type.dtype.nbytes(numel);
+    }
+
+    /// {@return the address of the first element (`data_ptr` in PyTorch), on the storage's device; 0 for a meta tensor
+    /// and for one without elements}
+    ///
+    /// @throws UnsupportedOperationException if the bytes lie on the heap, where the garbage collector moves them
+    /// @throws IllegalStateException if the storage was freed or has become too small, or the tensor starts inside a
+    ///     byte
+    public long dataPtr() {
+        if (numel() == 0 || device().isMeta()) {
+            return 0;
+        }
+        if (!startsOnByte()) {
+            throw new IllegalStateException("this tensor starts inside a byte, at element " + offset);
+        }
+        checkHolds(storage.nbytes());
+        return storage.dataPtr() + firstByte();
+    }
+
+    /// {@return whether both are the same window of the same storage, dtype included (`is_set_to` in PyTorch, which
+    /// leaves the dtype out)}
+    ///
+    /// @param other another tensor
+    public boolean isSetTo(Tensor other) {
+        return storage == other.storage && offset == other.offset && dtype().equals(other.dtype())
+                && Arrays.equals(geometry, other.geometry);
+    }
+
+    /// {@return whether both have the same shape}
+    ///
+    /// @param other another tensor
+    public boolean isSameSize(Tensor other) {
+        return shape().equals(other.shape());
+    }
+
+    /// {@return the flags that are set}
+    public Set<Flag> flags() {
+        return type.flags;
+    }
+
+    /// {@return whether a flag is set}
+    ///
+    /// @param flag which one
+    public boolean is(Flag flag) {
+        return type.flags.contains(flag);
+    }
+
+    /// {@return whether the elements lie in row-major order without gaps} As in PyTorch, dimensions of size 1 do not
+    /// matter, and an empty tensor is contiguous.
+    public boolean isContiguous() {
+        return numel == 0 || Geometry.isDense(geometry, null);
+    }
+
+    /// {@return whether the elements lie in a given order without gaps} As in PyTorch, a tensor that has not the
+    /// dimensions of the format does not lie in it.
+    ///
+    /// @param format the order
+    public boolean isContiguous(MemoryFormat format) {
+        return format == MemoryFormat.CONTIGUOUS
+                ? isContiguous()
+                : format.fits(dim()) && Geometry.isDense(geometry, format.order());
+    }
+
+    // ---- reading ----
+
+    /// {@return one element as a double} Integers are rounded if they have more than 53 bits; of a complex element it
+    /// is the real part.
+    ///
+    /// @param index one index for each dimension, negative from the end
+    /// @throws IndexOutOfBoundsException if there is no such element
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public double getDouble(long... index) {
+        return doubleAt(position(index));
+    }
+
+    /// {@return one element of a tensor of one dimension, as [#getDouble(long...)]}
+    ///
+    /// @param i its index, negative from the end
+    public double getDouble(long i) {
+        return doubleAt(position(i));
+    }
+
+    /// {@return one element of a tensor of two dimensions, as [#getDouble(long...)]}
+    ///
+    /// @param i its index in the first dimension, negative from the end
+    /// @param j its index in the second
+    public double getDouble(long i, long j) {
+        return doubleAt(position(i, j));
+    }
+
+    /// {@return one element as a float, rounded from [#getDouble(long...)]}
+    ///
+    /// @param index one index for each dimension, negative from the end
+    public float getFloat(long... index) {
+        return floatAt(position(index));
+    }
+
+    /// {@return one element of a tensor of one dimension, as [#getFloat(long...)]}
+    ///
+    /// @param i its index, negative from the end
+    public float getFloat(long i) {
+        return floatAt(position(i));
+    }
+
+    /// {@return one element of a tensor of two dimensions, as [#getFloat(long...)]}
+    ///
+    /// @param i its index in the first dimension, negative from the end
+    /// @param j its index in the second
+    public float getFloat(long i, long j) {
+        return floatAt(position(i, j));
+    }
+
+    /// {@return one element as a long} Floating-point elements lose their fraction and are limited to the range of
+    /// `long`, as a Java cast does it. A uint64 from 2^63 on comes as its 64 bits, for [Long#toUnsignedString] and its
+    /// like.
+    ///
+    /// @param index one index for each dimension, negative from the end
+    /// @throws IndexOutOfBoundsException if there is no such element
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public long getLong(long... index) {
+        return longAt(position(index));
+    }
+
+    /// {@return one element of a tensor of one dimension, as [#getLong(long...)]}
+    ///
+    /// @param i its index, negative from the end
+    public long getLong(long i) {
+        return longAt(position(i));
+    }
+
+    /// {@return one element of a tensor of two dimensions, as [#getLong(long...)]}
+    ///
+    /// @param i its index in the first dimension, negative from the end
+    /// @param j its index in the second
+    public long getLong(long i, long j) {
+        return longAt(position(i, j));
+    }
+
+    /// {@return one element as an `int`, converted as [#getLong(long...)] does}
+    ///
+    /// @param index one index for each dimension, negative from the end
+    /// @throws ArithmeticException if the element does not fit into an `int`
+    /// @throws IndexOutOfBoundsException if there is no such element
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public int getInt(long... index) {
+        return Math.toIntExact(getLong(index));
+    }
+
+    /// {@return one element as a complex number; its imaginary part is 0 unless the dtype is complex}
+    ///
+    /// @param index one index for each dimension, negative from the end
+    /// @throws IndexOutOfBoundsException if there is no such element
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public Complex getComplex(long... index) {
+        return complexAt(segment(), position(index));
+    }
+
+    /// {@return whether one element is not zero; NaN is not}
+    ///
+    /// @param index one index for each dimension, negative from the end
+    public boolean getBoolean(long... index) {
+        Complex value = getComplex(index);
+        return value.real() != 0 || value.imaginary() != 0;
+    }
+
+    // ---- writing ----
+
+    /// Writes one element, converted to its dtype as PyTorch's `to` converts: floating-point dtypes round to nearest,
+    /// ties to even; integer dtypes drop the fraction and then the upper bits, as C does (300.7 is 44 as uint8, where a
+    /// Java cast would give 255). What does not fit 64 bits, and for int8, int16, uint16 and int32 what does not fit
+    /// 32 bits, counts as the lowest integer of that width, as does NaN; so it is on x86-64, while C leaves the answer
+    /// open.
+    ///
+    /// @param index one index for each dimension, negative from the end
+    /// @param value what to write
+    /// @throws IndexOutOfBoundsException if there is no such element
+    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public void setDouble(long[] index, double value) {
+        setDoubleAt(position(index), value);
+    }
+
+    /// Writes one element of a tensor of one dimension, as [#setDouble(long[],double)].
+    ///
+    /// @param i its index, negative from the end
+    /// @param value what to write
+    public void setDouble(long i, double value) {
+        setDoubleAt(position(i), value);
+    }
+
+    /// Writes one element of a tensor of two dimensions, as [#setDouble(long[],double)].
+    ///
+    /// @param i its index in the first dimension, negative from the end
+    /// @param j its index in the second
+    /// @param value what to write
+    public void setDouble(long i, long j, double value) {
+        setDoubleAt(position(i, j), value);
+    }
+
+    /// Writes one element; integers too wide for the dtype lose their upper bits, as in C.
+    ///
+    /// @param index one index for each dimension, negative from the end
+    /// @param value what to write
+    /// @throws IndexOutOfBoundsException if there is no such element
+    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public void setLong(long[] index, long value) {
+        setLongAt(position(index), value);
+    }
+
+    /// Writes one element of a tensor of one dimension, as [#setLong(long[],long)].
+    ///
+    /// @param i its index, negative from the end
+    /// @param value what to write
+    public void setLong(long i, long value) {
+        setLongAt(position(i), value);
+    }
+
+    /// Writes one element of a tensor of two dimensions, as [#setLong(long[],long)].
+    ///
+    /// @param i its index in the first dimension, negative from the end
+    /// @param j its index in the second
+    /// @param value what to write
+    public void setLong(long i, long j, long value) {
+        setLongAt(position(i, j), value);
+    }
+
+    /// Writes one element; a dtype that is not complex drops the imaginary part.
+    ///
+    /// @param index one index for each dimension, negative from the end
+    /// @param value what to write
+    /// @throws IndexOutOfBoundsException if there is no such element
+    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public void setComplex(long[] index, Complex value) {
+        setComplexAt(position(index), value);
+    }
+
+    /// Writes one element of a tensor of one dimension, as [#setComplex(long[],Complex)].
+    ///
+    /// @param i its index, negative from the end
+    /// @param value what to write
+    public void setComplex(long i, Complex value) {
+        setComplexAt(position(i), value);
+    }
+
+    /// Writes one element of a tensor of two dimensions, as [#setComplex(long[],Complex)].
+    ///
+    /// @param i its index in the first dimension, negative from the end
+    /// @param j its index in the second
+    /// @param value what to write
+    public void setComplex(long i, long j, Complex value) {
+        setComplexAt(position(i, j), value);
+    }
+
+    // ---- bytes ----
+
+    /// The bytes of the elements, of a tensor that is contiguous and whose flags do not change what is stored.
+    ///
+    /// @return exactly the elements' bytes, in the storage; writing there writes the tensor. It is read-only if the
+    ///     storage is, and must not be used after the storage is freed, resized or collected
+    /// @throws IllegalStateException if the elements are not one run of stored bytes ([#contiguous()] first): the
+    ///     tensor is not contiguous, or negated or conjugated, or starts inside a byte; or if the storage was freed,
+    ///     has no bytes or has become too small
+    public MemorySegment bytes() {
+        if (!isOneRun()) {
+            throw new IllegalStateException("the elements of this tensor of shape " + shape() + ", stride "
+                    + Arrays.toString(stride()) + " and flags " + flags()
+                    + " are not one run of stored bytes; call contiguous() first");
+        }
+        MemorySegment all = segment();
+        return numel() == 0 ? all.asSlice(0, 0) : all.asSlice(firstByte(), nbytes());
+    }
+
+    /// Copies the elements in row-major order, conjugation and negation carried out, to memory that the caller owns.
+    ///
+    /// @param target as many bytes as [#nbytes]
+    /// @throws IllegalArgumentException if the target has another size
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public void copyTo(MemorySegment target) {
+        if (target.byteSize() != nbytes()) {
+            throw new IllegalArgumentException(
+                    "a target of " + target.byteSize() + " bytes for elements of " + nbytes());
+        }
+        Bulk.run(storage, () -> StridedCopy.copy(this, segment(), target));
+    }
+
+    // ---- arrays and buffers ----
+
+    /// {@return the elements in row-major order, as [converted][#to(DType)] to float32}
+    ///
+    /// @throws IllegalArgumentException if there are more than an array can hold
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
+    public float[] toFloatArray() {
+        return TensorArrays.toArray(this, DType.FLOAT32, FLOAT, float[]::new);
+    }
+
+    /// {@return the elements in row-major order, as [converted][#to(DType)] to float64; otherwise as
+    /// [#toFloatArray]}
+    public double[] toDoubleArray() {
+        return TensorArrays.toArray(this, DType.FLOAT64, DOUBLE, double[]::new);
+    }
+
+    /// {@return the elements in row-major order, as [converted][#to(DType)] to int64; otherwise as
+    /// [#toFloatArray]}
+    public long[] toLongArray() {
+        return TensorArrays.toArray(this, DType.INT64, LONG, long[]::new);
+    }
+
+    /// {@return the elements in row-major order, as [converted][#to(DType)] to int32; otherwise as
+    /// [#toFloatArray]}
+    public int[] toIntArray() {
+        return TensorArrays.toArray(this, DType.INT32, INT, int[]::new);
+    }
+
+    /// {@return the elements in row-major order, as [converted][#to(DType)] to int16; otherwise as
+    /// [#toFloatArray]}
+    public short[] toShortArray() {
+        return TensorArrays.toArray(this, DType.INT16, Layouts.SHORT, short[]::new);
+    }
+
+    /// {@return the elements in row-major order, as [converted][#to(DType)] to int8; otherwise as
+    /// [#toFloatArray]}
+    public byte[] toByteArray() {
+        return TensorArrays.toArray(this, DType.INT8, Layouts.BYTE, byte[]::new);
+    }
+
+    /// {@return the bytes of the elements as a little-endian buffer, without a copy} As [#bytes], with an end at 2^31-1
+    /// bytes.
+    ///
+    /// @throws IllegalStateException as [#bytes]
+    /// @throws UnsupportedOperationException if there are more bytes than a buffer can have
+    public ByteBuffer asByteBuffer() {
+        return TensorArrays.buffer(this);
+    }
+
+    /// {@return the elements of a float32 tensor as a buffer, without a copy}
+    ///
+    /// @throws IllegalArgumentException if the dtype is another one
+    /// @throws IllegalStateException as [#bytes]
+    /// @throws UnsupportedOperationException as [#asByteBuffer]
+    public FloatBuffer asFloatBuffer() {
+        return TensorArrays.buffer(this, DType.FLOAT32).asFloatBuffer();
+    }
+
+    /// {@return the elements of a float64 tensor as a buffer, as [#asFloatBuffer]}
+    public DoubleBuffer asDoubleBuffer() {
+        return TensorArrays.buffer(this, DType.FLOAT64).asDoubleBuffer();
+    }
+
+    /// {@return the elements of an int64 tensor as a buffer, as [#asFloatBuffer]}
+    public LongBuffer asLongBuffer() {
+        return TensorArrays.buffer(this, DType.INT64).asLongBuffer();
+    }
+
+    /// {@return the elements of an int32 tensor as a buffer, as [#asFloatBuffer]}
+    public IntBuffer asIntBuffer() {
+        return TensorArrays.buffer(this, DType.INT32).asIntBuffer();
+    }
+
+    /// {@return the elements of an int16 tensor as a buffer, as [#asFloatBuffer]}
+    public ShortBuffer asShortBuffer() {
+        return TensorArrays.buffer(this, DType.INT16).asShortBuffer();
     }
 
     // ---- flags and gradient ----
@@ -891,29 +1375,215 @@ public abstract sealed class Tensor extends ElementAccess {
         return tensor;
     }
 
+    /// Whether the elements are one run of stored bytes in row-major order.
+    boolean isOneRun() {
+        return type.isResolved() && startsOnByte() && isContiguous();
+    }
+
+    /// Whether the first element does not start inside a byte.
+    boolean startsOnByte() {
+        DType dtype = type.dtype;
+        return numel == 0 || dtype.isByteSized() || offset * dtype.bits() % 8 == 0;
+    }
+
+    /// The first byte of a window that starts on one.
+    long firstByte() {
+        DType dtype = type.dtype;
+        return dtype.isByteSized() ? offset * dtype.itemsize() : offset * dtype.bits() / 8;
+    }
+
+    /// The storage's bytes, all elements among them.
+    MemorySegment segment() {
+        return checkHolds(storage.segment());
+    }
+
+    /// The storage's bytes for writing, all elements among them.
+    MemorySegment writable() {
+        return checkHolds(storage.writable());
+    }
+
+    private MemorySegment checkHolds(MemorySegment bytes) {
+        checkHolds(bytes.byteSize());
+        return bytes;
+    }
+
+    /// @throws IllegalStateException if an element lies outside a storage that now has so many bytes
+    void checkHolds(long nbytes) {
+        if (nbytes < end) {
+            throw new IllegalStateException(
+                    window() + " needs " + end + " bytes of a storage that was resized to " + nbytes);
+        }
+    }
+
+    /// @throws IllegalArgumentException if an element lies outside the storage
+    void checkStorageHolds() {
+        if (end > storage.nbytes()) {
+            throw outside("byte " + end);
+        }
+    }
+
+    private long end() {
+        try {
+            return type.dtype.nbytes(Math.addExact(Math.addExact(offset, Geometry.reach(geometry)), 1));
+        } catch (ArithmeticException e) {
+            throw outside("a byte beyond 2^63-1");
+        }
+    }
+
+    private IllegalArgumentException outside(String byteReached) {
+        return new IllegalArgumentException(
+                window() + " reach " + byteReached + " of a storage of " + storage.nbytes() + " bytes");
+    }
+
+    /// The geometry, for messages.
+    private String window() {
+        return "shape " + Arrays.toString(Geometry.sizes(geometry)) + ", stride " + Arrays.toString(stride())
+                + " and offset " + offset + " of " + type.dtype;
+    }
+
+    // ---- places ----
+
+    /// The storage offset of an index of one dimension. Only strides that no element is reached by can make it
+    /// overflow.
+    long offsetOf(int d, long index) {
+        long step = geometry[dim() + d];
+        try {
+            return Math.addExact(offset, Math.multiplyExact(index, step));
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException("index " + index + " of stride " + step + " and offset " + offset
+                    + " give an offset of more than 2^63-1", e);
+        }
+    }
+
+    /// An index of a dimension, counted from the start.
+    long checkIndex(int d, long index) {
+        long size = geometry[d];
+        long counted = index < 0 ? index + size : index;
+        if (counted < 0 || counted >= size) {
+            throw new IndexOutOfBoundsException("index " + index + " of dimension " + d + ofSize(d));
+        }
+        return counted;
+    }
+
+    String ofSize(int d) {
+        return " that has size " + geometry[d];
+    }
+
+    /// The storage offset of an element, in elements.
+    long position(long i) {
+        checkIndices(1);
+        return offset + checkIndex(0, i) * geometry[1];
+    }
+
+    /// The storage offset of an element, in elements.
+    long position(long i, long j) {
+        checkIndices(2);
+        return offset + checkIndex(0, i) * geometry[2] + checkIndex(1, j) * geometry[3];
+    }
+
+    /// The storage offset of an element, in elements.
+    long position(long[] index) {
+        checkIndices(index.length);
+        long position = offset;
+        for (int d = 0; d < index.length; d++) {
+            position += checkIndex(d, index[d]) * geometry[index.length + d];
+        }
+        return position;
+    }
+
+    private void checkIndices(int count) {
+        if (geometry.length != 2 * count) {
+            throw new IndexOutOfBoundsException(count + " indices for a tensor of " + dim() + " dimensions");
+        }
+    }
+
+    // ---- elements ----
+
+    private float floatAt(long position) {
+        MemorySegment bytes = segment();
+        return this instanceof OfFloat
+                ? bytes.get(FLOAT, position * Float.BYTES)
+                : (float) type.elements.getDouble(bytes, position);
+    }
+
+    private double doubleAt(long position) {
+        MemorySegment bytes = segment();
+        if (this instanceof OfDouble) {
+            return bytes.get(DOUBLE, position * Double.BYTES);
+        }
+        return this instanceof OfFloat
+                ? bytes.get(FLOAT, position * Float.BYTES)
+                : type.elements.getDouble(bytes, position);
+    }
+
+    private long longAt(long position) {
+        MemorySegment bytes = segment();
+        if (this instanceof OfLong) {
+            return bytes.get(LONG, position * Long.BYTES);
+        }
+        return this instanceof OfInt
+                ? bytes.get(INT, position * Integer.BYTES)
+                : type.elements.getLong(bytes, position);
+    }
+
+    private void setDoubleAt(long position, double value) {
+        MemorySegment bytes = writable();
+        if (this instanceof OfFloat) {
+            bytes.set(FLOAT, position * Float.BYTES, (float) value);
+        } else if (this instanceof OfDouble) {
+            bytes.set(DOUBLE, position * Double.BYTES, value);
+        } else {
+            type.elements.setDouble(bytes, position, value);
+        }
+    }
+
+    private void setLongAt(long position, long value) {
+        MemorySegment bytes = writable();
+        if (this instanceof OfLong) {
+            bytes.set(LONG, position * Long.BYTES, value);
+        } else if (this instanceof OfInt) {
+            bytes.set(INT, position * Integer.BYTES, (int) value);
+        } else {
+            type.elements.setLong(bytes, position, value);
+        }
+    }
+
+    private void setComplexAt(long position, Complex value) {
+        type.elements.setComplex(writable(), position, value.real(), value.imaginary());
+    }
+
+    private Complex complexAt(MemorySegment bytes, long position) {
+        return new Complex(type.elements.getDouble(bytes, position), type.elements.getImaginary(bytes, position));
+    }
+
+    // The most common dtypes are read and written here and not through Elements, of which a program may use a dozen
+    // kinds: the compiler cannot inline such a call, and would read all of a tensor's fields again after each one. The
+    // class of the tensor says which dtype it is. The compiler knows that an object's class stays the same, so it checks
+    // once before a loop; a field it would check for each element.
+
     /// Elements of float32 as they are stored.
-    static final class OfFloat extends Tensor {
+    private static final class OfFloat extends Tensor {
         private OfFloat(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
             super(storage, type, offset, geometry, grad);
         }
     }
 
     /// Elements of float64 as they are stored.
-    static final class OfDouble extends Tensor {
+    private static final class OfDouble extends Tensor {
         private OfDouble(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
             super(storage, type, offset, geometry, grad);
         }
     }
 
     /// Elements of int32 as they are stored.
-    static final class OfInt extends Tensor {
+    private static final class OfInt extends Tensor {
         private OfInt(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
             super(storage, type, offset, geometry, grad);
         }
     }
 
     /// Elements of int64 as they are stored.
-    static final class OfLong extends Tensor {
+    private static final class OfLong extends Tensor {
         private OfLong(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
             super(storage, type, offset, geometry, grad);
         }

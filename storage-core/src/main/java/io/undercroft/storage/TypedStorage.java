@@ -21,7 +21,6 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
-import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +30,7 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /// A storage seen as a row of elements of one type: `torch.FloatStorage`, `torch.IntStorage` and so on, of PyTorch and
 /// of Torch7.
@@ -256,7 +256,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     public double getDouble(long index) {
         MemorySegment bytes = elements(index, untyped.segment());
         ElementType type = type();
-        // The most common types without a detour, as for tensors; see [ElementAccess].
+        // The most common types without a detour, as for tensors; see [Tensor].
         return switch (type.access) {
             case FLOAT -> bytes.get(FLOAT, index * Float.BYTES);
             case DOUBLE -> bytes.get(DOUBLE, index * Double.BYTES);
@@ -304,11 +304,10 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param index from 0 to `size() - 1`
     /// @param value what to convert to the type
     public void setDouble(long index, double value) {
-        if (untyped.isMeta()) {
-            check(index, untyped.nbytes());
+        MemorySegment bytes = target(index);
+        if (bytes == null) {
             return;
         }
-        MemorySegment bytes = elements(index, untyped.writable());
         switch (type().access) {
             case FLOAT -> bytes.set(FLOAT, index * Float.BYTES, (float) value);
             case DOUBLE -> bytes.set(DOUBLE, index * Double.BYTES, value);
@@ -321,11 +320,10 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param index from 0 to `size() - 1`
     /// @param value what to convert to the type
     public void setLong(long index, long value) {
-        if (untyped.isMeta()) {
-            check(index, untyped.nbytes());
+        MemorySegment bytes = target(index);
+        if (bytes == null) {
             return;
         }
-        MemorySegment bytes = elements(index, untyped.writable());
         if (type().access == Access.LONG) {
             bytes.set(LONG, index * Long.BYTES, value);
         } else {
@@ -338,11 +336,10 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param index from 0 to `size() - 1`
     /// @param value what to convert to the type
     public void setComplex(long index, Complex value) {
-        if (untyped.isMeta()) {
-            check(index, untyped.nbytes());
+        MemorySegment bytes = target(index);
+        if (bytes == null) {
             return;
         }
-        MemorySegment bytes = elements(index, untyped.writable());
         MemorySegment.copy(ElementBytes.of(stored(), value), 0, bytes, index * elementSize(), elementSize());
     }
 
@@ -630,7 +627,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     private String text(long index) {
         if (dtype.kind() == DType.Kind.BITS) {
-            return hex(index);
+            return StoragePrinter.hex(untyped.segment().asSlice(index * elementSize(), elementSize()));
         }
         return switch (get(index)) {
             case Double number -> PythonNumber.of(number);
@@ -638,15 +635,6 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
             case Boolean truth -> truth ? "True" : "False";
             case Object number -> number.toString();
         };
-    }
-
-    /// The bits of an element, the highest first.
-    private String hex(long index) {
-        StringBuilder digits = new StringBuilder("0x");
-        for (int i = elementSize() - 1; i >= 0; i--) {
-            digits.append(HexFormat.of().toHexDigits(untyped.get(index * elementSize() + i)));
-        }
-        return digits.toString();
     }
 
     /// {@return the elements as Torch7 prints them, without the line feed at the end} All of them are shown.
@@ -677,6 +665,15 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     }
 
     /// Without a division, which would take longer than the rest of an access.
+    /// The bytes to write an element to; null on the meta device, where nothing is written.
+    private @Nullable MemorySegment target(long index) {
+        if (untyped.isMeta()) {
+            check(index, untyped.nbytes());
+            return null;
+        }
+        return elements(index, untyped.writable());
+    }
+
     private void check(long index, long nbytes) {
         int itemsize = dtype.itemsize();
         long at = index * itemsize;

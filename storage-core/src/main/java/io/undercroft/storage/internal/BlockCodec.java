@@ -2,6 +2,7 @@ package io.undercroft.storage.internal;
 
 import io.undercroft.storage.DType;
 import io.undercroft.storage.internal.Block.Values;
+import io.undercroft.storage.internal.FloatElements.BFloat16;
 import java.lang.foreign.MemorySegment;
 
 /// Reads and writes runs of elements of one dtype, by way of a [Block].
@@ -23,7 +24,7 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
             return convention == Convention.TORCH7 ? new Torch7Halves() : new Halves();
         }
         if (dtype.equals(DType.BFLOAT16)) {
-            return new BFloats(BFloats.NAN);
+            return new BFloats(BFloat16.NAN);
         }
         if (dtype.equals(DType.BOOL)) {
             return new Truths();
@@ -38,13 +39,18 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
         };
     }
 
+    @Override
+    default Values values() {
+        return switch (this) {
+            case Doubles _ -> Values.DOUBLES;
+            case Floats _, Halves _, Torch7Halves _, BFloats _, SingleFloats _ -> Values.FLOATS;
+            case SmallIntegers _ -> Values.INTS;
+            case Truths _, LargeIntegers _, SingleLongs _ -> Values.LONGS;
+        };
+    }
+
     /// float64.
     record Doubles() implements BlockCodec {
-        @Override
-        public Values values() {
-            return Values.DOUBLES;
-        }
-
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             MemorySegment.copy(bytes, Layouts.DOUBLE, Layouts.at(position, Double.BYTES), block.doubles(), 0, count);
@@ -59,11 +65,6 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
     /// float32.
     record Floats() implements BlockCodec {
         @Override
-        public Values values() {
-            return Values.FLOATS;
-        }
-
-        @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             MemorySegment.copy(bytes, Layouts.FLOAT, Layouts.at(position, Float.BYTES), block.floats(), 0, count);
         }
@@ -76,11 +77,6 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
 
     /// float16, with NaNs as the processor converts them: they keep their sign and what fits of their payload.
     record Halves() implements BlockCodec {
-        @Override
-        public Values values() {
-            return Values.FLOATS;
-        }
-
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             short[] stored = readShorts(bytes, position, block, count);
@@ -104,11 +100,6 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
     /// float16 as Torch7 has it, with one NaN for all.
     record Torch7Halves() implements BlockCodec {
         private static final short NAN = 0x7FFF;
-
-        @Override
-        public Values values() {
-            return Values.FLOATS;
-        }
 
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
@@ -136,18 +127,6 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
     ///
     /// @param nan what is written for NaN
     record BFloats(int nan) implements BlockCodec {
-        /// What PyTorch writes for most NaNs.
-        static final int NAN = 0x7FC0;
-        /// What PyTorch's vectorised loops write for a NaN of float32 or float64.
-        static final int NAN_OF_VECTORS = 0xFFFF;
-
-        private static final int INFINITY = 0x7F80_0000;
-
-        @Override
-        public Values values() {
-            return Values.FLOATS;
-        }
-
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             short[] stored = readShorts(bytes, position, block, count);
@@ -157,16 +136,12 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
             }
         }
 
-        /// Rounds to nearest, ties to even, as [FloatElements.BFloat16] does; a mask, not a branch, picks the NaNs.
         @Override
         public void write(Block block, MemorySegment bytes, long position, int count) {
             MemorySegment floats = MemorySegment.ofArray(block.floats());
             short[] stored = block.storedShorts();
             for (int i = 0; i < count; i++) {
-                int bits = floats.get(Layouts.INT, i * 4L);
-                int rounded = (bits + 0x7FFF + ((bits >>> 16) & 1)) >>> 16;
-                int isNaN = (INFINITY - (bits & Integer.MAX_VALUE)) >> 31;
-                stored[i] = (short) (float) ((rounded & ~isNaN) | (nan & isNaN));
+                stored[i] = (short) (float) BFloat16.round(floats.get(Layouts.INT, i * 4L), nan);
             }
             writeShorts(block, bytes, position, count);
         }
@@ -174,11 +149,6 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
 
     /// Truth values: a byte that is not 0 is true.
     record Truths() implements BlockCodec {
-        @Override
-        public Values values() {
-            return Values.LONGS;
-        }
-
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             byte[] stored = readBytes(bytes, position, block, count);
@@ -205,11 +175,6 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
     /// @param bits width of an element: 8, 16 or, with a sign, 32
     /// @param signed whether the highest bit is a sign
     record SmallIntegers(int bits, boolean signed) implements BlockCodec {
-        @Override
-        public Values values() {
-            return Values.INTS;
-        }
-
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             int[] ints = block.ints();
@@ -273,11 +238,6 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
     /// @param signed whether the highest bit is a sign
     record LargeIntegers(int bits, boolean signed) implements BlockCodec {
         @Override
-        public Values values() {
-            return Values.LONGS;
-        }
-
-        @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             long[] longs = block.longs();
             if (bits == 64) {
@@ -306,11 +266,6 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
     /// @param elements how one is read and written
     record SingleFloats(FloatElements elements) implements BlockCodec {
         @Override
-        public Values values() {
-            return Values.FLOATS;
-        }
-
-        @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             float[] floats = block.floats();
             for (int i = 0; i < count; i++) {
@@ -331,11 +286,6 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
     ///
     /// @param elements how one is read and written
     record SingleLongs(Elements elements) implements BlockCodec {
-        @Override
-        public Values values() {
-            return Values.LONGS;
-        }
-
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             long[] longs = block.longs();

@@ -2,9 +2,7 @@ package io.undercroft.storage.internal;
 
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
-import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
@@ -26,7 +24,7 @@ record Cells(List<String> texts, int width) {
             case SIGNED, QUANTIZED -> padded(elements.stream().map(e -> Long.toString(e.getLong())).toList());
             case BITS -> dtype.equals(DType.FLOAT4_E2M1FN_X2)
                     ? floats(elements, Cells::byteValue)
-                    : padded(elements.stream().map(Cells::hex).toList());
+                    : padded(elements.stream().map(e -> StoragePrinter.hex(e.copy().bytes())).toList());
         };
     }
 
@@ -58,15 +56,5 @@ record Cells(List<String> texts, int width) {
     /// PyTorch prints a pair of 4-bit floats as the number that the byte holds.
     private static double byteValue(Tensor element) {
         return Byte.toUnsignedInt(element.bytes().get(Layouts.BYTE, 0));
-    }
-
-    /// The bits of an element, the highest first.
-    private static String hex(Tensor element) {
-        MemorySegment bytes = element.copy().bytes();
-        StringBuilder digits = new StringBuilder("0x");
-        for (long i = bytes.byteSize() - 1; i >= 0; i--) {
-            digits.append(HexFormat.of().toHexDigits(bytes.get(Layouts.BYTE, i)));
-        }
-        return digits.toString();
     }
 }

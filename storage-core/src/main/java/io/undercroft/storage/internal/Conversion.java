@@ -91,7 +91,7 @@ public final class Conversion {
 
     private static BlockWriter writer(DType from, DType to, Convention convention) {
         if (to.equals(DType.BFLOAT16) && (from.equals(DType.FLOAT32) || from.equals(DType.FLOAT64))) {
-            return new BlockCodec.BFloats(BlockCodec.BFloats.NAN_OF_VECTORS);
+            return new BlockCodec.BFloats(FloatElements.BFloat16.NAN_OF_VECTORS);
         }
         BlockCodec parts = BlockCodec.of(part(to), convention);
         return to.kind() == Kind.COMPLEX ? new BlockWriter.RealParts(parts) : parts;

@@ -68,7 +68,7 @@ record ElementMover(DType dtype, MemorySegment source, MemorySegment target) {
     }
 
     private Visitor stepper(Tiles tiles) {
-        Stepping stepping = Stepping.of(dtype.itemsize());
+        Stepping stepping = new Stepping(dtype.itemsize());
         byte[] run = new byte[(int) nbytes(Math.min(tiles.size(0), SIDE * SIDE))];
         long fromStep = nbytes(tiles.sourceStride(0));
         long toStep = nbytes(tiles.targetStride(0));

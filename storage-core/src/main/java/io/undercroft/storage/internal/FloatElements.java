@@ -57,7 +57,12 @@ abstract sealed class FloatElements implements Elements {
 
     /// The upper half of a binary32.
     static final class BFloat16 extends FloatElements {
-        private static final int NAN = 0x7FC0;
+        /// What PyTorch writes for most NaNs.
+        static final int NAN = 0x7FC0;
+        /// What PyTorch's vectorised loops write for a NaN of float32 or float64.
+        static final int NAN_OF_VECTORS = 0xFFFF;
+
+        private static final int INFINITY = 0x7F80_0000;
 
         @Override
         float get(MemorySegment bytes, long position) {
@@ -66,13 +71,15 @@ abstract sealed class FloatElements implements Elements {
 
         @Override
         void set(MemorySegment bytes, long position, float value) {
-            bytes.set(Layouts.SHORT, Layouts.at(position, Short.BYTES), (short) upperHalf(value));
+            bytes.set(Layouts.SHORT, Layouts.at(position, Short.BYTES), (short) round(Float.floatToRawIntBits(value), NAN));
         }
 
-        /// Rounds to nearest, ties to even: just under half a unit is added, and one more if the kept part is odd.
-        private static int upperHalf(float value) {
-            int bits = Float.floatToRawIntBits(value);
-            return Float.isNaN(value) ? NAN : (bits + 0x7FFF + ((bits >>> 16) & 1)) >>> 16;
+        /// The upper half of a float32, rounded to nearest, ties to even: just under half a unit is added, and one more
+        /// if the kept part is odd. A mask, not a branch, picks the NaNs, so that the JIT can vectorise it.
+        static int round(int bits, int nan) {
+            int rounded = (bits + 0x7FFF + ((bits >>> 16) & 1)) >>> 16;
+            int isNaN = (INFINITY - (bits & Integer.MAX_VALUE)) >> 31;
+            return (rounded & ~isNaN) | (nan & isNaN);
         }
     }
 

@@ -9,28 +9,15 @@ import java.lang.invoke.VarHandle;
 /// Gathers elements that lie a step apart to a run in an array, and scatters such a run. All steps are in bytes.
 ///
 /// The arrays are of bytes whatever the elements are: a copy between a segment and an array of bytes is the fastest one
-/// of a short run in JDK 25. There is a class for each width of an element, and its loops differ from the others in
-/// nothing but a type that Java has no parameter for. They add up the step, because the JIT makes slow code of a
-/// product by a factor that it does not know.
-abstract sealed class Stepping {
-    private final int itemsize;
-
-    private Stepping(int itemsize) {
-        this.itemsize = itemsize;
-    }
-
-    /// {@return what gathers and scatters elements}
-    ///
-    /// @param itemsize bytes of an element
-    static Stepping of(int itemsize) {
-        return switch (itemsize) {
-            case 1 -> new Bytes();
-            case 2 -> new Shorts();
-            case 4 -> new Ints();
-            case 8 -> new Longs();
-            default -> new Wide(itemsize);
-        };
-    }
+/// of a short run in JDK 25. There is a loop for each width of an element, which differs from the others in nothing but a
+/// type that Java has no parameter for. The loops add up the step, because the JIT makes slow code of a product by a
+/// factor that it does not know.
+///
+/// @param itemsize bytes of an element
+record Stepping(int itemsize) {
+    private static final VarHandle SHORTS = MethodHandles.byteArrayViewVarHandle(short[].class, LITTLE_ENDIAN);
+    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, LITTLE_ENDIAN);
+    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, LITTLE_ENDIAN);
 
     /// Gathers elements of a segment to the start of an array.
     ///
@@ -39,7 +26,7 @@ abstract sealed class Stepping {
     /// @param step from one to the next
     /// @param run where they go
     /// @param count how many
-    final void read(MemorySegment source, long from, long step, byte[] run, int count) {
+    void read(MemorySegment source, long from, long step, byte[] run, int count) {
         if (step == itemsize) {
             MemorySegment.copy(source, Layouts.BYTE, from, run, 0, count * itemsize);
         } else if (source.isNative()) {
@@ -57,7 +44,7 @@ abstract sealed class Stepping {
     /// @param to offset of the first one
     /// @param step from one to the next
     /// @param count how many
-    final void write(byte[] run, MemorySegment target, long to, long step, int count) {
+    void write(byte[] run, MemorySegment target, long to, long step, int count) {
         if (step == itemsize) {
             MemorySegment.copy(run, 0, target, Layouts.BYTE, to, count * itemsize);
         } else if (target.isNative()) {
@@ -75,188 +62,114 @@ abstract sealed class Stepping {
     /// @param run where they go
     /// @param to index of the first one
     /// @param count how many
-    abstract void gather(byte[] source, int from, int step, byte[] run, int to, int count);
+    void gather(byte[] source, int from, int step, byte[] run, int to, int count) {
+        int at = from;
+        switch (itemsize) {
+            case 1 -> {
+                for (int i = 0; i < count; i++) {
+                    run[to + i] = source[at];
+                    at += step;
+                }
+            }
+            case 2 -> {
+                for (int i = 0; i < count; i++) {
+                    SHORTS.set(run, to + i * 2, (short) SHORTS.get(source, at));
+                    at += step;
+                }
+            }
+            case 4 -> {
+                for (int i = 0; i < count; i++) {
+                    INTS.set(run, to + i * 4, (int) INTS.get(source, at));
+                    at += step;
+                }
+            }
+            case 8 -> {
+                for (int i = 0; i < count; i++) {
+                    LONGS.set(run, to + i * 8, (long) LONGS.get(source, at));
+                    at += step;
+                }
+            }
+            default -> {
+                for (int i = 0; i < count; i++) {
+                    System.arraycopy(source, from + i * step, run, to + i * itemsize, itemsize);
+                }
+            }
+        }
+    }
 
     /// Gathers elements of native memory.
-    abstract void gather(MemorySegment source, long from, long step, byte[] run, int count);
+    private void gather(MemorySegment source, long from, long step, byte[] run, int count) {
+        long at = from;
+        switch (itemsize) {
+            case 1 -> {
+                for (int i = 0; i < count; i++) {
+                    run[i] = source.get(Layouts.BYTE, at);
+                    at += step;
+                }
+            }
+            case 2 -> {
+                for (int i = 0; i < count; i++) {
+                    SHORTS.set(run, i * 2, source.get(Layouts.SHORT, at));
+                    at += step;
+                }
+            }
+            case 4 -> {
+                for (int i = 0; i < count; i++) {
+                    INTS.set(run, i * 4, source.get(Layouts.INT, at));
+                    at += step;
+                }
+            }
+            case 8 -> {
+                for (int i = 0; i < count; i++) {
+                    LONGS.set(run, i * 8, source.get(Layouts.LONG, at));
+                    at += step;
+                }
+            }
+            default -> gatherSingly(source, from, step, run, count);
+        }
+    }
 
     /// Scatters elements to native memory.
-    abstract void scatter(byte[] run, MemorySegment target, long to, long step, int count);
+    private void scatter(byte[] run, MemorySegment target, long to, long step, int count) {
+        long at = to;
+        switch (itemsize) {
+            case 1 -> {
+                for (int i = 0; i < count; i++) {
+                    target.set(Layouts.BYTE, at, run[i]);
+                    at += step;
+                }
+            }
+            case 2 -> {
+                for (int i = 0; i < count; i++) {
+                    target.set(Layouts.SHORT, at, (short) SHORTS.get(run, i * 2));
+                    at += step;
+                }
+            }
+            case 4 -> {
+                for (int i = 0; i < count; i++) {
+                    target.set(Layouts.INT, at, (int) INTS.get(run, i * 4));
+                    at += step;
+                }
+            }
+            case 8 -> {
+                for (int i = 0; i < count; i++) {
+                    target.set(Layouts.LONG, at, (long) LONGS.get(run, i * 8));
+                    at += step;
+                }
+            }
+            default -> scatterSingly(run, target, to, step, count);
+        }
+    }
 
-    final void gatherSingly(MemorySegment source, long from, long step, byte[] run, int count) {
+    private void gatherSingly(MemorySegment source, long from, long step, byte[] run, int count) {
         for (int i = 0; i < count; i++) {
             MemorySegment.copy(source, Layouts.BYTE, from + i * step, run, i * itemsize, itemsize);
         }
     }
 
-    final void scatterSingly(byte[] run, MemorySegment target, long to, long step, int count) {
+    private void scatterSingly(byte[] run, MemorySegment target, long to, long step, int count) {
         for (int i = 0; i < count; i++) {
             MemorySegment.copy(run, i * itemsize, target, Layouts.BYTE, to + i * step, itemsize);
-        }
-    }
-
-    private static final class Bytes extends Stepping {
-        Bytes() {
-            super(Byte.BYTES);
-        }
-
-        @Override
-        void gather(byte[] source, int from, int step, byte[] run, int to, int count) {
-            int at = from;
-            for (int i = 0; i < count; i++) {
-                run[to + i] = source[at];
-                at += step;
-            }
-        }
-
-        @Override
-        void gather(MemorySegment source, long from, long step, byte[] run, int count) {
-            long at = from;
-            for (int i = 0; i < count; i++) {
-                run[i] = source.get(Layouts.BYTE, at);
-                at += step;
-            }
-        }
-
-        @Override
-        void scatter(byte[] run, MemorySegment target, long to, long step, int count) {
-            long at = to;
-            for (int i = 0; i < count; i++) {
-                target.set(Layouts.BYTE, at, run[i]);
-                at += step;
-            }
-        }
-    }
-
-    private static final class Shorts extends Stepping {
-        private static final VarHandle SHORTS = MethodHandles.byteArrayViewVarHandle(short[].class, LITTLE_ENDIAN);
-
-        Shorts() {
-            super(Short.BYTES);
-        }
-
-        @Override
-        void gather(byte[] source, int from, int step, byte[] run, int to, int count) {
-            int at = from;
-            for (int i = 0; i < count; i++) {
-                SHORTS.set(run, to + i * Short.BYTES, (short) SHORTS.get(source, at));
-                at += step;
-            }
-        }
-
-        @Override
-        void gather(MemorySegment source, long from, long step, byte[] run, int count) {
-            long at = from;
-            for (int i = 0; i < count; i++) {
-                SHORTS.set(run, i * Short.BYTES, source.get(Layouts.SHORT, at));
-                at += step;
-            }
-        }
-
-        @Override
-        void scatter(byte[] run, MemorySegment target, long to, long step, int count) {
-            long at = to;
-            for (int i = 0; i < count; i++) {
-                target.set(Layouts.SHORT, at, (short) SHORTS.get(run, i * Short.BYTES));
-                at += step;
-            }
-        }
-    }
-
-    private static final class Ints extends Stepping {
-        private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, LITTLE_ENDIAN);
-
-        Ints() {
-            super(Integer.BYTES);
-        }
-
-        @Override
-        void gather(byte[] source, int from, int step, byte[] run, int to, int count) {
-            int at = from;
-            for (int i = 0; i < count; i++) {
-                INTS.set(run, to + i * Integer.BYTES, (int) INTS.get(source, at));
-                at += step;
-            }
-        }
-
-        @Override
-        void gather(MemorySegment source, long from, long step, byte[] run, int count) {
-            long at = from;
-            for (int i = 0; i < count; i++) {
-                INTS.set(run, i * Integer.BYTES, source.get(Layouts.INT, at));
-                at += step;
-            }
-        }
-
-        @Override
-        void scatter(byte[] run, MemorySegment target, long to, long step, int count) {
-            long at = to;
-            for (int i = 0; i < count; i++) {
-                target.set(Layouts.INT, at, (int) INTS.get(run, i * Integer.BYTES));
-                at += step;
-            }
-        }
-    }
-
-    private static final class Longs extends Stepping {
-        private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, LITTLE_ENDIAN);
-
-        Longs() {
-            super(Long.BYTES);
-        }
-
-        @Override
-        void gather(byte[] source, int from, int step, byte[] run, int to, int count) {
-            int at = from;
-            for (int i = 0; i < count; i++) {
-                LONGS.set(run, to + i * Long.BYTES, (long) LONGS.get(source, at));
-                at += step;
-            }
-        }
-
-        @Override
-        void gather(MemorySegment source, long from, long step, byte[] run, int count) {
-            long at = from;
-            for (int i = 0; i < count; i++) {
-                LONGS.set(run, i * Long.BYTES, source.get(Layouts.LONG, at));
-                at += step;
-            }
-        }
-
-        @Override
-        void scatter(byte[] run, MemorySegment target, long to, long step, int count) {
-            long at = to;
-            for (int i = 0; i < count; i++) {
-                target.set(Layouts.LONG, at, (long) LONGS.get(run, i * Long.BYTES));
-                at += step;
-            }
-        }
-    }
-
-    /// Elements of any other width, one copy for each.
-    private static final class Wide extends Stepping {
-        private final int itemsize;
-
-        Wide(int itemsize) {
-            super(itemsize);
-            this.itemsize = itemsize;
-        }
-
-        @Override
-        void gather(byte[] source, int from, int step, byte[] run, int to, int count) {
-            for (int i = 0; i < count; i++) {
-                System.arraycopy(source, from + i * step, run, to + i * itemsize, itemsize);
-            }
-        }
-
-        @Override
-        void gather(MemorySegment source, long from, long step, byte[] run, int count) {
-            gatherSingly(source, from, step, run, count);
-        }
-
-        @Override
-        void scatter(byte[] run, MemorySegment target, long to, long step, int count) {
-            scatterSingly(run, target, to, step, count);
         }
     }
 }

@@ -1,6 +1,8 @@
 package io.undercroft.storage.internal;
 
 import io.undercroft.storage.Storage;
+import java.lang.foreign.MemorySegment;
+import java.util.HexFormat;
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -51,5 +53,16 @@ public final class StoragePrinter {
             lines.append(text.apply(index));
         }
         return lines.toString();
+    }
+
+    /// {@return the bits of an element, the highest first}
+    ///
+    /// @param bytes the bytes of the element
+    public static String hex(MemorySegment bytes) {
+        StringBuilder digits = new StringBuilder("0x");
+        for (long i = bytes.byteSize() - 1; i >= 0; i--) {
+            digits.append(HexFormat.of().toHexDigits(bytes.get(Layouts.BYTE, i)));
+        }
+        return digits.toString();
     }
 }

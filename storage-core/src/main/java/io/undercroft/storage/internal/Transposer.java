@@ -25,7 +25,7 @@ final class Transposer {
     /// @param itemsize bytes of an element
     Transposer(int itemsize) {
         this.itemsize = itemsize;
-        this.stepping = Stepping.of(itemsize);
+        this.stepping = new Stepping(itemsize);
     }
 
     /// {@return layouts cut to tiles that fit the arrays}
