@@ -7,7 +7,6 @@ import static io.undercroft.mmap.internal.Constant.O_EXCL;
 import static io.undercroft.mmap.internal.Constant.O_NONBLOCK;
 import static io.undercroft.mmap.internal.Constant.O_RDWR;
 
-import io.undercroft.mmap.SharedMemory.Access;
 import io.undercroft.mmap.SharedMemory.Source;
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.internal.Constant;
@@ -49,7 +48,7 @@ final class Descriptors {
                 }
                 Source source = new Source("", path(ProcessHandle.current().pid(), fd), OptionalInt.of(fd),
                         libc.identity(fd));
-                SharedMemory memory = SharedMemory.map(libc, source, fd, nbytes, Access.READ_WRITE);
+                SharedMemory memory = SharedMemory.map(libc, source, fd, nbytes, MapMode.SHARED);
                 memory.whenGone(() -> libc.close(fd));
                 return memory;
             } catch (ErrnoException e) {
@@ -62,15 +61,15 @@ final class Descriptors {
     }
 
     /// Attaches what another process has open.
-    static SharedMemory attach(Libc libc, long pid, int fd, Access access) throws SharedMemoryException {
+    static SharedMemory attach(Libc libc, long pid, int fd, MapMode mode) throws SharedMemoryException {
         String path = "/proc/" + pid + "/fd/" + fd;
         check(pid, fd, path);
         try {
             // What is behind the descriptor may be a pipe by now.
-            int own = libc.open(path, access.flag | O_CLOEXEC.value() | O_NONBLOCK.value(), 0);
+            int own = libc.open(path, SharedMemory.flag(mode) | O_CLOEXEC.value() | O_NONBLOCK.value(), 0);
             try {
                 libc.checkSegment(own, true);
-                return attach(libc, own, path, access);
+                return attach(libc, own, path, mode);
             } finally {
                 libc.close(own);
             }
@@ -84,7 +83,7 @@ final class Descriptors {
         String path = "/dev/fd/" + fd;
         checkMemory(path);
         try {
-            return attach(libc, fd, path(ProcessHandle.current().pid(), fd), Access.READ_WRITE);
+            return attach(libc, fd, path(ProcessHandle.current().pid(), fd), MapMode.SHARED);
         } catch (ErrnoException e) {
             throw e.errno() == ErrnoException.EACCES
                     ? new SharedMemoryException(Reason.NOT_PERMITTED,
@@ -93,10 +92,10 @@ final class Descriptors {
         }
     }
 
-    private static SharedMemory attach(Libc libc, int fd, @Nullable String filename, Access access)
+    private static SharedMemory attach(Libc libc, int fd, @Nullable String filename, MapMode mode)
             throws ErrnoException {
         Source source = new Source("", filename, OptionalInt.empty(), libc.identity(fd));
-        return SharedMemory.map(libc, source, fd, libc.size(fd), access);
+        return SharedMemory.map(libc, source, fd, libc.size(fd), mode);
     }
 
     /// Where there is no `memfd_create`, a name is made and removed at once.

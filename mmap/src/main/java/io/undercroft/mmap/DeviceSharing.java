@@ -39,7 +39,7 @@ final class DeviceSharing {
     private static SharedMemory attach(SharedStorageHandle handle) throws SharedMemoryException {
         SharedMemory there;
         try {
-            there = SharedMemory.attachReadOnly(handle.name(), TrustedOwner.ANYBODY);
+            there = SharedMemory.attach(handle.name(), MapMode.READ_ONLY, TrustedOwner.ANYBODY);
         } catch (SharedMemoryException e) {
             throw e.reason() == Reason.NOT_FOUND ? gone(handle, e) : e;
         }

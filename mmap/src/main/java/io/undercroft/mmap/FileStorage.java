@@ -1,8 +1,6 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.internal.Libc;
-import io.undercroft.storage.DType;
-import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
@@ -17,14 +15,14 @@ import java.util.Optional;
 /// `torch.ByteStorage(filename, shared, size, sharedMem)`, PyTorch's `torch.from_file` and
 /// `UntypedStorage.from_file(filename, shared, nbytes)`.
 ///
-/// | | who sees what is written | the file | when the storage is freed |
+/// | mode | who sees what is written | the file | when the storage is freed |
 /// |---|---|---|---|
-/// | [#open(Path, MapMode, ByteRange)] with [MapMode#READ_ONLY] | writing throws | has to be there, and readable | it stays as it is |
-/// | with [MapMode#PRIVATE], [#openPrivate(Path)] | this storage only | has to be there, and readable | it stays as it is |
-/// | with [MapMode#SHARED], [#openShared(Path)] | everyone | has to be there, and writable | it stays |
-/// | with [MapMode#SHARED] and a size, [#openShared(Path, long)] | everyone | is created, and grows, if need be | it stays |
-/// | [#openSharedMemory(String)] | everyone | the name has to be there | it stays |
-/// | [#openSharedMemory(String, long)] | everyone | is created, and grows, if need be | the name goes, if this storage created it |
+/// | [MapMode#READ_ONLY] | writing throws | has to be there, and readable | it stays as it is |
+/// | [MapMode#PRIVATE] | this storage only | has to be there, and readable | it stays as it is |
+/// | [MapMode#SHARED] | everyone | has to be there, and writable | it stays |
+/// | [MapMode#SHARED] and a size | everyone | is created, and grows, if need be | it stays |
+/// | [#openSharedMemory] | everyone | the name has to be there | it stays |
+/// | [#openSharedMemory] and a size | everyone | is created, and grows, if need be | a name that it created goes |
 ///
 /// **Sizes.** Which bytes of the file are meant says a [ByteRange]: whole, so many bytes or elements, from an offset. A
 /// file that is larger is never cut; a shared one that is smaller grows by zeros, and no byte of it changes; another
@@ -54,7 +52,18 @@ import java.util.Optional;
 public final class FileStorage {
     private FileStorage() {}
 
-    /// Maps bytes of a file.
+    /// Maps a whole file.
+    ///
+    /// @param path which file; reading it has to be allowed, and writing it if the mode is [MapMode#SHARED]
+    /// @param mode what may be written, and who sees it
+    /// @return a storage of all its bytes, with one reference
+    /// @throws IOException as [#open(Path, MapMode, ByteRange)]
+    public static Storage open(Path path, MapMode mode) throws IOException {
+        return open(path, mode, ByteRange.whole());
+    }
+
+    /// Maps bytes of a file: as `torch.FloatStorage(filename, shared, size)` with [ByteRange#elements]. Through a
+    /// [TypedStorage] or a [Tensor][io.undercroft.storage.Tensor] they are seen as elements.
     ///
     /// @param path which file; reading it has to be allowed, and writing it if the mode is [MapMode#SHARED]
     /// @param mode what may be written, and who sees it
@@ -71,106 +80,24 @@ public final class FileStorage {
         return open(path, mode, range, Libc.find());
     }
 
-    /// Maps the first elements of a file, as `torch.FloatStorage(filename, shared, size)`. Other ranges are opened by
-    /// [#open] and seen through a new [TypedStorage].
-    ///
-    /// @param path which file
-    /// @param mode what may be written, and who sees it
-    /// @param dtype the type of the elements
-    /// @param size how many elements, 0 or more
-    /// @return a storage of these elements; [TypedStorage#untyped] has one reference
-    /// @throws MappingException as [#open]
-    /// @throws IOException as [#open]
-    /// @throws IllegalArgumentException if the size is negative, or its bytes are more than 2^63-1
-    public static TypedStorage openTyped(Path path, MapMode mode, DType dtype, long size) throws IOException {
-        return new TypedStorage(open(path, mode, ByteRange.elements(dtype, size)), dtype);
-    }
-
-    /// Maps the first elements of a file as a tensor in row-major order: `torch.from_file(filename, shared, size,
-    /// dtype=)`, which knows one dimension only.
-    ///
-    /// @param path which file
-    /// @param mode what may be written, and who sees it
-    /// @param dtype the type of the elements
-    /// @param sizes size in each dimension
-    /// @return the tensor; its storage has one reference, and nothing else on it
-    /// @throws MappingException as [#open]
-    /// @throws IOException as [#open]
-    /// @throws IllegalArgumentException if a size is negative, or the bytes are more than 2^63-1
-    public static Tensor openTensor(Path path, MapMode mode, DType dtype, long... sizes) throws IOException {
-        Shape shape = Shape.of(sizes);
-        Storage storage = open(path, mode, ByteRange.elements(dtype, shape.numel()));
-        return Tensor.of(storage, dtype, 0, shape, shape.contiguousStride());
-    }
-
-    /// Maps a whole file copy-on-write.
-    ///
-    /// @param path which file; reading it has to be allowed
-    /// @return a storage of all its bytes, with one reference
-    /// @throws IOException as [#open]
-    public static Storage openPrivate(Path path) throws IOException {
-        return open(path, MapMode.PRIVATE, ByteRange.whole());
-    }
-
-    /// Maps the start of a file copy-on-write.
-    ///
-    /// @param path which file; reading it has to be allowed
-    /// @param nbytes how many bytes; the file must have as many
-    /// @return a storage of that size, with one reference
-    /// @throws MappingException if the file is shorter; the message has both numbers
-    /// @throws IOException as [#open]
-    /// @throws IllegalArgumentException if the size is negative
-    public static Storage openPrivate(Path path, long nbytes) throws IOException {
-        return open(path, MapMode.PRIVATE, ByteRange.bytes(nbytes));
-    }
-
-    /// Maps a whole file so that what is written reaches it.
-    ///
-    /// @param path which file; reading and writing it has to be allowed
-    /// @return a storage of all its bytes, with one reference
-    /// @throws IOException as [#open]
-    public static Storage openShared(Path path) throws IOException {
-        return open(path, MapMode.SHARED, ByteRange.whole());
-    }
-
-    /// Maps the start of a file so that what is written reaches it; the file is created and grows if need be, as by
-    /// [#open].
-    ///
-    /// @param path which file; reading and writing it has to be allowed
-    /// @param nbytes how many bytes; with 0, nothing is created
-    /// @return a storage of that size, with one reference
-    /// @throws IOException as [#open]
-    /// @throws IllegalArgumentException if the size is negative
-    public static Storage openShared(Path path, long nbytes) throws IOException {
-        return open(path, MapMode.SHARED, ByteRange.bytes(nbytes));
-    }
-
-    /// Attaches all of a shared memory segment that is there.
-    ///
-    /// @param name its name, with or without a slash in front
-    /// @return a storage of all its bytes, with one reference; the name stays when it is freed
-    /// @throws SharedMemoryException if the name is not valid or there is no such segment
-    public static Storage openSharedMemory(String name) throws SharedMemoryException {
-        try (SharedMemory memory = SharedMemory.attach(name)) {
-            return Storage.over(memory.allocation());
-        }
-    }
-
-    /// Creates a shared memory segment, or attaches the start of one that is there and makes it so long first if it is
-    /// shorter.
+    /// Attaches a shared memory segment. With a size, attaches its start, makes it so long first if it is shorter, and
+    /// creates it if it is not there.
     ///
     /// The name lasts as long as the storage that created it ([NameLifetime#WITH_CREATOR]): it goes when that is freed,
     /// when its JVM ends, and when its process is found to have been killed. Those that are attached keep the bytes.
     /// (In Torch7 every storage removes it, and all but the first fail to.)
     ///
     /// @param name its name, with or without a slash in front
-    /// @param nbytes how many bytes; with 0, nothing is created
-    /// @return a storage of that size, with one reference
-    /// @throws SharedMemoryException if the name is not valid, there is not that much memory, or with 0 no such segment
-    /// @throws IllegalArgumentException if the size is negative
-    public static Storage openSharedMemory(String name, long nbytes) throws SharedMemoryException {
-        checkSize(nbytes);
-        return Storage.over(SharedMemory.openAtLeast(name, nbytes));
+    /// @param range which bytes, from 0 on; of no bytes, and of all, nothing is created
+    /// @return a storage of these bytes, with one reference
+    /// @throws SharedMemoryException if the name is not valid, there is not that much memory, or no such segment where
+    ///     none is created
+    /// @throws IllegalArgumentException if the range does not begin at byte 0
+    public static Storage openSharedMemory(String name, ByteRange range) throws SharedMemoryException {
+        if (range.offset() != 0) {
+            throw new IllegalArgumentException("a storage starts where shared memory does, not at " + range.offset());
+        }
+        return Storage.over(SharedMemory.openAtLeast(name, range.nbytes()));
     }
 
     /// As [#open(Path, MapMode, ByteRange)], with or without the C library.
@@ -213,12 +140,6 @@ public final class FileStorage {
         try (file) {
             ByteRange bytes = range.of(file.size());
             return Storage.over(file.onlyAllocation(bytes.offset(), bytes.nbytes()));
-        }
-    }
-
-    private static void checkSize(long nbytes) {
-        if (nbytes < 0) {
-            throw new IllegalArgumentException("a storage cannot have " + nbytes + " bytes");
         }
     }
 }

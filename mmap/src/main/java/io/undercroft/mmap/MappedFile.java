@@ -1,7 +1,6 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.Piece.FilePiece;
-import io.undercroft.mmap.internal.Constant;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.ForeignSegmentException;
 import io.undercroft.mmap.internal.Hold;
@@ -96,22 +95,7 @@ public final class MappedFile implements AutoCloseable {
         return open(path, mode, budget, Libc.find());
     }
 
-    /// Attaches a segment of shared memory as a file whose parts are mapped on demand. It is held, as by
-    /// [SharedMemory#attach], until the last holder of the file releases it.
-    ///
-    /// @param name its name, with or without a slash in front
-    /// @param mode what its mappings allow
-    /// @param budget what its stitched mappings are taken from, together with those of all files that share it
-    /// @return the file, with one holder; its path is `/dev/shm/NAME`
-    /// @throws SharedMemoryException if the name is not valid, there is no such segment, or it belongs to another user
-    ///     than this one and root
-    /// @throws IOException if it cannot be read
-    public static MappedFile attach(String name, MapMode mode, MapBudget budget) throws IOException {
-        return attach(name, mode, budget, TrustedOwner.SELF_OR_ROOT);
-    }
-
-    /// Attaches a segment of shared memory as a file whose parts are mapped on demand, as
-    /// [#attach(String, MapMode, MapBudget)].
+    /// Attaches a segment of shared memory as a file whose parts are mapped on demand.
     ///
     /// @param name its name, with or without a slash in front
     /// @param mode what its mappings allow
@@ -124,7 +108,7 @@ public final class MappedFile implements AutoCloseable {
             throws IOException {
         String plain = SharedMemoryNames.plain(name);
         Libc libc = SharedMemory.libc("/" + plain);
-        int flags = (mode == MapMode.SHARED ? Constant.O_RDWR : Constant.O_RDONLY).value();
+        int flags = SharedMemory.flag(mode);
         try {
             Attached attached = SegmentNames.ofThisProcess().attach(plain, flags, owner == TrustedOwner.ANYBODY);
             return attached(libc, HostPath.of("/dev/shm/" + plain), mode, budget, attached);
@@ -260,12 +244,7 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IOException if the system does not say
     /// @throws IllegalStateException if the file is closed
     public boolean isCurrent() throws IOException {
-        lifetime.retain();
-        try {
-            return file.isAt(path);
-        } finally {
-            lifetime.release();
-        }
+        return held(() -> file.isAt(path));
     }
 
     /// {@return whether the file begins with these bytes} A shorter one does not.
@@ -294,15 +273,10 @@ public final class MappedFile implements AutoCloseable {
         if (offset < 0) {
             throw new IllegalArgumentException("there is no byte " + offset + " in a file");
         }
-        lifetime.retain();
-        try {
-            long count = file.read(offset, into);
-            if (count < into.byteSize()) {
-                throw new EOFException(path + ": it ends at byte " + (offset + count) + ", before the "
-                        + into.byteSize() + " bytes at byte " + offset + " are read; is it complete?");
-            }
-        } finally {
-            lifetime.release();
+        long count = held(() -> file.read(offset, into));
+        if (count < into.byteSize()) {
+            throw new EOFException(path + ": it ends at byte " + (offset + count) + ", before the "
+                    + into.byteSize() + " bytes at byte " + offset + " are read; is it complete?");
         }
     }
 
@@ -427,7 +401,7 @@ public final class MappedFile implements AutoCloseable {
 
     private Allocation run(MemorySegment segment, long offset) {
         long end = offset + segment.byteSize();
-        return held(segment, offset).withBacking(() -> requireAtLeast(end));
+        return allocated(segment, offset).withBacking(() -> requireAtLeast(end));
     }
 
     /// Maps pieces as an allocation that holds the file, and the files of the pieces, until it is freed.
@@ -440,7 +414,7 @@ public final class MappedFile implements AutoCloseable {
         long start = pieces.stream().filter(piece -> piece.length() > 0)
                 .mapToLong(piece -> piece instanceof FilePiece(MappedFile _, long offset, long _) ? offset : 0)
                 .findFirst().orElse(0);
-        Allocation here = held(map(pieces), start);
+        Allocation here = allocated(map(pieces), start);
         Map<MappedFile, Long> ends = Pieces.ends(pieces);
         return ends.keySet().stream().allMatch(each -> each == this)
                 ? here.withBacking(() -> requireAtLeast(ends.getOrDefault(this, 0L)))
@@ -481,7 +455,7 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// @param offset where in the file the segment starts, if that is at one place
-    private Allocation held(MemorySegment segment, long offset) {
+    private Allocation allocated(MemorySegment segment, long offset) {
         lifetime.retain();
         if (mode != MapMode.SHARED) {
             return new Allocation(segment, Allocation.Sharing.PRIVATE, path.toString(), lifetime::release);
@@ -521,42 +495,6 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Says how a part of a mapping is going to be used. A hint: what cannot be had is ignored.
-    ///
-    /// @param segment a part of what this file mapped
-    /// @param advice how it is going to be used
-    /// @throws IllegalArgumentException if the segment is not of this file
-    /// @throws IllegalStateException if the file is closed
-    public void advise(MemorySegment segment, ReadAdvice advice) {
-        checkOurs(segment);
-        lifetime.retain();
-        try {
-            file.advise(segment, advice);
-        } finally {
-            lifetime.release();
-        }
-    }
-
-    /// Writes what was changed in a part of a shared mapping to the disk, and waits until it is there.
-    ///
-    /// @param segment a part of what this file mapped
-    /// @throws IOException if writing failed
-    /// @throws UnsupportedOperationException if the file is not [MapMode#SHARED]: its changes stay in memory
-    /// @throws IllegalArgumentException if the segment is not of this file
-    /// @throws IllegalStateException if the file is closed
-    public void force(MemorySegment segment) throws IOException {
-        if (mode != MapMode.SHARED) {
-            throw new UnsupportedOperationException(path + " is mapped " + mode + ": nothing is to be written to it");
-        }
-        checkOurs(segment);
-        lifetime.retain();
-        try {
-            file.force(segment);
-        } finally {
-            lifetime.release();
-        }
-    }
-
     /// Runs something that reads mapped bytes, and says clearly when they were not there. Meant for work on many
     /// bytes: it costs one system call, which also finds a file that was cut within a page, where reading gives zeros
     /// and no error.
@@ -568,14 +506,7 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException if the bytes could not be read from the disk
     /// @throws IllegalStateException if the file is closed
     public <T extends @Nullable Object> T guard(Supplier<T> access) {
-        lifetime.retain();
-        try {
-            return watched(access);
-        } catch (IOException e) {
-            throw sizeUnknown(e);
-        } finally {
-            lifetime.release();
-        }
+        return heldOrUnknown(() -> watched(access));
     }
 
     /// Adds a holder, who has to [#close] too.
@@ -656,14 +587,10 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException if the system does not say
     /// @throws IllegalStateException if the file is closed
     public void requireAtLeast(long end) {
-        lifetime.retain();
-        try {
+        var _ = heldOrUnknown(() -> {
             checkLength(end);
-        } catch (IOException e) {
-            throw sizeUnknown(e);
-        } finally {
-            lifetime.release();
-        }
+            return null;
+        });
     }
 
     /// {@return how long the file is now, in bytes, if it is shorter than when it was opened}
@@ -671,17 +598,31 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IOException if the system does not say
     /// @throws IllegalStateException if the file is closed
     public OptionalLong cutTo() throws IOException {
+        long now = held(file::size);
+        return now < size ? OptionalLong.of(now) : OptionalLong.empty();
+    }
+
+    /// Work with an open file.
+    @FunctionalInterface
+    private interface Task<T extends @Nullable Object> {
+        T run() throws IOException;
+    }
+
+    private <T extends @Nullable Object> T held(Task<T> task) throws IOException {
         lifetime.retain();
         try {
-            long now = file.size();
-            return now < size ? OptionalLong.of(now) : OptionalLong.empty();
+            return task.run();
         } finally {
             lifetime.release();
         }
     }
 
-    private MappingException sizeUnknown(IOException cause) {
-        return new MappingException(path.toString(), "its size cannot be asked", 0, size, "Open it again", cause);
+    private <T extends @Nullable Object> T heldOrUnknown(Task<T> task) {
+        try {
+            return held(task);
+        } catch (IOException e) {
+            throw new MappingException(path.toString(), "its size cannot be asked", 0, size, "Open it again", e);
+        }
     }
 
     private void checkNotTruncated() throws IOException {
@@ -702,11 +643,5 @@ public final class MappedFile implements AutoCloseable {
         checkNotTruncated();
         return new MappingException(path.toString(), "mapped bytes could not be read", 0, mappedEnd.get(),
                 "Check the disk, then open the file again", new IOException(fault));
-    }
-
-    private void checkOurs(MemorySegment segment) {
-        if (!segment.scope().equals(lifetime.arena().scope())) {
-            throw new IllegalArgumentException("the segment is not a part of what was mapped from " + path);
-        }
     }
 }

@@ -1,6 +1,5 @@
 package io.undercroft.mmap;
 
-import io.undercroft.mmap.SharedMemory.Access;
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.SharedStorageHandle.Home;
 import io.undercroft.storage.Allocation;
@@ -160,17 +159,13 @@ final class OpenStorages {
     }
 
     private static SharedMemory attached(SharedStorageHandle handle) throws SharedMemoryException {
-        boolean readOnly = handle.mode() == MapMode.READ_ONLY;
         if (handle.home() == Home.DESCRIPTOR) {
             long[] descriptor = handle.descriptor();
-            return SharedMemory.attachDescriptor(descriptor[0], Math.toIntExact(descriptor[1]),
-                    readOnly ? Access.READ_ONLY : Access.READ_WRITE);
+            return SharedMemory.attachDescriptor(descriptor[0], Math.toIntExact(descriptor[1]), handle.mode());
         }
         // The number says which memory is meant, whoever has made it.
-        TrustedOwner owner = handle.identity() == 0 ? TrustedOwner.SELF_OR_ROOT : TrustedOwner.ANYBODY;
-        return readOnly
-                ? SharedMemory.attachReadOnly(handle.name(), owner)
-                : SharedMemory.attach(handle.name(), owner);
+        return SharedMemory.attach(handle.name(), handle.mode(),
+                handle.identity() == 0 ? TrustedOwner.SELF_OR_ROOT : TrustedOwner.ANYBODY);
     }
 
     private static boolean isOther(SharedStorageHandle handle, long identity) {

@@ -10,7 +10,6 @@ import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -113,7 +112,7 @@ public final class Pages {
     /// Writes what was changed in shared mapped bytes to the disk, and waits until it is there. What is mapped
     /// privately is left alone.
     ///
-    /// @param segment which bytes, for instance those of a storage that [FileStorage#openShared(Path)] opened
+    /// @param segment which bytes, for instance those of a storage that [FileStorage#open] opened
     /// @throws IOException if writing failed
     /// @throws UnsupportedOperationException if the system cannot be called, and the JDK did not map the bytes
     public static void force(MemorySegment segment) throws IOException {

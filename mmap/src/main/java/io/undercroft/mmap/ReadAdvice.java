@@ -1,6 +1,6 @@
 package io.undercroft.mmap;
 
-/// How a range of a mapping is going to be used, for [Pages#advise] and [MappedFile#advise]. Only ever a hint: it
+/// How a range of a mapping is going to be used, for [Pages#advise]. Only ever a hint: it
 /// changes speed, never bytes, and is ignored where the system does not know it: macOS knows neither huge pages nor
 /// populating.
 public enum ReadAdvice {

@@ -56,7 +56,7 @@ import org.jspecify.annotations.Nullable;
 public final class SharedMemory implements AutoCloseable {
     /// Ten digits to the base 36: more would make the name too long for macOS.
     private static final long FRESH_NAMES = 3_656_158_440_062_976L;
-    private static final long ALL = -1;
+    private static final long ALL = ByteRange.TO_THE_END;
 
     private final Source source;
     private final Lifetime lifetime;
@@ -140,37 +140,22 @@ public final class SharedMemory implements AutoCloseable {
     /// @throws SharedMemoryException if the name is not valid or there is no such segment, also because all for whom
     ///     its name was to last are dead; if it belongs to another user than this one and root
     public static SharedMemory attach(String name) throws SharedMemoryException {
-        return attach(name, TrustedOwner.SELF_OR_ROOT);
+        return attach(name, MapMode.SHARED, TrustedOwner.SELF_OR_ROOT);
     }
 
-    /// Attaches a segment that is there, for reading and writing.
+    /// Attaches a segment that is there.
     ///
     /// @param name its name, with or without a slash in front
+    /// @param mode [MapMode#SHARED] for reading and writing, or [MapMode#READ_ONLY]
     /// @param owner whose it may be
     /// @return the segment, of the size it was created with
     /// @throws SharedMemoryException as [#attach(String)]
-    public static SharedMemory attach(String name, TrustedOwner owner) throws SharedMemoryException {
-        return attach(name, Access.READ_WRITE, ALL, owner);
-    }
-
-    /// Attaches a segment that is there, for reading only.
-    ///
-    /// @param name its name, with or without a slash in front
-    /// @return the segment, of the size it was created with
-    /// @throws SharedMemoryException if the name is not valid or there is no such segment, also because all for whom
-    ///     its name was to last are dead; if it belongs to another user than this one and root
-    public static SharedMemory attachReadOnly(String name) throws SharedMemoryException {
-        return attachReadOnly(name, TrustedOwner.SELF_OR_ROOT);
-    }
-
-    /// Attaches a segment that is there, for reading only.
-    ///
-    /// @param name its name, with or without a slash in front
-    /// @param owner whose it may be
-    /// @return the segment, of the size it was created with
-    /// @throws SharedMemoryException as [#attachReadOnly(String)]
-    public static SharedMemory attachReadOnly(String name, TrustedOwner owner) throws SharedMemoryException {
-        return attach(name, Access.READ_ONLY, ALL, owner);
+    /// @throws IllegalArgumentException if the mode is [MapMode#PRIVATE]
+    public static SharedMemory attach(String name, MapMode mode, TrustedOwner owner) throws SharedMemoryException {
+        if (mode == MapMode.PRIVATE) {
+            throw new IllegalArgumentException("a segment is attached shared or read-only, not privately");
+        }
+        return attach(name, mode, ALL, owner);
     }
 
     /// Creates memory of zeros that has no name. Other processes of this user get it by [#attachDescriptor(long, int)]
@@ -196,11 +181,11 @@ public final class SharedMemory implements AutoCloseable {
     /// @throws SharedMemoryException if the process is gone, does not have the descriptor, belongs to somebody else, or
     ///     the descriptor is of something else than memory or a regular file; where there is no `/proc` (macOS)
     public static SharedMemory attachDescriptor(long pid, int fd) throws SharedMemoryException {
-        return attachDescriptor(pid, fd, Access.READ_WRITE);
+        return attachDescriptor(pid, fd, MapMode.SHARED);
     }
 
-    static SharedMemory attachDescriptor(long pid, int fd, Access access) throws SharedMemoryException {
-        return Descriptors.attach(libc("the descriptor of another process"), pid, fd, access);
+    static SharedMemory attachDescriptor(long pid, int fd, MapMode mode) throws SharedMemoryException {
+        return Descriptors.attach(libc("the descriptor of another process"), pid, fd, mode);
     }
 
     /// Attaches memory that this process has open: a descriptor that it inherited (bash `9<>FILE`, Python
@@ -216,7 +201,7 @@ public final class SharedMemory implements AutoCloseable {
 
     /// The allocator of fresh segments, each with a name of its own (`/undercroft_PID_RANDOM`), which
     /// [Allocation#filename] tells and which other processes may [#attach] or give to
-    /// [FileStorage#openSharedMemory(String)]. The name lasts as long as somebody holds the segment
+    /// [FileStorage#openSharedMemory]. The name lasts as long as somebody holds the segment
     /// ([NameLifetime#WITH_LAST_HOLDER]): this storage, or another process.
     ///
     /// Where there is not that much shared memory it throws [OutOfMemoryError], where there is none at all
@@ -247,10 +232,10 @@ public final class SharedMemory implements AutoCloseable {
     static Allocation openAtLeast(String name, long nbytes) throws SharedMemoryException {
         // Others may create or unlink the name between the two: then it is to be tried again.
         while (true) {
-            try (SharedMemory memory = attach(name, Access.READ_WRITE, nbytes, TrustedOwner.SELF_OR_ROOT)) {
+            try (SharedMemory memory = attach(name, MapMode.SHARED, nbytes, TrustedOwner.SELF_OR_ROOT)) {
                 return memory.allocation();
             } catch (SharedMemoryException e) {
-                if (e.reason() != Reason.NOT_FOUND || nbytes == 0) {
+                if (e.reason() != Reason.NOT_FOUND || nbytes <= 0) {
                     throw e;
                 }
             }
@@ -405,7 +390,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @throws IOException if it cannot be mapped or named; nothing stays mapped then
     static SharedMemory named(Libc libc, String name, Draft draft, long nbytes, Naming naming) throws IOException {
         Source source = Source.named(name, libc.identity(draft.descriptor()));
-        SharedMemory memory = map(libc, source, draft.descriptor(), nbytes, Access.READ_WRITE);
+        SharedMemory memory = map(libc, source, draft.descriptor(), nbytes, MapMode.SHARED);
         try {
             Hold hold = naming.hold();
             memory.lifetime.whenGoneLetGo(hold);
@@ -425,14 +410,24 @@ public final class SharedMemory implements AutoCloseable {
     /// @param access what is allowed
     /// @return the memory, with one holder
     /// @throws ErrnoException if it cannot be mapped
-    static SharedMemory map(Libc libc, Source source, int fd, long nbytes, Access access) throws ErrnoException {
+    static SharedMemory map(Libc libc, Source source, int fd, long nbytes, MapMode mode) throws ErrnoException {
         Lifetime lifetime = new Lifetime(source.what(), () -> {});
         if (nbytes == 0) {
-            return new SharedMemory(source, lifetime, access.limit(lifetime.arena().allocate(0)));
+            return new SharedMemory(source, lifetime, limited(lifetime.arena().allocate(0), mode));
         }
-        long address = libc.mmap(0, nbytes, access.protection, MAP_SHARED.value(), fd, 0);
+        int protection = mode == MapMode.READ_ONLY ? PROT_READ.value() : Constant.flags(PROT_READ, PROT_WRITE);
+        long address = libc.mmap(0, nbytes, protection, MAP_SHARED.value(), fd, 0);
         MemorySegment segment = Mapping.segment(libc, address, nbytes, lifetime.arena());
-        return new SharedMemory(source, lifetime, access.limit(segment));
+        return new SharedMemory(source, lifetime, limited(segment, mode));
+    }
+
+    /// The flag that opens a descriptor for a mode.
+    static int flag(MapMode mode) {
+        return (mode == MapMode.SHARED ? O_RDWR : O_RDONLY).value();
+    }
+
+    private static MemorySegment limited(MemorySegment segment, MapMode mode) {
+        return mode == MapMode.READ_ONLY ? segment.asReadOnly() : segment;
     }
 
     /// Has something done when the memory is unmapped.
@@ -457,34 +452,16 @@ public final class SharedMemory implements AutoCloseable {
         List<SharedSegment> ask(SegmentNames names) throws IOException;
     }
 
-    /// What a mapping allows.
-    enum Access {
-        READ_ONLY(O_RDONLY.value(), PROT_READ.value()), READ_WRITE(O_RDWR.value(),
-                Constant.flags(PROT_READ, PROT_WRITE));
-
-        final int flag;
-        private final int protection;
-
-        Access(int flag, int protection) {
-            this.flag = flag;
-            this.protection = protection;
-        }
-
-        private MemorySegment limit(MemorySegment segment) {
-            return this == READ_ONLY ? segment.asReadOnly() : segment;
-        }
-    }
-
     /// @param nbytes how many bytes to map, or [#ALL]; a smaller segment grows
-    private static SharedMemory attach(String name, Access access, long nbytes, TrustedOwner owner)
+    private static SharedMemory attach(String name, MapMode mode, long nbytes, TrustedOwner owner)
             throws SharedMemoryException {
         String plain = SharedMemoryNames.plain(name);
         Libc libc = libc("/" + plain);
         try {
-            Attached attached = SegmentNames.ofThisProcess().attach(plain, access.flag,
+            Attached attached = SegmentNames.ofThisProcess().attach(plain, flag(mode),
                     owner == TrustedOwner.ANYBODY);
             try {
-                return attached(libc, plain, attached, access, nbytes);
+                return attached(libc, plain, attached, mode, nbytes);
             } finally {
                 libc.close(attached.fd());
             }
@@ -494,7 +471,7 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    private static SharedMemory attached(Libc libc, String name, Attached attached, Access access, long nbytes)
+    private static SharedMemory attached(Libc libc, String name, Attached attached, MapMode mode, long nbytes)
             throws ErrnoException {
         int fd = attached.fd();
         try {
@@ -503,7 +480,7 @@ public final class SharedMemory implements AutoCloseable {
                 libc.allocate(fd, 0, nbytes);
             }
             Source source = Source.named(name, libc.identity(fd));
-            SharedMemory memory = map(libc, source, fd, nbytes == ALL ? size : nbytes, access);
+            SharedMemory memory = map(libc, source, fd, nbytes == ALL ? size : nbytes, mode);
             attached.hold().ifPresent(memory.lifetime::whenGoneLetGo);
             return memory;
         } catch (ErrnoException e) {

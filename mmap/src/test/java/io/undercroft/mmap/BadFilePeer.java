@@ -57,9 +57,9 @@ final class BadFilePeer {
 
     private static void attempt(String what, Path path, List<AutoCloseable> held) throws IOException {
         switch (what) {
-            case "open-private" -> held.add(FileStorage.openPrivate(path)::release);
-            case "open-shared" -> held.add(FileStorage.openShared(path)::release);
-            case "create" -> held.add(FileStorage.openShared(path, 1 << 20)::release);
+            case "open-private" -> held.add(FileStorage.open(path, MapMode.PRIVATE)::release);
+            case "open-shared" -> held.add(FileStorage.open(path, MapMode.SHARED)::release);
+            case "create" -> held.add(FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(1 << 20))::release);
             case "keep-open" -> held.add(MappedFile.open(path, MapMode.READ_ONLY));
             case "keep-mapping" -> {
                 MappedFile file = held.isEmpty() ? MappedFile.open(path, MapMode.PRIVATE) : (MappedFile) held.getLast();

@@ -168,11 +168,9 @@ class BadFileTest {
                 .withMessageContaining("2^63-1");
         assertThatIllegalArgumentException().isThrownBy(() -> ByteRange.elements(DType.INT8, -1));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> FileStorage.openTyped(path, MapMode.SHARED, DType.INT32, -1));
+                .isThrownBy(() -> FileStorage.open(path, MapMode.PRIVATE, ByteRange.bytes(-1)));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> FileStorage.openTensor(path, MapMode.SHARED, DType.INT32, 1L << 31, 1L << 31));
-        assertThatIllegalArgumentException().isThrownBy(() -> FileStorage.openPrivate(path, -1));
-        assertThatIllegalArgumentException().isThrownBy(() -> FileStorage.openShared(path, -1));
+                .isThrownBy(() -> FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(-1)));
         assertThat(folder).isEmptyDirectory();
     }
 

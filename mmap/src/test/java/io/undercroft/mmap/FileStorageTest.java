@@ -55,7 +55,7 @@ class FileStorageTest {
     @Test
     void aPrivateStorageHasTheBytesOfTheFileAndWritesNeverReachIt() throws IOException {
         Path path = write("hello.txt", "Hello World\n");
-        Storage storage = FileStorage.openPrivate(path);
+        Storage storage = FileStorage.open(path, MapMode.PRIVATE);
         assertThat(text(storage)).isEqualTo("Hello World\n");
 
         storage.fill((byte) 42);
@@ -68,7 +68,7 @@ class FileStorageTest {
     @Test
     void whatIsWrittenToASharedStorageReachesTheFile() throws IOException {
         Path path = write("hello.txt", "Hello World\n");
-        Storage storage = FileStorage.openShared(path);
+        Storage storage = FileStorage.open(path, MapMode.SHARED);
 
         storage.fill((byte) 42);
         assertThat(path).hasContent("************");
@@ -79,8 +79,8 @@ class FileStorageTest {
     @Test
     void aStorageKnowsItsFileAndWhetherItIsShared() throws IOException {
         Path path = write("f", "abc");
-        Storage mine = FileStorage.openPrivate(path);
-        Storage ours = FileStorage.openShared(path);
+        Storage mine = FileStorage.open(path, MapMode.PRIVATE);
+        Storage ours = FileStorage.open(path, MapMode.SHARED);
 
         assertThat(mine.filename()).contains(path.toString());
         assertThat(ours.filename()).contains(path.toString());
@@ -95,9 +95,9 @@ class FileStorageTest {
     @Test
     void sharedStoragesSeeEachOtherAndAPrivateOneIsSeenByNobody() throws IOException {
         Path path = write("g", "ABCDEFGH");
-        Storage a = FileStorage.openShared(path);
-        Storage b = FileStorage.openShared(path);
-        Storage p = FileStorage.openPrivate(path);
+        Storage a = FileStorage.open(path, MapMode.SHARED);
+        Storage b = FileStorage.open(path, MapMode.SHARED);
+        Storage p = FileStorage.open(path, MapMode.PRIVATE);
 
         a.set(0, (byte) 'Z');
         assertThat(text(b)).isEqualTo("ZBCDEFGH");
@@ -119,8 +119,8 @@ class FileStorageTest {
     void theFirstBytesMayBeMappedAlone(String contents) throws IOException {
         Path path = write("f", contents);
         for (int nbytes = 0; nbytes <= contents.length(); nbytes++) {
-            Storage mine = FileStorage.openPrivate(path, nbytes);
-            Storage ours = FileStorage.openShared(path, nbytes);
+            Storage mine = FileStorage.open(path, MapMode.PRIVATE, ByteRange.bytes(nbytes));
+            Storage ours = FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(nbytes));
             assertThat(text(mine)).isEqualTo(text(ours)).isEqualTo(contents.substring(0, nbytes));
             assertThat(mine.filename()).isEqualTo(ours.filename()).contains(path.toString());
             mine.release();
@@ -132,7 +132,7 @@ class FileStorageTest {
     @Test
     void aSmallerSharedStorageNeverTruncates() throws IOException {
         Path path = write("g", "ABCDEFGH");
-        Storage storage = FileStorage.openShared(path, 3);
+        Storage storage = FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(3));
         storage.fill((byte) '.');
         storage.release();
 
@@ -143,13 +143,15 @@ class FileStorageTest {
     void aPrivateStorageNeedsAFileThatHoldsIt() throws IOException {
         Path path = write("f", "abcdefghij");
 
-        assertThatExceptionOfType(MappingException.class).isThrownBy(() -> FileStorage.openPrivate(path, 11))
+        assertThatExceptionOfType(MappingException.class)
+                .isThrownBy(() -> FileStorage.open(path, MapMode.PRIVATE, ByteRange.bytes(11)))
                 .withMessageContaining("ends at byte 10").withMessageContaining("11 bytes")
                 .satisfies(e -> assertThat(e.length()).isEqualTo(11));
-        assertThatExceptionOfType(MappingException.class).isThrownBy(() -> FileStorage.openPrivate(path, 1L << 40))
+        assertThatExceptionOfType(MappingException.class)
+                .isThrownBy(() -> FileStorage.open(path, MapMode.PRIVATE, ByteRange.bytes(1L << 40)))
                 .withMessageContaining("1099511627776");
         assertThatExceptionOfType(MappingException.class)
-                .isThrownBy(() -> FileStorage.openPrivate(path, Long.MAX_VALUE));
+                .isThrownBy(() -> FileStorage.open(path, MapMode.PRIVATE, ByteRange.bytes(Long.MAX_VALUE)));
         assertThat(path).hasContent("abcdefghij");
     }
 
@@ -203,20 +205,19 @@ class FileStorageTest {
     @Test
     void elementsAreCountedInTheirType() throws IOException {
         Path path = write("f", "abcdefghij");
-        TypedStorage typed = FileStorage.openTyped(path, MapMode.PRIVATE, DType.INT32, 2);
-        Tensor tensor = FileStorage.openTensor(path, MapMode.SHARED, DType.INT16, 2, 3);
+        TypedStorage typed = new TypedStorage(
+                FileStorage.open(path, MapMode.PRIVATE, ByteRange.elements(DType.INT32, 2)), DType.INT32);
+        Tensor tensor = Tensor.of(FileStorage.open(path, MapMode.SHARED, ByteRange.elements(DType.INT16, 6)),
+                DType.INT16, 0, Shape.of(2, 3), 3, 1);
 
         assertThat(typed.size()).isEqualTo(2);
         assertThat(typed.nbytes()).isEqualTo(8);
-        assertThat(tensor.shape()).isEqualTo(Shape.of(2, 3));
         assertThat(tensor.getLong(0, 1)).isEqualTo('c' | 'd' << 8);
         assertThat(path).as("it grew").hasSize(12);
         tensor.fill(0);
         assertThat(path).hasContent("\0".repeat(12));
-        assertThat(FileStorage.openTensor(path, MapMode.READ_ONLY, DType.FLOAT64).shape()).isEqualTo(Shape.SCALAR);
-        assertThat(FileStorage.openTensor(path, MapMode.READ_ONLY, DType.FLOAT64, 0, 5).numel()).isZero();
         assertThatExceptionOfType(MappingException.class)
-                .isThrownBy(() -> FileStorage.openTensor(path, MapMode.PRIVATE, DType.FLOAT64, 2))
+                .isThrownBy(() -> FileStorage.open(path, MapMode.PRIVATE, ByteRange.elements(DType.FLOAT64, 2)))
                 .withMessageContaining("16 bytes");
         typed.untyped().release();
         tensor.storage().release();
@@ -226,9 +227,9 @@ class FileStorageTest {
     void anEmptyFileMakesAnEmptyStorage() throws IOException {
         Path path = write("e", "");
 
-        assertThat(FileStorage.openPrivate(path).nbytes()).isZero();
-        assertThat(FileStorage.openShared(path).nbytes()).isZero();
-        assertThat(FileStorage.openShared(path).isShared()).isTrue();
+        assertThat(FileStorage.open(path, MapMode.PRIVATE).nbytes()).isZero();
+        assertThat(FileStorage.open(path, MapMode.SHARED).nbytes()).isZero();
+        assertThat(FileStorage.open(path, MapMode.SHARED).isShared()).isTrue();
         assertThat(path).isEmptyFile();
     }
 
@@ -264,7 +265,7 @@ class FileStorageTest {
     @EnabledOnOs(OS.LINUX)
     void aFileThatGrewTakesNoSpaceBeforeItIsWritten() throws IOException {
         Path path = folder.resolve("sparse");
-        Storage storage = FileStorage.openShared(path, 1L << 36);
+        Storage storage = FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(1L << 36));
         storage.set((1L << 36) - 1, (byte) 7);
 
         assertThat(path).hasSize(1L << 36);
@@ -295,7 +296,7 @@ class FileStorageTest {
     private static void markTheEnd(Path path, int nbytes, CyclicBarrier start) {
         try {
             start.await();
-            Storage storage = FileStorage.openShared(path, nbytes);
+            Storage storage = FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(nbytes));
             storage.set(nbytes - 1, (byte) 1);
             storage.release();
         } catch (Exception e) {
@@ -307,10 +308,12 @@ class FileStorageTest {
     void noFileIsCreatedThatHasNoBytes() {
         Path path = folder.resolve("new");
 
-        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openShared(path, 0));
-        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openShared(path));
-        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openPrivate(path));
-        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openPrivate(path, 10))
+        assertThatExceptionOfType(NoSuchFileException.class)
+                .isThrownBy(() -> FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(0)));
+        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.open(path, MapMode.SHARED));
+        assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.open(path, MapMode.PRIVATE));
+        assertThatExceptionOfType(NoSuchFileException.class)
+                .isThrownBy(() -> FileStorage.open(path, MapMode.PRIVATE, ByteRange.bytes(10)))
                 .withMessageContaining("no such file");
         assertThat(folder).isEmptyDirectory();
     }
@@ -318,17 +321,20 @@ class FileStorageTest {
     @Test
     void aFolderHasToBeThere() {
         assertThatExceptionOfType(NoSuchFileException.class)
-                .isThrownBy(() -> FileStorage.openShared(folder.resolve("none").resolve("x"), 4))
+                .isThrownBy(
+                        () -> FileStorage.open(folder.resolve("none").resolve("x"), MapMode.SHARED, ByteRange.bytes(4)))
                 .withMessageContaining("folder").withMessageContaining("make it first");
     }
 
     @Test
     void aFolderIsNoFile() {
-        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openPrivate(folder))
+        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.open(folder, MapMode.PRIVATE))
                 .withMessageContaining("is a directory");
-        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openShared(folder, 4))
+        assertThatExceptionOfType(FileSystemException.class)
+                .isThrownBy(() -> FileStorage.open(folder, MapMode.SHARED, ByteRange.bytes(4)))
                 .withMessageContaining("is a directory");
-        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openShared(Path.of(""), 4))
+        assertThatExceptionOfType(FileSystemException.class)
+                .isThrownBy(() -> FileStorage.open(Path.of(""), MapMode.SHARED, ByteRange.bytes(4)))
                 .withMessageContaining("is a directory");
     }
 
@@ -337,12 +343,13 @@ class FileStorageTest {
     void filesThatTheSystemMakesUpAreRefused() {
         Path status = Path.of("/proc/self/status");
 
-        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openPrivate(status))
+        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.open(status, MapMode.PRIVATE))
                 .withMessageContaining("regular file");
-        assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> FileStorage.openShared(status, 4))
+        assertThatExceptionOfType(FileSystemException.class)
+                .isThrownBy(() -> FileStorage.open(status, MapMode.SHARED, ByteRange.bytes(4)))
                 .withMessageContaining("/proc/self/status");
         assertThatExceptionOfType(FileSystemException.class)
-                .isThrownBy(() -> FileStorage.openShared(Path.of("/dev/zero"), 4))
+                .isThrownBy(() -> FileStorage.open(Path.of("/dev/zero"), MapMode.SHARED, ByteRange.bytes(4)))
                 .withMessageContaining("regular files");
     }
 
@@ -351,11 +358,12 @@ class FileStorageTest {
     void aFileThatMayNotBeReadOrWrittenIsRefused() throws IOException {
         Path path = write("secret", "abc");
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("r--------"));
-        assertThat(text(FileStorage.openPrivate(path))).isEqualTo("abc");
+        assertThat(text(FileStorage.open(path, MapMode.PRIVATE))).isEqualTo("abc");
         assumeFalse(Files.isWritable(path), "this user may write everything");
 
-        assertThatExceptionOfType(AccessDeniedException.class).isThrownBy(() -> FileStorage.openShared(path));
-        assertThatExceptionOfType(AccessDeniedException.class).isThrownBy(() -> FileStorage.openShared(path, 10));
+        assertThatExceptionOfType(AccessDeniedException.class).isThrownBy(() -> FileStorage.open(path, MapMode.SHARED));
+        assertThatExceptionOfType(AccessDeniedException.class)
+                .isThrownBy(() -> FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(10)));
     }
 
     @ParameterizedTest
@@ -363,10 +371,13 @@ class FileStorageTest {
     void aNegativeSizeIsRefused(long nbytes) throws IOException {
         Path path = write("f", "abc");
 
-        assertThatIllegalArgumentException().isThrownBy(() -> FileStorage.openPrivate(path, nbytes))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FileStorage.open(path, MapMode.PRIVATE, ByteRange.bytes(nbytes)))
                 .withMessageContaining(String.valueOf(nbytes));
-        assertThatIllegalArgumentException().isThrownBy(() -> FileStorage.openShared(path, nbytes));
-        assertThatIllegalArgumentException().isThrownBy(() -> FileStorage.openSharedMemory("undercroft-none", nbytes));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(nbytes)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FileStorage.openSharedMemory("undercroft-none", ByteRange.bytes(nbytes)));
     }
 
     @ParameterizedTest
@@ -391,8 +402,8 @@ class FileStorageTest {
         long descriptors = Proc.descriptors();
         List<Storage> storages = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
-            storages.add(FileStorage.openPrivate(path));
-            storages.add(FileStorage.openShared(path, 10_000));
+            storages.add(FileStorage.open(path, MapMode.PRIVATE));
+            storages.add(FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(10_000)));
         }
         assertThat(Proc.mappings(path.toString())).isPositive();
         // The JVM opens a few of its own.
@@ -408,7 +419,7 @@ class FileStorageTest {
     @EnabledOnOs(OS.LINUX)
     void aStorageThatNobodyFreedGoesWithTheGarbage() throws Exception {
         Path path = write("f", "ABCDEFGH");
-        Storage slice = FileStorage.openShared(path).slice(2, 2);
+        Storage slice = FileStorage.open(path, MapMode.SHARED).slice(2, 2);
         for (int i = 0; i < 3; i++) {
             System.gc();
         }
@@ -465,7 +476,7 @@ class FileStorageTest {
     @Test
     void aSliceKeepsAStorageThatWasReleased() throws IOException {
         Path path = write("g", "ABCDEFGH");
-        Storage storage = FileStorage.openShared(path);
+        Storage storage = FileStorage.open(path, MapMode.SHARED);
         Storage slice = storage.slice(2, 2);
         storage.release();
 
@@ -479,8 +490,9 @@ class FileStorageTest {
     @Test
     void aMappedStorageCannotBeResized() throws IOException {
         Path path = write("g", "ABCDEFGH");
-        for (Storage storage : List.of(FileStorage.openShared(path), FileStorage.openPrivate(path),
-                FileStorage.openShared(path, 0), FileStorage.openPrivate(path, 0))) {
+        for (Storage storage : List.of(FileStorage.open(path, MapMode.SHARED), FileStorage.open(path, MapMode.PRIVATE),
+                FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(0)),
+                FileStorage.open(path, MapMode.PRIVATE, ByteRange.bytes(0)))) {
             assertThat(storage.isResizable()).isFalse();
             for (long size : new long[]{4, storage.nbytes(), 100}) {
                 assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> storage.resize(size))
@@ -494,8 +506,8 @@ class FileStorageTest {
     @Test
     void elementsOfAnotherTypeAreTheSameBytes() throws IOException {
         Path path = Files.write(folder.resolve("g"), new byte[]{1, 0, 0, 0, 2, 0, 0, 0});
-        Storage ints = FileStorage.openShared(path);
-        Storage bytes = FileStorage.openShared(path);
+        Storage ints = FileStorage.open(path, MapMode.SHARED);
+        Storage bytes = FileStorage.open(path, MapMode.SHARED);
         Tensor numbers = Tensor.of(ints, DType.INT32, 0, Shape.of(2), 1);
         bytes.set(1, (byte) 1);
 
@@ -511,8 +523,10 @@ class FileStorageTest {
         Path path = write("f", "abc");
         long descriptors = Proc.descriptors();
         for (int i = 0; i < 20; i++) {
-            assertThatThrownBy(() -> FileStorage.openPrivate(path, 4)).isInstanceOf(MappingException.class);
-            assertThatThrownBy(() -> FileStorage.openShared(path, 1L << 61)).isInstanceOf(FileSystemException.class);
+            assertThatThrownBy(() -> FileStorage.open(path, MapMode.PRIVATE, ByteRange.bytes(4)))
+                    .isInstanceOf(MappingException.class);
+            assertThatThrownBy(() -> FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(1L << 61)))
+                    .isInstanceOf(FileSystemException.class);
         }
         assertThat(Proc.descriptors()).isLessThan(descriptors + 10);
     }

@@ -9,7 +9,7 @@ final class ForgetfulPeer {
 
     @SuppressWarnings("SystemOut")
     public static void main(String[] args) throws IOException {
-        Storage named = FileStorage.openSharedMemory(args[0], 1000);
+        Storage named = FileStorage.openSharedMemory(args[0], ByteRange.bytes(1000));
         Storage fresh = Storage.allocate(1000, SharedMemory.allocator());
         System.out.println(ProcessHandle.current().pid());
         named.set(0, (byte) System.in.read());

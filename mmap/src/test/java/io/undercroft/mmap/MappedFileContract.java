@@ -114,7 +114,7 @@ abstract class MappedFileContract {
         try (MappedFile file = open(path, MapMode.SHARED); MappedFile other = open(path, MapMode.READ_ONLY)) {
             MemorySegment segment = file.map(5001, 1000);
             segment.set(JAVA_BYTE, 17, (byte) 99);
-            file.force(segment);
+            Pages.force(segment);
 
             assertThat(other.map(5018, 1).get(JAVA_BYTE, 0)).isEqualTo((byte) 99);
         }
@@ -421,7 +421,6 @@ abstract class MappedFileContract {
                 .isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(file::retain).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> file.guard(() -> 1)).isInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(() -> file.advise(segment, ReadAdvice.NORMAL)).isInstanceOf(IllegalStateException.class);
         file.close();
     }
 
@@ -497,45 +496,6 @@ abstract class MappedFileContract {
             assertThat(Thread.interrupted()).isTrue();
             assertThat(mapped.toArray(JAVA_BYTE)).isEqualTo(read).isEqualTo(Arrays.copyOfRange(bytes, 50, 60));
             assertThat(file.map(SIZE - 1, 1).get(JAVA_BYTE, 0)).isEqualTo(bytes[SIZE - 1]);
-        }
-    }
-
-    @ParameterizedTest
-    @EnumSource
-    void adviceNeverChangesBytes(ReadAdvice advice) throws IOException {
-        byte[] bytes = randomBytes(SIZE);
-        for (MapMode mode : MapMode.values()) {
-            try (MappedFile file = open(write(bytes), mode)) {
-                MemorySegment segment = file.map(1, SIZE - 2);
-                byte expected = bytes[SIZE / 2];
-                if (mode != MapMode.READ_ONLY) {
-                    expected = (byte) (expected + 1);
-                    segment.set(JAVA_BYTE, SIZE / 2 - 1, expected);
-                }
-                file.advise(segment, advice);
-                file.advise(segment.asSlice(SIZE / 2, 1), advice);
-                file.advise(segment.asSlice(5, 0), advice);
-
-                assertThat(segment.get(JAVA_BYTE, SIZE / 2 - 1)).isEqualTo(expected);
-                assertThat(segment.get(JAVA_BYTE, 0)).isEqualTo(bytes[1]);
-            }
-        }
-    }
-
-    @Test
-    void adviceAndForceAreForBytesOfThisFile() throws IOException {
-        try (MappedFile file = open(write(new byte[SIZE]), MapMode.SHARED)) {
-            MemorySegment foreign = MemorySegment.ofArray(new byte[1]);
-            assertThatThrownBy(() -> file.advise(foreign, ReadAdvice.NORMAL))
-                    .isInstanceOf(IllegalArgumentException.class);
-            assertThatThrownBy(() -> file.force(foreign)).isInstanceOf(IllegalArgumentException.class);
-        }
-    }
-
-    @Test
-    void forcingWhatIsNotSharedIsRefused() throws IOException {
-        try (MappedFile file = open(write(new byte[SIZE]), MapMode.PRIVATE)) {
-            assertThatThrownBy(() -> file.force(file.map(0, 1))).isInstanceOf(UnsupportedOperationException.class);
         }
     }
 

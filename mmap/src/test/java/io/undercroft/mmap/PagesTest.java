@@ -13,6 +13,7 @@ import io.undercroft.storage.QuantizedTensor;
 import io.undercroft.storage.Quantizer.PerTensor;
 import io.undercroft.storage.SparseCooTensor;
 import io.undercroft.storage.SparseCooTensor.Coalescence;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
@@ -62,7 +63,7 @@ class PagesTest {
     @EnumSource
     void adviceChangesNoByteWhateverItIsGivenFor(ReadAdvice advice) throws IOException {
         Path path = Files.write(folder.resolve("f"), filled(SIZE, 7));
-        Storage mapped = FileStorage.openPrivate(path);
+        Storage mapped = FileStorage.open(path, MapMode.PRIVATE);
         mapped.set(5000, (byte) 9);
         Storage shared = Storage.copyOf(filled(SIZE, 7)).shareMemory();
         Storage anonymous = Storage.allocate(2 << 20, AnonymousMemory.allocator()).fill((byte) 7);
@@ -128,7 +129,7 @@ class PagesTest {
     @Test
     void whatIsForcedIsInTheFile() throws IOException {
         Path path = folder.resolve("f");
-        Storage storage = FileStorage.openShared(path, SIZE);
+        Storage storage = FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(SIZE));
         storage.fill((byte) 3);
         Pages.force(storage.segment());
         Pages.force(storage.segment().asSlice(5000, 1));
@@ -136,7 +137,7 @@ class PagesTest {
 
         assertThat(path).hasBinaryContent(filled(SIZE, 3));
         storage.release();
-        Storage mine = FileStorage.openPrivate(path).fill((byte) 4);
+        Storage mine = FileStorage.open(path, MapMode.PRIVATE).fill((byte) 4);
         Pages.force(mine.segment());
         assertThat(path).hasBinaryContent(filled(SIZE, 3));
         mine.release();
@@ -178,7 +179,7 @@ class PagesTest {
     @Test
     void aFileThatWasCutAndRemovedFailsTheProbeToo() throws IOException {
         Path path = Files.write(folder.resolve("f"), filled(SIZE, 1));
-        Storage storage = FileStorage.openPrivate(path);
+        Storage storage = FileStorage.open(path, MapMode.PRIVATE);
         cut(path, 0);
         Files.delete(path);
 
@@ -223,9 +224,9 @@ class PagesTest {
         Tensor whole = Tensor.zeros(DType.FLOAT32, 1 << 18);
         for (Consumer<Tensor> use : bulkWork(whole)) {
             Path path = Files.write(folder.resolve("f"), new byte[1 << 20]);
-            Tensor tensor = FileStorage.openTensor(path, MapMode.PRIVATE, DType.FLOAT32, 1 << 18);
+            Tensor tensor = tensor(path);
             use.accept(tensor.view(DType.FLOAT32));
-            Tensor again = FileStorage.openTensor(path, MapMode.PRIVATE, DType.FLOAT32, 1 << 18);
+            Tensor again = tensor(path);
             cut(path, (1 << 20) - 10);
             assertThatExceptionOfType(TruncatedMappingException.class).isThrownBy(() -> use.accept(again))
                     .withMessageContaining("the file was cut to 1048566 bytes");
@@ -256,7 +257,7 @@ class PagesTest {
     @Test
     void aFileThatTookTheNameOfAMappedOneIsNotAsked() throws IOException {
         Path path = Files.write(folder.resolve("f"), filled(10_000, 1));
-        Storage storage = FileStorage.openPrivate(path);
+        Storage storage = FileStorage.open(path, MapMode.PRIVATE);
         Files.move(Files.write(folder.resolve("g"), new byte[5]), path, StandardCopyOption.REPLACE_EXISTING);
         assertThat(storage.copy().get(9999)).isEqualTo((byte) 1);
         Files.delete(path);
@@ -323,12 +324,16 @@ class PagesTest {
     /// Of a file that was cut after loops over it were compiled.
     private Tensor cutTensor() throws IOException {
         Path path = Files.write(folder.resolve("f"), new byte[1 << 20]);
-        Tensor tensor = FileStorage.openTensor(path, MapMode.PRIVATE, DType.FLOAT32, 1 << 18);
+        Tensor tensor = tensor(path);
         for (int i = 0; i < 20; i++) {
             sum(tensor);
         }
         cut(path, 8192);
         return tensor;
+    }
+
+    private static Tensor tensor(Path path) throws IOException {
+        return Tensor.of(FileStorage.open(path, MapMode.PRIVATE), DType.FLOAT32, 0, Shape.of(1 << 18), 1);
     }
 
     private static double sum(Tensor tensor) {

@@ -11,7 +11,7 @@ final class PagesWithoutNativeAccess {
 
     @SuppressWarnings("SystemOut")
     public static void main(String[] args) throws IOException {
-        Storage storage = FileStorage.openShared(Path.of(args[0]), 10_000);
+        Storage storage = FileStorage.open(Path.of(args[0]), MapMode.SHARED, ByteRange.bytes(10_000));
         MemorySegment segment = storage.segment();
         storage.fill((byte) 1);
         Pages.advise(segment, ReadAdvice.SEQUENTIAL);

@@ -46,11 +46,13 @@ final class RegistryPeer {
                 keep(SharedMemory.create(words[1], Long.parseLong(words[2]),
                         NameLifetime.valueOf(words[3])));
             case "attach" -> keep(SharedMemory.attach(words[1]));
-            case "attach-of-anybody" -> keep(SharedMemory.attach(words[1], TrustedOwner.ANYBODY));
-            case "attach-read-only" -> keep(SharedMemory.attachReadOnly(words[1]));
-            case "attach-file" -> keep(MappedFile.attach(words[1], MapMode.READ_ONLY, new MapBudget()));
+            case "attach-of-anybody" -> keep(SharedMemory.attach(words[1], MapMode.SHARED, TrustedOwner.ANYBODY));
+            case "attach-read-only" ->
+                keep(SharedMemory.attach(words[1], MapMode.READ_ONLY, TrustedOwner.SELF_OR_ROOT));
+            case "attach-file" ->
+                keep(MappedFile.attach(words[1], MapMode.READ_ONLY, new MapBudget(), TrustedOwner.SELF_OR_ROOT));
             case "draft" -> draft(Long.parseLong(words[1]));
-            case "storage" -> FileStorage.openSharedMemory(words[1], Long.parseLong(words[2]));
+            case "storage" -> FileStorage.openSharedMemory(words[1], ByteRange.bytes(Long.parseLong(words[2])));
             case "anonymous" -> {
                 return String
                         .valueOf(keep(SharedMemory.anonymous(Long.parseLong(words[1]))).descriptor().orElseThrow());

@@ -72,7 +72,7 @@ class SharedHandleTest {
 
     @Test
     void handlesToOneStorageOpenToOneStorageOnOneMapping() throws IOException {
-        Storage creator = FileStorage.openSharedMemory(name, 100);
+        Storage creator = FileStorage.openSharedMemory(name, ByteRange.bytes(100));
         SharedStorageHandle handle = new SharedStorageHandle(Home.SHARED_MEMORY, name, 0, MapMode.SHARED,
                 ByteRange.bytes(100), ByteRange.bytes(100));
         SharedStorageHandle sliced = new SharedStorageHandle(Home.SHARED_MEMORY, name, 0, MapMode.SHARED,
@@ -169,10 +169,10 @@ class SharedHandleTest {
 
     @Test
     void memoryThatTookThePlaceOfAnotherIsRefused() throws Exception {
-        Storage first = FileStorage.openSharedMemory(name, 10);
+        Storage first = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
         SharedStorageHandle handle = SharedStorageHandle.of(first);
         SharedMemory.unlink(name);
-        Storage second = FileStorage.openSharedMemory(name, 10);
+        Storage second = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
         assertThat(handle.open()).as("who has it, has it").isSameAs(first);
         first.release();
         first.release();
@@ -189,7 +189,7 @@ class SharedHandleTest {
     @Test
     void aFileThatTookThePlaceOfAnotherIsRefused() throws IOException {
         Path path = Files.write(folder.resolve("f"), new byte[10]);
-        Storage storage = FileStorage.openShared(path);
+        Storage storage = FileStorage.open(path, MapMode.SHARED);
         SharedStorageHandle handle = SharedStorageHandle.of(storage);
         storage.release();
         Files.move(path, folder.resolve("old"));
@@ -202,7 +202,7 @@ class SharedHandleTest {
 
     @Test
     void memoryThatIsTooSmallIsRefused() throws IOException {
-        Storage storage = FileStorage.openSharedMemory(name, 10);
+        Storage storage = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
         Path path = Files.write(folder.resolve("f"), new byte[10]);
         String file = "undercroft:file" + path.toUri().getRawPath();
 
@@ -224,8 +224,8 @@ class SharedHandleTest {
 
     @Test
     void whatIsReadOnlyStaysSo() throws IOException {
-        Storage storage = FileStorage.openSharedMemory(name, 10);
-        try (SharedMemory memory = SharedMemory.attachReadOnly(name)) {
+        Storage storage = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
+        try (SharedMemory memory = SharedMemory.attach(name, MapMode.READ_ONLY, TrustedOwner.SELF_OR_ROOT)) {
             Storage readOnly = Storage.over(memory.allocation());
             SharedStorageHandle handle = SharedStorageHandle.of(readOnly);
             readOnly.release();
@@ -242,7 +242,7 @@ class SharedHandleTest {
     @Test
     void aFileThatIsToBeReadOnlyIsMappedSoAndOnce() throws IOException {
         Path path = Files.write(folder.resolve("f"), new byte[10]);
-        Storage storage = FileStorage.openShared(path);
+        Storage storage = FileStorage.open(path, MapMode.SHARED);
         SharedStorageHandle handle = SharedStorageHandle.parse(SharedStorageHandle.of(storage) + "&access=read");
         Storage opened = handle.open();
 
@@ -298,7 +298,7 @@ class SharedHandleTest {
         Path path = Files.write(folder.resolve("f"), new byte[10]);
         Path other = Files.write(folder.resolve("g"), new byte[10]);
         Path link = Files.createSymbolicLink(folder.resolve("l"), path);
-        Storage storage = FileStorage.openShared(path);
+        Storage storage = FileStorage.open(path, MapMode.SHARED);
         SharedStorageHandle handle = SharedStorageHandle.of(storage);
 
         assertThat(at(link, handle).open()).isSameAs(storage);
@@ -316,8 +316,8 @@ class SharedHandleTest {
     @Test
     void everybodyCanWorkOutTheNumber() throws IOException {
         Path path = Files.write(folder.resolve("f"), new byte[10]);
-        Storage file = FileStorage.openShared(path);
-        Storage memory = FileStorage.openSharedMemory(name, 10);
+        Storage file = FileStorage.open(path, MapMode.SHARED);
+        Storage memory = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
         assertThat(SharedStorageHandle.of(file).identity()).isEqualTo(number(path));
         assertThat(SharedStorageHandle.of(memory).identity()).isEqualTo(number(Path.of("/dev/shm", name)));
         file.release();
@@ -331,7 +331,7 @@ class SharedHandleTest {
 
     @Test
     void threadsThatOpenAHandleAtOnceGetOneStorage() throws Exception {
-        Storage creator = FileStorage.openSharedMemory(name, 100);
+        Storage creator = FileStorage.openSharedMemory(name, ByteRange.bytes(100));
         try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
             for (int round = 0; round < 200; round++) {
                 SharedStorageHandle sliced = SharedStorageHandle
@@ -357,9 +357,9 @@ class SharedHandleTest {
     @Test
     void whoWaitsForOneStorageKeepsNobodyFromAnother() throws Exception {
         Path path = Files.write(folder.resolve("f"), new byte[10]);
-        Storage moving = FileStorage.openShared(path);
+        Storage moving = FileStorage.open(path, MapMode.SHARED);
         SharedStorageHandle slow = SharedStorageHandle.of(moving);
-        Storage other = FileStorage.openSharedMemory(name, 10);
+        Storage other = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
         SharedStorageHandle quick = SharedStorageHandle.of(other);
         CountDownLatch allocating = new CountDownLatch(1);
         CountDownLatch end = new CountDownLatch(1);
@@ -403,7 +403,8 @@ class SharedHandleTest {
     @Test
     void aStorageThatIsNotSharedSaysWhatToDo() throws IOException {
         Path path = Files.write(folder.resolve("f"), new byte[10]);
-        for (Storage storage : List.of(Storage.allocate(10), FileStorage.openPrivate(path), Storage.meta(5))) {
+        for (Storage storage : List.of(Storage.allocate(10), FileStorage.open(path, MapMode.PRIVATE),
+                Storage.meta(5))) {
             assertThatIllegalStateException().isThrownBy(() -> SharedStorageHandle.of(storage))
                     .withMessageContaining("call shareMemory() first");
         }
@@ -600,7 +601,7 @@ class SharedHandleTest {
 
     @Test
     void memoryCanBeAttachedWhileOthersComeAndGo() throws IOException {
-        Storage storage = FileStorage.openSharedMemory(name, 100);
+        Storage storage = FileStorage.openSharedMemory(name, ByteRange.bytes(100));
         SharedStorageHandle other = SharedStorageHandle.parse("undercroft:shm/" + name + "?nbytes=50");
         for (int i = 0; i < 1000; i++) {
             SharedStorageHandle sliced = SharedStorageHandle

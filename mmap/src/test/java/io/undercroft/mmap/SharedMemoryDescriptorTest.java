@@ -112,7 +112,7 @@ class SharedMemoryDescriptorTest {
         Path path = Path.of(storage.filename().orElseThrow());
         assertThat(path.toString()).startsWith("/proc/" + pid + "/fd/");
         assertThat(Files.readAllBytes(path)).hasSize(100).endsWith(9);
-        Storage other = FileStorage.openShared(path);
+        Storage other = FileStorage.open(path, MapMode.SHARED);
         other.set(0, (byte) 1);
         assertThat(storage.get(0)).isEqualTo((byte) 1);
         storage.release();
@@ -130,7 +130,7 @@ class SharedMemoryDescriptorTest {
         try (SharedMemory one = SharedMemory.anonymous(10);
                 SharedMemory two = SharedMemory.anonymous(10);
                 SharedMemory named = SharedMemory.create(name, 10, NameLifetime.WITH_LAST_HOLDER);
-                SharedMemory attached = SharedMemory.attachReadOnly(name)) {
+                SharedMemory attached = SharedMemory.attach(name, MapMode.READ_ONLY, TrustedOwner.SELF_OR_ROOT)) {
             assertThat(one.identity()).isNotEqualTo(two.identity());
             assertThat(named.identity()).isEqualTo(attached.identity()).isNotEqualTo(one.identity());
             assertThat(named.descriptor()).isEmpty();

@@ -43,7 +43,8 @@ class SharedMemoryDraftTest extends NamedSegment {
     @Test
     void publishingTakesTheNameAndLeavesTheBytesToThoseAttached() throws IOException {
         try (SharedMemory old = SharedMemory.create(name, 10);
-                MappedFile file = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget());
+                MappedFile file = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(),
+                        TrustedOwner.SELF_OR_ROOT);
                 SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             old.segment().fill((byte) 1);
             draft.write(0, MemorySegment.ofArray(new byte[]{2, 2}));
@@ -52,7 +53,8 @@ class SharedMemoryDraftTest extends NamedSegment {
 
             assertThat(file.isCurrent()).isFalse();
             assertThat(file.map(0, 10).get(JAVA_BYTE, 9)).isEqualTo((byte) 1);
-            try (MappedFile now = MappedFile.attach("/" + name, MapMode.PRIVATE, new MapBudget())) {
+            try (MappedFile now = MappedFile.attach("/" + name, MapMode.PRIVATE, new MapBudget(),
+                    TrustedOwner.SELF_OR_ROOT)) {
                 assertThat(now.map(0, 2).toArray(JAVA_BYTE)).containsExactly(2, 2);
                 assertThat(now.isCurrent()).isTrue();
                 SharedMemory.unlink(name);
@@ -82,7 +84,7 @@ class SharedMemoryDraftTest extends NamedSegment {
     @Test
     void aPublishedNameLastsAsItsLifetimeSays() throws IOException {
         SharedMemory published = published(NameLifetime.WITH_LAST_HOLDER);
-        MappedFile file = MappedFile.attach(name, MapMode.SHARED, new MapBudget());
+        MappedFile file = MappedFile.attach(name, MapMode.SHARED, new MapBudget(), TrustedOwner.SELF_OR_ROOT);
         published.close();
         assertThat(SharedMemory.list()).filteredOn(each -> each.name().equals(name)).singleElement()
                 .satisfies(each -> assertThat(each.holders()).hasSize(1));
@@ -93,7 +95,8 @@ class SharedMemoryDraftTest extends NamedSegment {
         assertThat(HOME.resolve(name)).doesNotExist();
 
         SharedMemory made = published(NameLifetime.WITH_CREATOR);
-        try (MappedFile reader = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget())) {
+        try (MappedFile reader = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(),
+                TrustedOwner.SELF_OR_ROOT)) {
             made.close();
             assertThat(HOME.resolve(name)).doesNotExist();
             assertThat(reader.isCurrent()).isFalse();
@@ -103,7 +106,7 @@ class SharedMemoryDraftTest extends NamedSegment {
     @Test
     void whoeverHeldTheOldSegmentLetsGoOfTheOldOneOnly() throws IOException {
         SharedMemory old = published(NameLifetime.WITH_LAST_HOLDER);
-        MappedFile reader = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget());
+        MappedFile reader = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(), TrustedOwner.SELF_OR_ROOT);
         SharedMemory now = published(NameLifetime.WITH_CREATOR);
         assertThat(now.identity()).isNotEqualTo(old.identity());
         old.close();
@@ -116,7 +119,8 @@ class SharedMemoryDraftTest extends NamedSegment {
     @Test
     void aFileThatNobodyClosesLetsGoWithTheGarbage() throws Exception {
         SharedMemory published = published(NameLifetime.WITH_LAST_HOLDER);
-        MemorySegment segment = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget()).map(0, 3);
+        MemorySegment segment = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(), TrustedOwner.SELF_OR_ROOT)
+                .map(0, 3);
         published.close();
         System.gc();
         assertThat(segment.get(JAVA_BYTE, 0)).isEqualTo((byte) 1);
@@ -166,7 +170,8 @@ class SharedMemoryDraftTest extends NamedSegment {
     void aSegmentMayBePublishedWithoutBytes() throws IOException {
         try (SharedMemoryDraft draft = SharedMemoryDraft.create();
                 SharedMemory memory = draft.publish(name, NameLifetime.WITH_CREATOR);
-                MappedFile file = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget())) {
+                MappedFile file = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(),
+                        TrustedOwner.SELF_OR_ROOT)) {
             assertThat(memory.nbytes()).isZero();
             assertThat(file.size()).isZero();
         }

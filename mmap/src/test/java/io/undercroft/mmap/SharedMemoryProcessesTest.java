@@ -126,7 +126,7 @@ class SharedMemoryProcessesTest {
             Files.write(file, new byte[]{9});
         }
         // As Torch7's: creates, or attaches what is there; but what the dead left is not there.
-        Storage storage = FileStorage.openSharedMemory(name, 10);
+        Storage storage = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
         assertThat(storage.get(0)).isZero();
         storage.release();
         assertThat(file).doesNotExist();
@@ -241,7 +241,7 @@ class SharedMemoryProcessesTest {
             assumeTrue(other.answer().startsWith("ready"), "another user cannot read the classes of this build");
             assertThat(other.ask("create " + name + " 100 UNTIL_UNLINKED")).isEqualTo("done");
             failsToAttach(name, "belongs to user 65534");
-            try (SharedMemory theirs = SharedMemory.attach(name, TrustedOwner.ANYBODY);
+            try (SharedMemory theirs = SharedMemory.attach(name, MapMode.SHARED, TrustedOwner.ANYBODY);
                     SharedMemory mine = SharedMemory.create(name + "0", 100, NameLifetime.WITH_CREATOR)) {
                 assertThat(theirs.nbytes()).isEqualTo(100);
                 assertThat(other.ask("attach " + mine.name())).startsWith("NOT_PERMITTED");
@@ -257,10 +257,11 @@ class SharedMemoryProcessesTest {
         assertThatExceptionOfType(SharedMemoryException.class).isThrownBy(() -> SharedMemory.attach(name))
                 .withMessageContaining(words).satisfies(e -> assertThat(e.reason()).isEqualTo(Reason.NOT_PERMITTED));
         assertThatExceptionOfType(SharedMemoryException.class)
-                .isThrownBy(() -> MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget()))
+                .isThrownBy(
+                        () -> MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(), TrustedOwner.SELF_OR_ROOT))
                 .withMessageContaining(words);
         assertThatExceptionOfType(SharedMemoryException.class)
-                .isThrownBy(() -> FileStorage.openSharedMemory(name)).withMessageContaining(words);
+                .isThrownBy(() -> FileStorage.openSharedMemory(name, ByteRange.whole())).withMessageContaining(words);
     }
 
     @Test

@@ -38,7 +38,7 @@ class SharedMemoryStorageTest {
 
     @Test
     void aNewSegmentIsZeroedAndItsNameGoesWithTheStorageThatCreatedIt() throws IOException {
-        Storage storage = FileStorage.openSharedMemory(name, 20);
+        Storage storage = FileStorage.openSharedMemory(name, ByteRange.bytes(20));
         assertThat(storage.contentEquals(Storage.allocate(20))).isTrue();
         assertThat(storage.filename()).contains("/" + name);
         assertThat(storage.isShared()).isTrue();
@@ -52,10 +52,10 @@ class SharedMemoryStorageTest {
 
     @Test
     void thoseAttachedKeepTheBytesAndRemoveNothing() throws IOException {
-        Storage creator = FileStorage.openSharedMemory("/" + name, 20);
-        Storage path = FileStorage.openShared(file, 20);
-        Storage sized = FileStorage.openSharedMemory(name, 8);
-        Storage whole = FileStorage.openSharedMemory(name);
+        Storage creator = FileStorage.openSharedMemory("/" + name, ByteRange.bytes(20));
+        Storage path = FileStorage.open(file, MapMode.SHARED, ByteRange.bytes(20));
+        Storage sized = FileStorage.openSharedMemory(name, ByteRange.bytes(8));
+        Storage whole = FileStorage.openSharedMemory(name, ByteRange.whole());
         path.set(0, (byte) 7);
         assertThat(creator.get(0)).isEqualTo(sized.get(0)).isEqualTo(whole.get(0)).isEqualTo((byte) 7);
         assertThat(sized.nbytes()).isEqualTo(8);
@@ -72,9 +72,9 @@ class SharedMemoryStorageTest {
 
     @Test
     void aNameThatWasUnlinkedAndCreatedAgainBelongsToItsNewStorage() throws IOException {
-        Storage first = FileStorage.openSharedMemory(name, 10);
+        Storage first = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
         assertThat(SharedMemory.unlink(name)).isTrue();
-        Storage second = FileStorage.openSharedMemory(name, 20);
+        Storage second = FileStorage.openSharedMemory(name, ByteRange.bytes(20));
 
         first.release();
         assertThat(file).hasSize(20);
@@ -84,7 +84,7 @@ class SharedMemoryStorageTest {
 
     @Test
     void aNameThatSomebodyUnlinkedIsNotRemovedAgain() throws IOException {
-        Storage storage = FileStorage.openSharedMemory(name, 10);
+        Storage storage = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
         assertThat(SharedMemory.unlink(name)).isTrue();
         Files.writeString(file, "another");
         storage.release();
@@ -95,8 +95,8 @@ class SharedMemoryStorageTest {
     @Test
     void aSegmentOfSomebodyElseStays() throws IOException {
         Files.writeString(file, "abcdefgh");
-        FileStorage.openSharedMemory(name).release();
-        FileStorage.openSharedMemory(name, 3).release();
+        FileStorage.openSharedMemory(name, ByteRange.whole()).release();
+        FileStorage.openSharedMemory(name, ByteRange.bytes(3)).release();
 
         assertThat(file).hasContent("abcdefgh");
     }
@@ -104,7 +104,7 @@ class SharedMemoryStorageTest {
     @Test
     void aSegmentThatIsTooSmallGrowsAndKeepsEveryByte() throws IOException {
         Files.writeString(file, "abcdefgh");
-        Storage storage = FileStorage.openSharedMemory(name, 12);
+        Storage storage = FileStorage.openSharedMemory(name, ByteRange.bytes(12));
 
         assertThat(file).as("Torch7 clears the first").hasContent("abcdefgh\0\0\0\0");
         assertThat(storage.nbytes()).isEqualTo(12);
@@ -113,12 +113,12 @@ class SharedMemoryStorageTest {
 
     @Test
     void noSegmentIsCreatedThatHasNoBytes() throws IOException {
-        failsWith(Reason.NOT_FOUND, () -> FileStorage.openSharedMemory(name));
-        failsWith(Reason.NOT_FOUND, () -> FileStorage.openSharedMemory(name, 0));
+        failsWith(Reason.NOT_FOUND, () -> FileStorage.openSharedMemory(name, ByteRange.whole()));
+        failsWith(Reason.NOT_FOUND, () -> FileStorage.openSharedMemory(name, ByteRange.bytes(0)));
         assertThat(file).doesNotExist();
 
         Files.writeString(file, "abc");
-        Storage nothing = FileStorage.openSharedMemory(name, 0);
+        Storage nothing = FileStorage.openSharedMemory(name, ByteRange.bytes(0));
         assertThat(nothing.nbytes()).isZero();
         assertThat(nothing.filename()).contains("/" + name);
         nothing.release();
@@ -129,18 +129,18 @@ class SharedMemoryStorageTest {
     void namesThatSharedMemoryCannotHaveAreRefused(String bad) {
         String refused = bad.equals("300") ? "x".repeat(300) : bad;
 
-        failsWith(Reason.BAD_NAME, () -> FileStorage.openSharedMemory(refused, 12));
-        failsWith(Reason.BAD_NAME, () -> FileStorage.openSharedMemory(refused));
+        failsWith(Reason.BAD_NAME, () -> FileStorage.openSharedMemory(refused, ByteRange.bytes(12)));
+        failsWith(Reason.BAD_NAME, () -> FileStorage.openSharedMemory(refused, ByteRange.whole()));
     }
 
     @Test
     void moreThanThereIsLeavesNothingAndCutsNothing() throws IOException {
         long tooMuch = Files.getFileStore(HOME).getTotalSpace() + (1L << 30);
-        failsWith(Reason.FULL, () -> FileStorage.openSharedMemory(name, tooMuch));
+        failsWith(Reason.FULL, () -> FileStorage.openSharedMemory(name, ByteRange.bytes(tooMuch)));
         assertThat(file).doesNotExist();
 
         Files.writeString(file, "abc");
-        failsWith(Reason.FULL, () -> FileStorage.openSharedMemory(name, tooMuch));
+        failsWith(Reason.FULL, () -> FileStorage.openSharedMemory(name, ByteRange.bytes(tooMuch)));
         assertThat(file).hasContent("abc");
     }
 
@@ -162,7 +162,7 @@ class SharedMemoryStorageTest {
 
     private Storage opened() {
         try {
-            return FileStorage.openSharedMemory(name, 100);
+            return FileStorage.openSharedMemory(name, ByteRange.bytes(100));
         } catch (SharedMemoryException e) {
             throw new IllegalStateException(e);
         }
@@ -237,7 +237,7 @@ class SharedMemoryStorageTest {
 
     @Test
     void whatIsMappedSharedNeedsNoSharing() throws IOException {
-        Storage storage = FileStorage.openSharedMemory(name, 10);
+        Storage storage = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
 
         assertThat(storage.shareMemory().filename()).contains("/" + name);
         storage.release();
@@ -245,7 +245,7 @@ class SharedMemoryStorageTest {
 
     @Test
     void theNameOfAStorageThatNobodyFreedGoesWithTheGarbage() throws Exception {
-        Storage named = FileStorage.openSharedMemory(name, 10);
+        Storage named = FileStorage.openSharedMemory(name, ByteRange.bytes(10));
         Storage fresh = Storage.allocate(10, SharedMemory.allocator());
         Path path = HOME.resolve(fresh.filename().orElseThrow().substring(1));
         Storage slice = fresh.slice(2, 3);

@@ -69,7 +69,7 @@ class SharedMemoryTest extends NamedSegment {
     @Test
     void attachingForReadingOnlyRejectsWrites() throws IOException {
         try (SharedMemory memory = SharedMemory.create(name, 10);
-                SharedMemory reader = SharedMemory.attachReadOnly(name)) {
+                SharedMemory reader = SharedMemory.attach(name, MapMode.READ_ONLY, TrustedOwner.SELF_OR_ROOT)) {
             memory.segment().set(JAVA_BYTE, 3, (byte) 5);
 
             assertThat(reader.segment().get(JAVA_BYTE, 3)).isEqualTo((byte) 5);
@@ -132,7 +132,9 @@ class SharedMemoryTest extends NamedSegment {
         failsWith(Reason.BAD_NAME, () -> SharedMemory.create(bad, 10), "is no name");
         failsWith(Reason.BAD_NAME, () -> SharedMemory.attach(bad), "is no name");
         failsWith(Reason.BAD_NAME, () -> SharedMemory.unlink(bad), "is no name");
-        failsWith(Reason.BAD_NAME, () -> MappedFile.attach(bad, MapMode.PRIVATE, new MapBudget()), "is no name");
+        failsWith(Reason.BAD_NAME,
+                () -> MappedFile.attach(bad, MapMode.PRIVATE, new MapBudget(), TrustedOwner.SELF_OR_ROOT),
+                "is no name");
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.benchmarks.Samples;
 import io.undercroft.mmap.FileStorage;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedTensorHandle;
 import io.undercroft.serializer.Checkpoint;
@@ -59,8 +60,8 @@ final class CyclesProof {
         } finally {
             Published.unpublish(name);
         }
-        repeat("a private file storage", () -> touch(FileStorage.openPrivate(plain)));
-        repeat("a shared file storage", () -> touch(FileStorage.openShared(plain)));
+        repeat("a private file storage", () -> touch(FileStorage.open(plain, MapMode.PRIVATE)));
+        repeat("a shared file storage", () -> touch(FileStorage.open(plain, MapMode.SHARED)));
         repeat("a segment, created, attached and unlinked", this::createAndAttach);
         repeat("a storage on shared memory", () -> touch(Storage.allocate(100_000, SharedMemory.allocator())));
         repeat("a tensor moved to shared memory, opened by its handle",

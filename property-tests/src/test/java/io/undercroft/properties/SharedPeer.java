@@ -1,6 +1,8 @@
 package io.undercroft.properties;
 
+import io.undercroft.mmap.ByteRange;
 import io.undercroft.mmap.FileStorage;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.SharedTensorHandle;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Published;
@@ -53,8 +55,9 @@ final class SharedPeer {
     private List<String> answer(String command, List<String> words) throws IOException {
         return switch (command) {
             case "share" -> share(words.get(0), words.get(1), words.subList(2, words.size()));
-            case "attach" -> open(words.get(0), words.get(1), FileStorage.openSharedMemory(words.get(2)));
-            case "map" -> open(words.get(0), words.get(1), FileStorage.openShared(Path.of(words.get(2))));
+            case "attach" ->
+                open(words.get(0), words.get(1), FileStorage.openSharedMemory(words.get(2), ByteRange.whole()));
+            case "map" -> open(words.get(0), words.get(1), FileStorage.open(Path.of(words.get(2)), MapMode.SHARED));
             case "take" -> keep(words.get(0), SharedTensorHandle.parse(words.get(1)).open());
             case "read" -> read(tensors.get(words.get(0)));
             case "write" -> write(tensors.get(words.get(0)), words.subList(1, words.size()));

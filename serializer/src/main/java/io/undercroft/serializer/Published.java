@@ -252,7 +252,7 @@ public final class Published implements AutoCloseable {
     }
 
     private static boolean isPublished(String name) throws IOException {
-        try (MappedFile file = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget())) {
+        try (MappedFile file = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(), TrustedOwner.SELF_OR_ROOT)) {
             return new CroftFormat().matches(file);
         } catch (SharedMemoryException _) {
             // It went meanwhile, or something else has its name.

@@ -10,8 +10,9 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemory;
-import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.SharedMemoryException;
+import io.undercroft.mmap.TrustedOwner;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -85,7 +86,7 @@ class PublishedTest {
         try (Published published = Published.publish(name, state(1), options)) {
             assertThat(published.report()).isEqualTo(saved);
             assertThat(published.nbytes()).isEqualTo(Files.size(file));
-            try (SharedMemory memory = SharedMemory.attachReadOnly(name)) {
+            try (SharedMemory memory = SharedMemory.attach(name, MapMode.READ_ONLY, TrustedOwner.SELF_OR_ROOT)) {
                 assertThat(memory.segment().toArray(ValueLayout.JAVA_BYTE))
                         .isEqualTo(Files.readAllBytes(file));
             }

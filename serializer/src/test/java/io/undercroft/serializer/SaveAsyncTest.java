@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.CopyOnWriteMemory;
 import io.undercroft.mmap.FileStorage;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.FailingDisk.Failure;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
@@ -429,7 +430,7 @@ class SaveAsyncTest {
     @DisabledOnOs(OS.WINDOWS)
     void aFileThatWasCutIsNoSnapshot() throws IOException {
         Path mapped = Files.write(folder.resolve("mapped"), new byte[3 * MEBIBYTE]);
-        Storage storage = FileStorage.openPrivate(mapped);
+        Storage storage = FileStorage.open(mapped, MapMode.PRIVATE);
         try (FileChannel file = FileChannel.open(mapped, StandardOpenOption.WRITE)) {
             file.truncate(CHUNK);
         }

@@ -30,7 +30,6 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /// A storage seen as a row of elements of one type: `torch.FloatStorage`, `torch.IntStorage` and so on, of PyTorch and
 /// of Torch7.
@@ -304,10 +303,11 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param index from 0 to `size() - 1`
     /// @param value what to convert to the type
     public void setDouble(long index, double value) {
-        MemorySegment bytes = target(index);
-        if (bytes == null) {
+        if (untyped.isMeta()) {
+            check(index, untyped.nbytes());
             return;
         }
+        MemorySegment bytes = elements(index, untyped.writable());
         switch (type().access) {
             case FLOAT -> bytes.set(FLOAT, index * Float.BYTES, (float) value);
             case DOUBLE -> bytes.set(DOUBLE, index * Double.BYTES, value);
@@ -320,10 +320,11 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param index from 0 to `size() - 1`
     /// @param value what to convert to the type
     public void setLong(long index, long value) {
-        MemorySegment bytes = target(index);
-        if (bytes == null) {
+        if (untyped.isMeta()) {
+            check(index, untyped.nbytes());
             return;
         }
+        MemorySegment bytes = elements(index, untyped.writable());
         if (type().access == Access.LONG) {
             bytes.set(LONG, index * Long.BYTES, value);
         } else {
@@ -336,10 +337,11 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param index from 0 to `size() - 1`
     /// @param value what to convert to the type
     public void setComplex(long index, Complex value) {
-        MemorySegment bytes = target(index);
-        if (bytes == null) {
+        if (untyped.isMeta()) {
+            check(index, untyped.nbytes());
             return;
         }
+        MemorySegment bytes = elements(index, untyped.writable());
         MemorySegment.copy(ElementBytes.of(stored(), value), 0, bytes, index * elementSize(), elementSize());
     }
 
@@ -665,15 +667,6 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     }
 
     /// Without a division, which would take longer than the rest of an access.
-    /// The bytes to write an element to; null on the meta device, where nothing is written.
-    private @Nullable MemorySegment target(long index) {
-        if (untyped.isMeta()) {
-            check(index, untyped.nbytes());
-            return null;
-        }
-        return elements(index, untyped.writable());
-    }
-
     private void check(long index, long nbytes) {
         int itemsize = dtype.itemsize();
         long at = index * itemsize;

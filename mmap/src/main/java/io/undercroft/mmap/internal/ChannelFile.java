@@ -2,10 +2,8 @@ package io.undercroft.mmap.internal;
 
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.ReadAdvice;
 import io.undercroft.mmap.internal.Run.FileRun;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -116,20 +114,6 @@ public final class ChannelFile implements HostFile {
     public MemorySegment stitch(List<Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
         MemorySegment range = Stitch.copied(runs, length, arena);
         return mode == MapMode.READ_ONLY ? range.asReadOnly() : range;
-    }
-
-    @Override
-    public void advise(MemorySegment segment, ReadAdvice advice) {
-        // A hint, and the JDK has no way to pass it on.
-    }
-
-    @Override
-    public void force(MemorySegment segment) throws IOException {
-        try {
-            segment.force();
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        }
     }
 
     /// Where files have no keys, whatever is at the path is taken for this file.

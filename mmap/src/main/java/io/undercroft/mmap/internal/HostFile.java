@@ -2,7 +2,6 @@ package io.undercroft.mmap.internal;
 
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.ReadAdvice;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -111,18 +110,6 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @return exactly these bytes
     /// @throws IOException if mapping or reading failed; nothing stays mapped then
     MemorySegment stitch(List<Run> runs, long length, MapBudget budget, Arena arena) throws IOException;
-
-    /// Gives advice on a part of a mapping, where that can be done.
-    ///
-    /// @param segment the part
-    /// @param advice which
-    void advise(MemorySegment segment, ReadAdvice advice);
-
-    /// Writes a part of a shared mapping to the disk and waits until it is there.
-    ///
-    /// @param segment the part
-    /// @throws IOException if writing failed
-    void force(MemorySegment segment) throws IOException;
 
     /// {@return whether a path still means this file: not when another one was renamed over it, or when it was removed}
     ///

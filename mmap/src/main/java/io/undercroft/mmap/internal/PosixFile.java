@@ -11,7 +11,6 @@ import static io.undercroft.mmap.internal.Constant.PROT_READ;
 
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.ReadAdvice;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -113,16 +112,6 @@ public final class PosixFile implements HostFile {
     @Override
     public MemorySegment stitch(List<Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
         return protect(new Stitch(libc, runs, length, protection(), flags()).map(budget, arena));
-    }
-
-    @Override
-    public void advise(MemorySegment segment, ReadAdvice advice) {
-        Mapping.advise(libc, segment, advice);
-    }
-
-    @Override
-    public void force(MemorySegment segment) throws IOException {
-        Mapping.force(libc, segment);
     }
 
     @Override

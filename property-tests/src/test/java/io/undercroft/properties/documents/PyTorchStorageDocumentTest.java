@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.undercroft.cuda.CudaDevice;
+import io.undercroft.mmap.ByteRange;
 import io.undercroft.mmap.FileStorage;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -167,7 +169,7 @@ class PyTorchStorageDocumentTest {
 
         @Test
         void aStorageKnowsItsFileAndItsDevice() throws Exception {
-            Storage mapped = FileStorage.openShared(directory.resolve("bytes"), 8);
+            Storage mapped = FileStorage.open(directory.resolve("bytes"), MapMode.SHARED, ByteRange.bytes(8));
             assertThat(mapped.filename()).contains(directory.resolve("bytes").toString());
             assertThat(mapped.device()).isEqualTo(Device.CPU);
             assertThat(mapped.isCuda()).isFalse();
@@ -302,8 +304,9 @@ class PyTorchStorageDocumentTest {
         @Test
         void fromFileMapsPrivatelyOrSharedAndCountsBytesOrElements() throws Exception {
             Path file = Files.write(directory.resolve("six"), new byte[]{1, 0, 2, 0, 3, 0});
-            Storage untyped = FileStorage.openPrivate(file, 4);
-            TypedStorage typed = new TypedStorage(FileStorage.openShared(file, DType.INT16.nbytes(3)), DType.INT16);
+            Storage untyped = FileStorage.open(file, MapMode.PRIVATE, ByteRange.bytes(4));
+            TypedStorage typed = new TypedStorage(
+                    FileStorage.open(file, MapMode.SHARED, ByteRange.bytes(DType.INT16.nbytes(3))), DType.INT16);
             assertThat(untyped.toList()).containsExactly(1, 0, 2, 0);
             assertThat(typed.toList()).containsExactly(1L, 2L, 3L);
             untyped.fill((byte) 9);

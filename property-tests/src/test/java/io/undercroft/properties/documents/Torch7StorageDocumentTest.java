@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.undercroft.mmap.ByteRange;
 import io.undercroft.mmap.FileStorage;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.DType;
@@ -85,7 +87,7 @@ class Torch7StorageDocumentTest {
         @Test
         void aStorageOnAFileIsSavedAsAnyOther() throws Exception {
             Path file = Files.writeString(directory.resolve("abc"), "abc");
-            TypedStorage mapped = new TypedStorage(FileStorage.openShared(file), CHAR);
+            TypedStorage mapped = new TypedStorage(FileStorage.open(file, MapMode.SHARED), CHAR);
             TypedStorage loaded = loaded(mapped);
             loaded.fill(0);
             assertThat(mapped.string()).isEqualTo("abc");
@@ -174,7 +176,7 @@ class Torch7StorageDocumentTest {
         @Test
         void theExampleOfAPrivateMappingLeavesTheFileAlone() throws Exception {
             Files.writeString(hello, "Hello World\n");
-            TypedStorage x = new TypedStorage(FileStorage.openPrivate(hello), CHAR);
+            TypedStorage x = new TypedStorage(FileStorage.open(hello, MapMode.PRIVATE), CHAR);
             assertThat(x.toTorch7String())
                     .isEqualTo(printed("Char", 72, 101, 108, 108, 111, 32, 87, 111, 114, 108, 100, 10));
             assertThat(x.string()).isEqualTo("Hello World\n");
@@ -186,7 +188,7 @@ class Torch7StorageDocumentTest {
         @Test
         void theExampleOfASharedMappingWritesTheFile() throws Exception {
             Files.writeString(hello, "Hello World\n");
-            TypedStorage x = new TypedStorage(FileStorage.openShared(hello), CHAR);
+            TypedStorage x = new TypedStorage(FileStorage.open(hello, MapMode.SHARED), CHAR);
             assertThat(x.string()).isEqualTo("Hello World\n");
             x.fill(42);
             assertThat(hello).hasContent("************");
@@ -197,8 +199,8 @@ class Torch7StorageDocumentTest {
         @Test
         void whatIsSharedIsSharedWithOthersThatMapTheFile() throws Exception {
             Files.writeString(hello, "abcd");
-            TypedStorage one = new TypedStorage(FileStorage.openShared(hello), CHAR);
-            TypedStorage other = new TypedStorage(FileStorage.openShared(hello), CHAR);
+            TypedStorage one = new TypedStorage(FileStorage.open(hello, MapMode.SHARED), CHAR);
+            TypedStorage other = new TypedStorage(FileStorage.open(hello, MapMode.SHARED), CHAR);
             one.setLong(0, 'z');
             assertThat(other.string()).isEqualTo("zbcd");
             one.free();
@@ -207,10 +209,12 @@ class Torch7StorageDocumentTest {
 
         @Test
         void aPrivateFileMustBeThereAndHoldTheSize() throws Exception {
-            assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> FileStorage.openPrivate(hello));
+            assertThatExceptionOfType(NoSuchFileException.class)
+                    .isThrownBy(() -> FileStorage.open(hello, MapMode.PRIVATE));
             Files.writeString(hello, "abcd");
             assertThatExceptionOfType(MappingException.class)
-                    .isThrownBy(() -> FileStorage.openPrivate(hello, INT.nbytes(2))).withMessageContaining("8");
+                    .isThrownBy(() -> FileStorage.open(hello, MapMode.PRIVATE, ByteRange.bytes(INT.nbytes(2))))
+                    .withMessageContaining("8");
         }
 
         @Test
@@ -218,7 +222,7 @@ class Torch7StorageDocumentTest {
             // A program that runs cannot be opened for writing, not even by those who may write every file.
             Path running = Path.of(ProcessHandle.current().info().command().orElseThrow());
             byte[] before = Files.readAllBytes(running);
-            TypedStorage x = new TypedStorage(FileStorage.openPrivate(running), CHAR);
+            TypedStorage x = new TypedStorage(FileStorage.open(running, MapMode.PRIVATE), CHAR);
             assertThat(x.fill('x').get(0)).isEqualTo((long) 'x');
             x.free();
             assertThat(Files.readAllBytes(running)).isEqualTo(before);
@@ -226,9 +230,11 @@ class Torch7StorageDocumentTest {
 
         @Test
         void aSharedFileIsCreatedAndExtendedToTheSize() throws Exception {
-            TypedStorage four = new TypedStorage(FileStorage.openShared(hello, INT.nbytes(4)), INT);
+            TypedStorage four = new TypedStorage(
+                    FileStorage.open(hello, MapMode.SHARED, ByteRange.bytes(INT.nbytes(4))), INT);
             assertThat(four.fill(5).size()).isEqualTo(4);
-            TypedStorage six = new TypedStorage(FileStorage.openShared(hello, INT.nbytes(6)), INT);
+            TypedStorage six = new TypedStorage(FileStorage.open(hello, MapMode.SHARED, ByteRange.bytes(INT.nbytes(6))),
+                    INT);
             assertThat(six.toList()).containsExactly(5L, 5L, 5L, 5L, 0L, 0L);
             assertThat(hello).hasSize(24);
             four.free();
@@ -238,8 +244,9 @@ class Torch7StorageDocumentTest {
         @Test
         void theSizeOfAStorageOnAFileIsGivenOrAsManyElementsAsTheFileHolds() throws Exception {
             Files.writeString(hello, "abcdefghij");
-            TypedStorage some = new TypedStorage(FileStorage.openPrivate(hello, INT.nbytes(1)), INT);
-            TypedStorage all = new TypedStorage(FileStorage.openPrivate(hello), INT);
+            TypedStorage some = new TypedStorage(
+                    FileStorage.open(hello, MapMode.PRIVATE, ByteRange.bytes(INT.nbytes(1))), INT);
+            TypedStorage all = new TypedStorage(FileStorage.open(hello, MapMode.PRIVATE), INT);
             assertThat(some.size()).isEqualTo(1);
             assertThat(all.size()).isEqualTo(2);
             some.free();
@@ -250,9 +257,9 @@ class Torch7StorageDocumentTest {
         @EnabledOnOs(OS.LINUX)
         void sharedMemoryHasANameThatOthersFind() throws Exception {
             String name = "undercroft-document-" + ProcessHandle.current().pid();
-            TypedStorage x = new TypedStorage(FileStorage.openSharedMemory(name, INT.nbytes(3)), INT);
+            TypedStorage x = new TypedStorage(FileStorage.openSharedMemory(name, ByteRange.bytes(INT.nbytes(3))), INT);
             x.fill(7);
-            TypedStorage y = new TypedStorage(FileStorage.openSharedMemory(name), INT);
+            TypedStorage y = new TypedStorage(FileStorage.openSharedMemory(name, ByteRange.whole()), INT);
             assertThat(Path.of("/dev/shm", name)).hasSize(12);
             assertThat(y.toList()).containsExactly(7L, 7L, 7L);
             y.free();

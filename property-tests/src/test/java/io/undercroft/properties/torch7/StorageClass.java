@@ -1,6 +1,8 @@
 package io.undercroft.properties.torch7;
 
+import io.undercroft.mmap.ByteRange;
 import io.undercroft.mmap.FileStorage;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -123,12 +125,10 @@ final class StorageClass implements LuaObject {
         boolean shared = isGiven(arguments, 2);
         long nbytes = arguments.get(3) == null ? 0 : dtype.nbytes(Math.max(arguments.integer(3), 0));
         Path path = directory.resolve(name);
-        if (shared && isGiven(arguments, 4)) {
-            return nbytes > 0 ? FileStorage.openSharedMemory(name, nbytes) : FileStorage.openSharedMemory(name);
-        } else if (shared) {
-            return nbytes > 0 ? FileStorage.openShared(path, nbytes) : FileStorage.openShared(path);
-        }
-        return nbytes > 0 ? FileStorage.openPrivate(path, nbytes) : FileStorage.openPrivate(path);
+        ByteRange range = nbytes > 0 ? ByteRange.bytes(nbytes) : ByteRange.whole();
+        return shared && isGiven(arguments, 4)
+                ? FileStorage.openSharedMemory(name, range)
+                : FileStorage.open(path, shared ? MapMode.SHARED : MapMode.PRIVATE, range);
     }
 
     private static boolean isGiven(LuaArguments arguments, int number) {

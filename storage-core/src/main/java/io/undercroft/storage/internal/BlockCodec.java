@@ -43,9 +43,9 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
     default Values values() {
         return switch (this) {
             case Doubles _ -> Values.DOUBLES;
-            case Floats _, Halves _, Torch7Halves _, BFloats _, SingleFloats _ -> Values.FLOATS;
+            case Floats _,Halves _,Torch7Halves _,BFloats _,SingleFloats _ -> Values.FLOATS;
             case SmallIntegers _ -> Values.INTS;
-            case Truths _, LargeIntegers _, SingleLongs _ -> Values.LONGS;
+            case Truths _,LargeIntegers _,SingleLongs _ -> Values.LONGS;
         };
     }
 

@@ -71,7 +71,8 @@ abstract sealed class FloatElements implements Elements {
 
         @Override
         void set(MemorySegment bytes, long position, float value) {
-            bytes.set(Layouts.SHORT, Layouts.at(position, Short.BYTES), (short) round(Float.floatToRawIntBits(value), NAN));
+            bytes.set(Layouts.SHORT, Layouts.at(position, Short.BYTES),
+                    (short) round(Float.floatToRawIntBits(value), NAN));
         }
 
         /// The upper half of a float32, rounded to nearest, ties to even: just under half a unit is added, and one more

@@ -63,37 +63,48 @@ record Stepping(int itemsize) {
     /// @param to index of the first one
     /// @param count how many
     void gather(byte[] source, int from, int step, byte[] run, int to, int count) {
-        int at = from;
         switch (itemsize) {
-            case 1 -> {
-                for (int i = 0; i < count; i++) {
-                    run[to + i] = source[at];
-                    at += step;
-                }
-            }
-            case 2 -> {
-                for (int i = 0; i < count; i++) {
-                    SHORTS.set(run, to + i * 2, (short) SHORTS.get(source, at));
-                    at += step;
-                }
-            }
-            case 4 -> {
-                for (int i = 0; i < count; i++) {
-                    INTS.set(run, to + i * 4, (int) INTS.get(source, at));
-                    at += step;
-                }
-            }
-            case 8 -> {
-                for (int i = 0; i < count; i++) {
-                    LONGS.set(run, to + i * 8, (long) LONGS.get(source, at));
-                    at += step;
-                }
-            }
+            case 1 -> gatherBytes(source, from, step, run, to, count);
+            case 2 -> gatherShorts(source, from, step, run, to, count);
+            case 4 -> gatherInts(source, from, step, run, to, count);
+            case 8 -> gatherLongs(source, from, step, run, to, count);
             default -> {
                 for (int i = 0; i < count; i++) {
                     System.arraycopy(source, from + i * step, run, to + i * itemsize, itemsize);
                 }
             }
+        }
+    }
+
+    private static void gatherBytes(byte[] source, int from, int step, byte[] run, int to, int count) {
+        int at = from;
+        for (int i = 0; i < count; i++) {
+            run[to + i] = source[at];
+            at += step;
+        }
+    }
+
+    private static void gatherShorts(byte[] source, int from, int step, byte[] run, int to, int count) {
+        int at = from;
+        for (int i = 0; i < count; i++) {
+            SHORTS.set(run, to + i * 2, (short) SHORTS.get(source, at));
+            at += step;
+        }
+    }
+
+    private static void gatherInts(byte[] source, int from, int step, byte[] run, int to, int count) {
+        int at = from;
+        for (int i = 0; i < count; i++) {
+            INTS.set(run, to + i * 4, (int) INTS.get(source, at));
+            at += step;
+        }
+    }
+
+    private static void gatherLongs(byte[] source, int from, int step, byte[] run, int to, int count) {
+        int at = from;
+        for (int i = 0; i < count; i++) {
+            LONGS.set(run, to + i * 8, (long) LONGS.get(source, at));
+            at += step;
         }
     }
 

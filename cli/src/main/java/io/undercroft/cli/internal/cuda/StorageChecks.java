@@ -307,7 +307,7 @@ final class StorageChecks {
         Path file = directory.resolve("mapped.bin");
         Storage bytes = random.storage(9 * MIB + 9);
         Files.write(file, bytes.segment().toArray(ValueLayout.JAVA_BYTE));
-        Storage mapped = FileStorage.openPrivate(file);
+        Storage mapped = FileStorage.open(file, MapMode.PRIVATE);
         Storage copy = mapped.to(target);
         requireSame(bytes, copy, "from a mapped file");
         mapped.release();
