@@ -7,40 +7,40 @@ import java.util.List;
 ///
 /// Once the bytes are used up, every decision is for the first possibility. So fewer bytes make a simpler thing, and
 /// what jqwik shrinks is the bytes, whatever is made of them.
-final class Choices {
+public final class Choices {
     private final ByteBuffer bytes;
 
-    Choices(byte... bytes) {
+    public Choices(byte... bytes) {
         this.bytes = ByteBuffer.wrap(bytes);
     }
 
-    boolean areUsedUp() {
+    public boolean areUsedUp() {
         return !bytes.hasRemaining();
     }
 
     /// {@return a number from 0 to `bound - 1`; 0 when the bytes are used up}
-    int below(int bound) {
+    public int below(int bound) {
         int value = bits(bound <= 256 ? 1 : 4) & 0x7fff_ffff;
         return value % bound;
     }
 
-    boolean yes() {
+    public boolean yes() {
         return below(2) == 1;
     }
 
     /// {@return 64 bits; 0 when the bytes are used up}
-    long bits() {
+    public long bits() {
         return ((long) bits(4) << 32) | (bits(4) & 0xffff_ffffL);
     }
 
     /// {@return as many bytes as are left, up to a count}
-    byte[] bytes(int count) {
+    public byte[] bytes(int count) {
         byte[] taken = new byte[Math.min(count, bytes.remaining())];
         bytes.get(taken);
         return taken;
     }
 
-    <T> T of(List<T> possibilities) {
+    public <T> T of(List<T> possibilities) {
         return possibilities.get(below(possibilities.size()));
     }
 

@@ -1,7 +1,7 @@
 package io.undercroft.properties;
 
 /// How much of a proof to do.
-enum Effort {
+public enum Effort {
     /// All of it.
     FULL,
     /// What fits into a minute.

@@ -1,13 +1,27 @@
 package io.undercroft.properties;
 
 import io.undercroft.benchmarks.Report;
+import io.undercroft.properties.crash.CrashesProof;
+import io.undercroft.properties.crash.KillsProof;
+import io.undercroft.properties.damage.BitFlipsProof;
+import io.undercroft.properties.damage.TruncationsProof;
+import io.undercroft.properties.formats.DifferentialProof;
+import io.undercroft.properties.formats.ForeignProof;
+import io.undercroft.properties.formats.FuzzProof;
+import io.undercroft.properties.laws.LawsProof;
+import io.undercroft.properties.laws.ObjectsProof;
+import io.undercroft.properties.laws.ScaleProof;
+import io.undercroft.properties.processes.CyclesProof;
+import io.undercroft.properties.processes.RacesProof;
+import io.undercroft.properties.processes.SharedPeer;
+import io.undercroft.properties.processes.SoakProof;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Iterator;
 import java.util.List;
 
 /// Runs a proof by name; `property-tests/run` starts it.
-final class Main {
+public final class Main {
     private static final String USAGE = """
             usage: property-tests/run NAME [--quick] [--seed N]
 

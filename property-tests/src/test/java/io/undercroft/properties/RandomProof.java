@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.List;
 
 /// A proof by random cases.
-interface RandomProof {
+public interface RandomProof {
     /// Tries cases.
     ///
     /// @param seed of all that is random

@@ -11,10 +11,10 @@ import java.util.List;
 import java.util.Map;
 
 /// A state with some of everything in few bytes.
-final class Samples {
+public final class Samples {
     private Samples() {}
 
-    static Map<String, Object> state() {
+    public static Map<String, Object> state() {
         Tensor weight = Tensor.of(Storage.copyOf(bytes(256)), DType.FLOAT32, 0, Shape.of(8, 8), 8, 1);
         TypedMap model = new TypedMap("collections.OrderedDict");
         model.put("wte.weight", weight);

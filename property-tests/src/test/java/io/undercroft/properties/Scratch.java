@@ -7,24 +7,24 @@ import java.nio.file.Path;
 
 /// A directory of its own that goes when it is closed; in memory where the host has that, since laws save thousands of
 /// files.
-record Scratch(Path directory) implements AutoCloseable {
-    static Scratch make() throws IOException {
+public record Scratch(Path directory) implements AutoCloseable {
+    public static Scratch make() throws IOException {
         Path memory = Path.of("/dev/shm");
         return new Scratch(Files.isWritable(memory)
                 ? Files.createTempDirectory(memory, "undercroft-")
                 : Files.createTempDirectory("undercroft-"));
     }
 
-    Path file(String name) {
+    public Path file(String name) {
         return directory.resolve(name);
     }
 
-    Path write(String name, byte[] bytes) throws IOException {
+    public Path write(String name, byte[] bytes) throws IOException {
         return Files.write(file(name), bytes);
     }
 
     /// Deletes all files.
-    void clear() throws IOException {
+    public void clear() throws IOException {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 Files.delete(file);

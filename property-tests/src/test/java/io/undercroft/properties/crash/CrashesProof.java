@@ -1,0 +1,426 @@
+package io.undercroft.properties.crash;
+
+import io.undercroft.benchmarks.Figure;
+import io.undercroft.benchmarks.Goal;
+import io.undercroft.benchmarks.Report;
+import io.undercroft.format.Digest128;
+import io.undercroft.format.internal.BaseFiles;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Finding;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.Verifier;
+import io.undercroft.properties.Effort;
+import io.undercroft.properties.RandomProof;
+import io.undercroft.properties.Scratch;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.internal.writing.FileCopier;
+import io.undercroft.serializer.internal.writing.FormatWriter;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/// Cuts the power at every moment of a save, an append, a compaction and the export of a set of files, and looks at
+/// what is left: it must be the file or the set as it was before, or as it is after, whole.
+public final class CrashesProof {
+    private static final int CHUNK = 1 << 16;
+    /// After so many tries without a state that was not seen before, a moment has no more of them.
+    private static final int PATIENCE = 20;
+    private static final int SET_TRIES = 4;
+    /// More than what goes past the page cache at least.
+    private static final int LARGE = (3 << 19) + 77;
+    private static final int PAGE = 4096;
+    private static final SaveOptions OPTIONS = SaveOptions.defaults().chunkSize(CHUNK);
+
+    private final Random random;
+    private final Scratch scratch;
+    private final int triesPerMoment;
+    private final int triesPerFault;
+    private final int wanted;
+    private final Set<Digest128> distinct = new HashSet<>();
+    private final List<Figure> figures = new ArrayList<>();
+    private long states;
+    private long broken;
+    private long appended;
+    private long direct;
+    private long pagesWrittenBothWays;
+
+    private CrashesProof(long seed, Scratch scratch, Effort effort) {
+        this.random = new Random(seed);
+        this.scratch = scratch;
+        this.triesPerMoment = effort == Effort.FULL ? 10_000 : 40;
+        this.triesPerFault = effort == Effort.FULL ? 40 : 1;
+        this.wanted = effort == Effort.FULL ? 100_000 : 500;
+    }
+
+    public static Report run(Effort effort) throws IOException {
+        return RandomProof.report("crashes", (seed, scratch) -> new CrashesProof(seed, scratch, effort).run());
+    }
+
+    /// A writer at work.
+    @FunctionalInterface
+    private interface Work {
+        void on(RecordingDisk disk, Path path) throws IOException;
+    }
+
+    private List<Figure> run() throws IOException {
+        Map<String, Object> state = state();
+        Path path = scratch.file("state.croft");
+        cut("save of a new file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        change(state);
+        cut("save over a file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        for (int times = 1; times <= 5; times++) {
+            change(state);
+            cut("append", path, (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+        }
+        byte[] tail = new byte[10_000];
+        random.nextBytes(tail);
+        Files.write(path, tail, StandardOpenOption.APPEND);
+        change(state);
+        cut("append after a torn one", path, (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+        cut("compaction", path,
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
+        cutFailures("save over a file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        cutFailures("append", path, (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+        cutFailures("compaction", path,
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
+        cutSet("set.safetensors.index.json", "export of a set", 900, "2KB");
+        cutSet("set.safetensors.index.json", "export over another set", 900, "1KB");
+        cutLarge();
+        figures.add(Figure.count("states", states));
+        figures.add(Figure.count("of them different files", distinct.size()).with(Goal.atLeast(wanted)));
+        figures.add(Figure.count("of them appended to, which has to work", appended));
+        figures.add(Figure.count("states that are neither the old snapshot nor the new one, whole", broken)
+                .with(Goal.atMost(0)));
+        change(state);
+        figures.add(Figure.count("writes past the page cache", direct).with(Goal.atLeast(4)));
+        figures.add(Figure.count("pages that were written past it and through it", pagesWrittenBothWays)
+                .with(Goal.atMost(0)));
+        figures.add(Figure.count("as a control, of a writer that forces nothing", brokenWithoutForce(path, state))
+                .with(Goal.atLeast(1)));
+        return figures;
+    }
+
+    /// Small storages, a large one of several chunks, zeros, and bytes that two of them share.
+    private Map<String, Object> state() {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("small", noise(1000));
+        state.put("large", noise(3 * CHUNK + 77));
+        state.put("zeros", Tensor.zeros(DType.FLOAT32, CHUNK));
+        state.put("step", 1L);
+        return state;
+    }
+
+    private Tensor noise(int nbytes) {
+        byte[] bytes = new byte[nbytes];
+        random.nextBytes(bytes);
+        return Tensor.of(bytes);
+    }
+
+    private void change(Map<String, Object> state) {
+        change((Tensor) state.get("large"));
+        change((Tensor) state.get("small"));
+        state.merge("step", 1L, (old, one) -> (long) old + (long) one);
+    }
+
+    private void change(Tensor tensor) {
+        Storage storage = tensor.storage();
+        storage.set(random.nextLong(storage.nbytes()), (byte) random.nextInt());
+    }
+
+    private void cut(String what, Path path, Work work) throws IOException {
+        cut(what, path, triesPerMoment, work);
+    }
+
+    private void cut(String what, Path path, int tries, Work work) throws IOException {
+        Map<Path, byte[]> before = filesAt(path);
+        RecordingDisk disk = new RecordingDisk();
+        work.on(disk, path);
+        List<DiskOperation> operations = disk.operations();
+        lookAtWays(operations);
+        Digest128 old = rootAt(path, before);
+        Digest128 after = rootOf(Files.readAllBytes(path));
+        long statesBefore = states;
+        for (int moment = 0; moment <= operations.size(); moment++) {
+            boolean isOver = moment == operations.size();
+            cutAt(before, operations.subList(0, moment), path, tries, isOver ? Set.of(after) : Set.of(old, after));
+        }
+        figures.add(Figure.count(what + ": disk operations", operations.size()));
+        figures.add(Figure.count(what + ": states", states - statesBefore));
+    }
+
+    private void cutAt(Map<Path, byte[]> before, List<DiskOperation> done, Path path, int tries, Set<Digest128> good)
+            throws IOException {
+        check(before, done, path, PowerCut.Fate.LOST, good);
+        check(before, done, path, PowerCut.Fate.ARRIVED, good);
+        int last = distinct.size();
+        int news = 0;
+        for (int i = 0; i < tries && i - news < PATIENCE; i++) {
+            check(before, done, path, i % 4 == 0 ? PowerCut.Fate.WHOLE_WRITES : PowerCut.Fate.SECTORS, good);
+            news = distinct.size() > last ? i : news;
+            last = distinct.size();
+        }
+    }
+
+    private static Map<Path, byte[]> filesAt(Path path) throws IOException {
+        return Files.exists(path) ? Map.of(path, Files.readAllBytes(path)) : Map.of();
+    }
+
+    private static Digest128 rootAt(Path path, Map<Path, byte[]> files) throws IOException {
+        byte[] bytes = files.get(path);
+        return bytes == null ? Digest128.ZERO : rootOf(bytes);
+    }
+
+    /// Lets each operation of some work fail, appends to the file that is left, and cuts the power at every moment from
+    /// the failure on. The file is left as it was.
+    private void cutFailures(String what, Path path, Work work) throws IOException {
+        Map<Path, byte[]> before = filesAt(path);
+        RecordingDisk whole = new RecordingDisk();
+        work.on(whole, path);
+        Digest128 after = rootOf(Files.readAllBytes(path));
+        int operations = whole.operations().size();
+        long statesBefore = states;
+        for (DiskFault.Manner manner : DiskFault.Manner.values()) {
+            for (DiskFault.Duration duration : DiskFault.Duration.values()) {
+                for (int failing = 1; failing <= operations; failing++) {
+                    Files.write(path, before.get(path));
+                    cutFailure(path, before, after, work, new DiskFault(failing, manner, duration));
+                }
+            }
+        }
+        Files.write(path, before.get(path));
+        figures.add(Figure.count(what + " that fails, then an append: states", states - statesBefore));
+    }
+
+    private void cutFailure(Path path, Map<Path, byte[]> before, Digest128 after, Work work, DiskFault fault)
+            throws IOException {
+        Digest128 old = rootAt(path, before);
+        RecordingDisk disk = new RecordingDisk(fault);
+        boolean hasFailed = false;
+        try {
+            work.on(disk, path);
+        } catch (IOException _) {
+            hasFailed = true;
+        }
+        disk.mend();
+        // What the system says is in the file, which need not be on the disk.
+        Digest128 seen = rootOf(Files.readAllBytes(path));
+        if (!seen.equals(after) && !(hasFailed && seen.equals(old))) {
+            broken(fault + ": the file has a snapshot that nobody saved, or has lost one");
+        }
+        int first = disk.operations().size();
+        new CroftWriter(disk).commit(path, Map.of("next", noise(3000)), OPTIONS);
+        List<DiskOperation> operations = disk.operations();
+        Digest128 next = rootOf(Files.readAllBytes(path));
+        boolean isForced = false;
+        for (int moment = Math.min(fault.failing(), first); moment <= operations.size(); moment++) {
+            isForced |= moment > first && operations.get(moment - 1) instanceof DiskOperation.ForceDirectory;
+            Set<Digest128> good = new HashSet<>(Set.of(seen));
+            if (moment == operations.size()) {
+                good = Set.of(next);
+            } else if (moment > first) {
+                good.add(next);
+            }
+            if (!isForced && (hasFailed || moment < first)) {
+                good.add(old);
+            }
+            cutAt(before, operations.subList(0, moment), path, triesPerFault, good);
+        }
+    }
+
+    /// Of files of more than what goes past the page cache at least; less often, since they are large.
+    private void cutLarge() throws IOException {
+        Path path = scratch.file("large.croft");
+        Map<String, Object> state = new LinkedHashMap<>(Map.of("large", noise(LARGE)));
+        cut("save of a large file", path, triesPerFault,
+                (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        change((Tensor) state.get("large"));
+        cut("append to a large file", path, triesPerFault,
+                (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+        change((Tensor) state.get("large"));
+        cut("save over a large file", path, triesPerFault,
+                (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        cutFailures("save over a large file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        cut("append to a large file once more", path, triesPerFault,
+                (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+        cut("compaction of a large file", path, triesPerFault,
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() == 2, Replacing.ANY));
+        cutSet("large.safetensors.index.json", "export of a large set", LARGE, "2MB");
+    }
+
+    /// A page that went both ways may be in the cache as it was.
+    private void lookAtWays(List<DiskOperation> operations) {
+        Map<Path, Map<Long, RecordingDisk.Way>> ways = new HashMap<>();
+        for (DiskOperation operation : operations) {
+            if (operation instanceof DiskOperation.Write write) {
+                direct += write.way() == RecordingDisk.Way.DIRECT ? 1 : 0;
+                Map<Long, RecordingDisk.Way> pages = ways.computeIfAbsent(write.path(), _ -> new HashMap<>());
+                long end = write.offset() + write.bytes().byteSize();
+                for (long page = write.offset() / PAGE; page * PAGE < end; page++) {
+                    RecordingDisk.Way other = pages.put(page, write.way());
+                    pagesWrittenBothWays += other == null || other == write.way() ? 0 : 1;
+                }
+            }
+        }
+    }
+
+    private void broken(String fault) {
+        broken++;
+        System.err.println("BROKEN: " + fault);
+    }
+
+    /// The set is whole if its index is the old or the new one, and all files that this one names are as they were
+    /// written.
+    private void cutSet(String name, String what, int nbytes, String shardSize) throws IOException {
+        Path index = scratch.file(name);
+        Map<Path, byte[]> before = filesOfTheSet(index);
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (String tensor : nbytes == LARGE ? List.of("a", "b") : List.of("a", "b", "c", "d")) {
+            state.put(tensor, noise(nbytes));
+        }
+        RecordingDisk disk = new RecordingDisk();
+        new FormatWriter(disk).write(index, state, Formats.forWriting(index, null),
+                SaveOptions.defaults().setting("safetensors.shard", shardSize));
+        List<DiskOperation> operations = disk.operations();
+        lookAtWays(operations);
+        Map<Path, byte[]> after = filesOfTheSet(index);
+        long statesBefore = states;
+        for (int moment = 0; moment <= operations.size(); moment++) {
+            List<DiskOperation> done = operations.subList(0, moment);
+            Map<Path, byte[]> oldest = moment == operations.size() ? after : before;
+            for (PowerCut.Fate fate : PowerCut.Fate.values()) {
+                checkSet(index, path -> PowerCut.bytesAfter(before, done, path, fate, random), oldest, after);
+            }
+        }
+        figures.add(Figure.count(what + ": disk operations", operations.size()));
+        figures.add(Figure.count(what + ": states", states - statesBefore));
+    }
+
+    private void checkSet(Path index, Function<Path, byte @Nullable []> left, Map<Path, byte[]> old,
+            Map<Path, byte[]> after) {
+        for (int i = 0; i < SET_TRIES; i++) {
+            states++;
+            if (!isWhole(index, left, old, after)) {
+                broken++;
+                System.err.println("BROKEN: a set that is neither the old one nor the new one");
+            }
+        }
+    }
+
+    private Map<Path, byte[]> filesOfTheSet(Path index) throws IOException {
+        Map<Path, byte[]> files = new HashMap<>();
+        try (DirectoryStream<Path> found = Files.newDirectoryStream(scratch.directory(),
+                index.getFileName().toString().replaceFirst("\\..*", "") + "*")) {
+            for (Path file : found) {
+                files.put(file, Files.readAllBytes(file));
+            }
+        }
+        return files;
+    }
+
+    private static boolean isWhole(Path index, Function<Path, byte @Nullable []> left, Map<Path, byte[]> old,
+            Map<Path, byte[]> after) {
+        byte[] found = left.apply(index);
+        Map<Path, byte[]> set = Arrays.equals(found, after.get(index)) ? after : old;
+        return Arrays.equals(found, set.get(index)) && (found == null || set.keySet().stream()
+                .allMatch(file -> file.equals(index) || Arrays.equals(left.apply(file), set.get(file))));
+    }
+
+    /// The same of an append whose forces are left out. If none of its states were broken, the proof would prove
+    /// nothing.
+    private long brokenWithoutForce(Path path, Map<String, Object> state) throws IOException {
+        Map<Path, byte[]> before = Map.of(path, Files.readAllBytes(path));
+        RecordingDisk disk = new RecordingDisk();
+        new CroftWriter(disk).commit(path, state, OPTIONS);
+        List<DiskOperation> unforced = disk.operations().stream()
+                .filter(operation -> !(operation instanceof DiskOperation.Force)).toList();
+        Digest128 old = rootOf(before.get(path));
+        Digest128 after = rootOf(Files.readAllBytes(path));
+        long count = 0;
+        for (int i = 0; i < 1000; i++) {
+            byte[] bytes = PowerCut.bytesAfter(before, unforced, path, PowerCut.Fate.WHOLE_WRITES, random);
+            count += faultOf(bytes, Set.of(old, after)) == null ? 0 : 1;
+        }
+        return count;
+    }
+
+    private static Digest128 rootOf(byte[] file) throws IOException {
+        return Snapshot.open(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT).commit().rootDigest();
+    }
+
+    private void check(Map<Path, byte[]> before, List<DiskOperation> done, Path path, PowerCut.Fate fate,
+            Set<Digest128> good) throws IOException {
+        states++;
+        byte[] bytes = PowerCut.bytesAfter(before, done, path, fate, random);
+        String fault = faultOf(bytes, good);
+        if (fault != null) {
+            broken++;
+            System.err.println("BROKEN after " + done.size() + " operations, " + fate + ": " + fault);
+        } else if (bytes != null && distinct.add(Digests.xxh3(MemorySegment.ofArray(bytes)))
+                && distinct.size() % 50 == 0) {
+            appendTo(bytes);
+        }
+    }
+
+    /// What is wrong with a file, or null.
+    private static @Nullable String faultOf(byte @Nullable [] bytes, Set<Digest128> good) {
+        if (bytes == null) {
+            return good.contains(Digest128.ZERO) ? null : "the file is gone";
+        }
+        try {
+            ByteSource source = ByteSource.of(MemorySegment.ofArray(bytes));
+            Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
+            Digest128 root = snapshot.commit().rootDigest();
+            if (!good.contains(root)) {
+                return "it is a snapshot that nobody saved, or not one of this moment";
+            }
+            for (Finding damage : Verifier.verify(source, snapshot, BaseFiles.none()).findings()) {
+                boolean isInSlots = snapshot.header().isInSlots(damage.offset(), damage.offset() + 1);
+                if (snapshot.passedOver() == null || !isInSlots) {
+                    return damage.toString();
+                }
+            }
+            return null;
+        } catch (IOException | RuntimeException e) {
+            return e.toString();
+        }
+    }
+
+    /// Life goes on after a crash.
+    private void appendTo(byte[] bytes) throws IOException {
+        appended++;
+        Path path = scratch.write("crashed.croft", bytes);
+        Map<String, Object> state = new LinkedHashMap<>(Map.of("after", noise(2000)));
+        CheckpointFile.open(path).commit(state, SaveOptions.defaults());
+        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+            boolean same = checkpoint.tensor("after").equal((Tensor) state.get("after"));
+            if (!same || faultOf(Files.readAllBytes(path), Set.of(rootOf(Files.readAllBytes(path)))) != null) {
+                broken++;
+                System.err.println("BROKEN: a file that was appended to after a crash");
+            }
+        }
+    }
+}

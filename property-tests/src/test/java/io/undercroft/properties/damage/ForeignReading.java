@@ -1,0 +1,202 @@
+package io.undercroft.properties.damage;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.inspect.Inspection;
+import io.undercroft.cli.internal.inspect.JsonReport;
+import io.undercroft.cli.internal.inspect.TextReport;
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.TensorSpec;
+import io.undercroft.serializer.Verification;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/// Opens a file that may be damaged, reads all of it and reports what is in it, in little memory and with few
+/// operations. It gives a state or a [FormatException], and nothing else.
+public final class ForeignReading {
+    /// What opening, reading and reporting may allocate on the heap for each byte of the file, and at least.
+    private static final long PER_BYTE = 2;
+    private static final long AT_LEAST = 64 << 20;
+    /// What may be read from files and printed for each byte of the file, and at least as much as may be allocated.
+    private static final long WORK_PER_BYTE = 64;
+    private static final Path COUNTERS = Path.of("/proc/thread-self/io");
+    /// Of what is deflated, a byte gives 1032 at most.
+    private static final long INFLATED = 1100;
+    /// More elements are not copied: a few bytes may stand for any number of elements.
+    private static final long COPIED = 1 << 22;
+    private static final int PAGE = 4096;
+
+    private ForeignReading() {}
+
+    /// What came of a file.
+    public enum Outcome {
+        OPENED, REFUSED
+    }
+
+    /// Reads a file in one of the ways in which files are opened.
+    ///
+    /// @param way a number that chooses it
+    /// @throws AssertionError if reading takes too much, or a refusal does not say what it should
+    public static Outcome of(Path path, int way) throws IOException {
+        long allocated = Proc.allocatedByThisThread();
+        long read = bytesRead();
+        Outcome outcome = outcome(path, options(way));
+        assertThat(bytesRead() - read).as("bytes read from files")
+                .isLessThan(AT_LEAST + WORK_PER_BYTE * Files.size(path));
+        assertThat(Proc.allocatedByThisThread() - allocated).as("bytes allocated on the heap")
+                .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
+        assertThat(Operations.bounded(path, ForeignReading.class, "outcomeName", path.toString(), way))
+                .isEqualTo(outcome.name());
+        return outcome;
+    }
+
+    /// Called in the copy whose operations are counted.
+    static String outcomeName(String path, int way) throws IOException {
+        return outcome(Path.of(path), options(way)).name();
+    }
+
+    /// {@return how many bytes the system has copied for this thread so far, from the disk or not; 0 where it does not
+    /// say}
+    private static long bytesRead() throws IOException {
+        if (!Files.isReadable(COUNTERS)) {
+            return 0;
+        }
+        String first = Files.readString(COUNTERS).lines().findFirst().orElseThrow();
+        return Long.parseLong(first.substring("rchar: ".length()));
+    }
+
+    /// What `croft inspect` prints of a file, and what `croft verify` finds.
+    enum Report {
+        TEXT, JSON, VERIFICATION
+    }
+
+    /// Opens a file and reports what is in it, as `croft inspect` and `croft verify` do.
+    ///
+    /// @param format the format of the file; empty to let the file show it
+    /// @return the code of the refusal, or an empty text
+    /// @throws AssertionError if that takes too much, or a refusal does not say what it should
+    static String inspect(Path path, String format, Report report) throws IOException {
+        long before = Proc.allocatedByThisThread();
+        String outcome = inspection(path.toString(), format, report.name());
+        assertThat(Proc.allocatedByThisThread() - before)
+                .as("bytes allocated for %s, %s, %s", path.getFileName(), report, outcome)
+                .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
+        assertThat(Operations.bounded(path, ForeignReading.class, "inspection", path.toString(), format,
+                report.name())).isEqualTo(outcome);
+        return outcome;
+    }
+
+    private static String inspection(String file, String format, String report) throws IOException {
+        Path path = Path.of(file);
+        OpenOptions options = format.isEmpty() ? OpenOptions.defaults() : OpenOptions.defaults().format(format);
+        try (Checkpoint checkpoint = Checkpoint.open(path, options)) {
+            print(checkpoint, Report.valueOf(report));
+            return "";
+        } catch (FormatException e) {
+            Reading.checkText(e, path);
+            return e.code();
+        }
+    }
+
+    private static void print(Checkpoint checkpoint, Report report) throws IOException {
+        Counter counter = new Counter();
+        Output out = new Output(counter);
+        switch (report) {
+            case TEXT -> TextReport.print(new Inspection(checkpoint, null, List.of()), out);
+            case JSON -> JsonReport.print(new Inspection(checkpoint, null, List.of()), out);
+            case VERIFICATION -> checkpoint.verify().damages().forEach(damage -> out.line(damage.what()));
+        }
+        out.flush();
+        assertThat(counter.count).as("bytes printed")
+                .isLessThan(AT_LEAST + WORK_PER_BYTE * Files.size(checkpoint.path()));
+    }
+
+    /// Counts what is printed: the work that a report is.
+    private static final class Counter extends OutputStream {
+        private long count;
+
+        @Override
+        public void write(int value) {
+            count++;
+        }
+
+        @Override
+        public void write(byte[] bytes, int from, int length) {
+            count += length;
+        }
+    }
+
+    private static OpenOptions options(int way) {
+        OpenOptions options = OpenOptions.defaults();
+        return switch (way % 6) {
+            case 0 -> options.inMemory();
+            case 1 -> options.onMeta();
+            case 2 -> options.only(name -> name.hashCode() % 2 == 0);
+            default -> options;
+        };
+    }
+
+    private static Outcome outcome(Path path, OpenOptions options) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(path, options)) {
+            assertThat(checkpoint.state() == null || !checkpoint.state().getClass().getName().isEmpty()).isTrue();
+            assertThat(checkpoint.metadata()).doesNotContainKey(null);
+            checkSizes(checkpoint.storages(), Files.size(path));
+            long copied = 0;
+            for (String name : checkpoint.names()) {
+                Tensor tensor = checkpoint.tensor(name);
+                assertThat(TensorSpec.of(tensor).shape()).isEqualTo(tensor.shape());
+                copied += read(tensor, COPIED - copied);
+            }
+            checkpoint.storages().forEach(ForeignReading::read);
+            for (Report report : Report.values()) {
+                print(checkpoint, report);
+            }
+            Verification verification = checkpoint.verify();
+            verification.damages().forEach(damage -> assertThat(damage.what()).isNotBlank());
+            return Outcome.OPENED;
+        } catch (FormatException e) {
+            Reading.checkText(e, path);
+            assertThat(e.offset()).as("offset").isBetween(FormatException.NO_OFFSET, Files.size(path));
+            return Outcome.REFUSED;
+        }
+    }
+
+    /// Storages must not be larger than what the file can hold.
+    private static void checkSizes(List<Storage> storages, long fileSize) {
+        long nbytes = 0;
+        for (Storage storage : storages) {
+            if (!storage.isMeta()) {
+                nbytes = Math.addExact(nbytes, storage.nbytes());
+            }
+        }
+        assertThat(nbytes).as("bytes of all storages").isLessThanOrEqualTo(INFLATED * fileSize);
+    }
+
+    /// Copies a tensor, if there is space for it.
+    ///
+    /// @return how many elements were copied
+    private static long read(Tensor tensor, long space) {
+        boolean readable = !tensor.device().isMeta() && tensor.numel() <= space && tensor.dtype().isByteSized();
+        if (readable && tensor.numel() > 0) {
+            assertThat(tensor.copy().numel()).isEqualTo(tensor.numel());
+        }
+        return readable ? tensor.numel() : 0;
+    }
+
+    private static void read(Storage storage) {
+        if (!storage.isMeta()) {
+            for (long i = 0; i < storage.nbytes(); i += PAGE) {
+                storage.get(i);
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+package io.undercroft.properties.formats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.benchmarks.Figure;
+import io.undercroft.properties.Scratch;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// Always the same damaged files of every format, some hundred of each; `property-tests/run fuzz` has others for as
+/// long as one likes.
+class ForeignFuzzTest {
+    private static final long SEED = 7;
+    private static final int ROUNDS = 120;
+
+    @TempDir
+    private Path kept;
+
+    @Test
+    void damagedFilesOpenOrAreRefused() throws IOException {
+        try (Scratch scratch = Scratch.make()) {
+            ForeignFuzz fuzz = new ForeignFuzz(Specimen.all(SEED, scratch), SEED, scratch, kept);
+            AtomicInteger rounds = new AtomicInteger();
+            fuzz.run(() -> rounds.getAndIncrement() < ROUNDS);
+
+            assertThat(fuzz.figures()).allSatisfy(figure -> assertThat(figure.met()).as(figure.what()).isTrue());
+            assertThat(fuzz.figures()).hasSizeGreaterThan(20).extracting(Figure::value).anyMatch(value -> value > 0);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package io.undercroft.properties.formats;
+
+import io.undercroft.properties.Scratch;
+import io.undercroft.properties.states.StateMaker;
+import java.io.IOException;
+import java.util.Optional;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+import net.jqwik.api.RandomDistribution;
+
+/// Every [ForeignLaw], of states of the kind that a format was made for and of any; `property-tests/run foreign` tries
+/// more.
+class ForeignLawsTest {
+    @Provide
+    Arbitrary<byte[]> choices() {
+        return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(200);
+    }
+
+    @Property(tries = 150)
+    void whatAFormatWasMadeForObeysEveryLaw(@ForAll Dialect dialect, @ForAll("choices") byte[] choices)
+            throws IOException {
+        check(dialect, dialect.make(choices));
+    }
+
+    @Property(tries = 150)
+    void anyStateIsRefusedOrObeysEveryLaw(@ForAll Dialect dialect, @ForAll("choices") byte[] choices)
+            throws IOException {
+        Object state = StateMaker.make(choices);
+        try (Scratch scratch = Scratch.make()) {
+            Written.of(dialect, state, scratch);
+        }
+    }
+
+    private static void check(Dialect dialect, Object state) throws IOException {
+        try (Scratch scratch = Scratch.make()) {
+            Optional<Written> written = Written.of(dialect, state, scratch);
+            if (written.isPresent()) {
+                for (ForeignLaw law : ForeignLaw.values()) {
+                    law.check(written.get());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package io.undercroft.properties.formats;
+
+import io.undercroft.benchmarks.Figure;
+import io.undercroft.benchmarks.Goal;
+import io.undercroft.benchmarks.Report;
+import io.undercroft.properties.Effort;
+import io.undercroft.properties.RandomProof;
+import io.undercroft.properties.Scratch;
+import io.undercroft.properties.states.StateMaker;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+
+/// Writes as many random states as there is time for in every [Dialect], and checks every [ForeignLaw] of the files. Of
+/// five states four are of the kind that the format was made for, and one is any.
+public final class ForeignProof {
+    private static final int MAX_CHOICES = 250;
+    private static final int SHOWN = 3;
+
+    private final Map<ForeignLaw, Integer> broken = new EnumMap<>(ForeignLaw.class);
+    private final SplittableRandom random;
+    private final Duration each;
+    private final Scratch scratch;
+    private int shown;
+
+    private ForeignProof(long seed, Duration each, Scratch scratch) {
+        this.random = new SplittableRandom(seed);
+        this.each = each;
+        this.scratch = scratch;
+    }
+
+    public static Report run(Effort effort) throws IOException {
+        Duration each = effort == Effort.FULL ? Duration.ofSeconds(45) : Duration.ofSeconds(4);
+        return RandomProof.report("foreign", (seed, scratch) -> new ForeignProof(seed, each, scratch).figures());
+    }
+
+    private List<Figure> figures() throws IOException {
+        List<Figure> figures = new ArrayList<>();
+        for (Dialect dialect : Dialect.values()) {
+            figures.addAll(prove(dialect));
+        }
+        for (ForeignLaw law : ForeignLaw.values()) {
+            figures.add(Figure.count(law + ": files that break it", broken.getOrDefault(law, 0)).with(Goal.atMost(0)));
+        }
+        return figures;
+    }
+
+    private List<Figure> prove(Dialect dialect) throws IOException {
+        long end = System.nanoTime() + each.toNanos();
+        int files = 0;
+        int refused = 0;
+        int faults = 0;
+        shown = 0;
+        while (System.nanoTime() < end) {
+            boolean isAny = random.nextInt(5) == 0;
+            byte[] choices = new byte[random.nextInt(MAX_CHOICES)];
+            random.nextBytes(choices);
+            try {
+                Object state = isAny ? StateMaker.make(choices) : dialect.make(choices);
+                Optional<Written> written = Written.of(dialect, state, scratch);
+                if (written.isEmpty()) {
+                    refused++;
+                } else {
+                    files++;
+                    faults += isAny ? 0 : faults(written.get(), choices);
+                }
+            } catch (AssertionError | RuntimeException | StackOverflowError | OutOfMemoryError e) {
+                faults++;
+                show(dialect + (isAny ? " (any state)" : "") + ": writing", choices, e);
+            }
+            scratch.clear();
+        }
+        return List.of(Figure.count(dialect + ": files that were written", files),
+                Figure.count(dialect + ": states that were refused", refused),
+                Figure.count(dialect + ": broken", faults).with(Goal.atMost(0)));
+    }
+
+    private int faults(Written written, byte[] choices) throws IOException {
+        int faults = 0;
+        for (ForeignLaw law : ForeignLaw.values()) {
+            try {
+                law.check(written);
+            } catch (AssertionError | RuntimeException | StackOverflowError | OutOfMemoryError e) {
+                faults++;
+                broken.merge(law, 1, Integer::sum);
+                show(written.dialect() + ": " + law, choices, e);
+            }
+        }
+        return faults;
+    }
+
+    private void show(String what, byte[] choices, Throwable e) {
+        if (shown++ < SHOWN) {
+            System.err.println("BROKEN: " + what + ", by the choices " + HexFormat.of().formatHex(choices));
+            e.printStackTrace();
+        }
+    }
+}

@@ -1,0 +1,25 @@
+package io.undercroft.properties.formats;
+
+import io.undercroft.benchmarks.Report;
+import io.undercroft.properties.Effort;
+import io.undercroft.properties.RandomProof;
+import io.undercroft.properties.Repository;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/// Damages files of the formats of others for as long as there is time, and reads them; see [ForeignFuzz].
+public final class FuzzProof {
+    private FuzzProof() {}
+
+    public static Report run(Effort effort) throws IOException {
+        Duration time = effort == Effort.FULL ? Duration.ofMinutes(10) : Duration.ofSeconds(30);
+        Path kept = Repository.path("property-tests/target/fuzz");
+        return RandomProof.report("fuzz", (seed, scratch) -> {
+            ForeignFuzz fuzz = new ForeignFuzz(Specimen.all(seed, scratch), seed, scratch, kept);
+            long end = System.nanoTime() + time.toNanos();
+            fuzz.run(() -> System.nanoTime() < end);
+            return fuzz.figures();
+        });
+    }
+}

@@ -1,0 +1,93 @@
+package io.undercroft.properties.formats;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.properties.Repository;
+import io.undercroft.properties.Scratch;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.stream.Stream;
+
+/// A file that is to be damaged.
+///
+/// @param name where it comes from
+/// @param format the name of the format that it is taken for
+/// @param bytes all of it
+@SuppressWarnings("ArrayRecordComponent")
+record Specimen(String name, String format, byte[] bytes) {
+    /// Larger ones take too long to damage thousands of times.
+    private static final long SMALL = 40 << 10;
+    private static final List<String> FOLDERS = List.of("pytorch", "safetensors", "numpy", "gguf", "torch7");
+    private static final int MADE = 6;
+    private static final int CHOICES = 120;
+
+    /// {@return the small files of the repository in formats of others, malformed ones among them, and some that
+    /// [Dialect] makes}
+    static List<Specimen> all(long seed, Scratch scratch) throws IOException {
+        List<Specimen> specimens = new ArrayList<>();
+        for (String folder : FOLDERS) {
+            try (Stream<Path> files = Files.walk(Repository.path("fixtures/" + folder))) {
+                for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
+                    add(specimens, file);
+                }
+            }
+        }
+        specimens.addAll(made(seed, scratch));
+        specimens.add(index(scratch));
+        return specimens;
+    }
+
+    /// {@return the index of two files, which stay there}
+    private static Specimen index(Scratch scratch) throws IOException {
+        Checkpoint.save(scratch.file("one.safetensors"), Map.of("w", Tensor.of(1f, 2f)));
+        Checkpoint.save(scratch.file("two.safetensors"), Map.of("b", Tensor.of(3L), "c", Tensor.of(true)));
+        String text = """
+                {"metadata": {"total_size": 17, "format": "pt"},
+                 "weight_map": {"w": "one.safetensors", "b": "two.safetensors", "c": "two.safetensors"}}""";
+        return new Specimen("an index", "safetensors-index", text.getBytes(UTF_8));
+    }
+
+    /// {@return files that [Dialect] makes}
+    private static List<Specimen> made(long seed, Scratch scratch) throws IOException {
+        List<Specimen> specimens = new ArrayList<>();
+        SplittableRandom random = new SplittableRandom(seed);
+        for (Dialect dialect : Dialect.values()) {
+            for (int i = 0; i < MADE; i++) {
+                byte[] choices = new byte[CHOICES];
+                random.nextBytes(choices);
+                scratch.clear();
+                var written = Written.of(dialect, dialect.make(choices), scratch);
+                if (written.isPresent() && Files.size(written.get().path()) <= SMALL) {
+                    specimens.add(new Specimen(dialect + " " + i, dialect.format(),
+                            Files.readAllBytes(written.get().path())));
+                }
+            }
+        }
+        return specimens;
+    }
+
+    private static void add(List<Specimen> specimens, Path file) throws IOException {
+        if (Files.size(file) > SMALL || Files.size(file) == 0) {
+            return;
+        }
+        try (MappedFile mapped = MappedFile.open(file, MapMode.READ_ONLY)) {
+            for (CheckpointFormat format : Checkpoint.formats()) {
+                if (format.matches(mapped)) {
+                    specimens.add(new Specimen(file.getFileName().toString(), format.name(),
+                            Files.readAllBytes(file)));
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package io.undercroft.properties.laws;
+
+import io.undercroft.benchmarks.Figure;
+import io.undercroft.benchmarks.Goal;
+import io.undercroft.benchmarks.Report;
+import io.undercroft.properties.Effort;
+import io.undercroft.properties.RandomProof;
+import io.undercroft.properties.damage.ObjectFuzz;
+import io.undercroft.properties.damage.ObjectFuzz.Outcome;
+import io.undercroft.properties.states.ObjectMaker;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+
+/// Saves and opens as many random states of Java objects as there is time for, by every law that holds of them, and
+/// opens as many files whose trees were damaged or mixed up and summed up anew.
+public final class ObjectsProof {
+    private static final int MAX_CHOICES = 1000;
+    private static final int MAX_STRIKES = 100;
+
+    private ObjectsProof() {}
+
+    public static Report run(Effort effort) throws IOException {
+        Duration each = effort == Effort.FULL ? Duration.ofMinutes(1) : Duration.ofSeconds(8);
+        return RandomProof.report("objects", (seed, scratch) -> {
+            List<Figure> figures = new ArrayList<>();
+            for (Law law : Law.ofObjects()) {
+                figures.addAll(new Trial(law.toString(), each, seed).run((state, _) -> {
+                    law.check(ObjectMaker.make(state), scratch);
+                    return Outcome.STATE;
+                }));
+            }
+            figures.addAll(new Trial("files with damaged trees", each, seed)
+                    .run((state, strikes) -> ObjectFuzz.ofBytes(ObjectMaker.make(state), strikes, scratch)));
+            figures.addAll(new Trial("files with nodes in wrong places", each, seed)
+                    .run((state, strikes) -> ObjectFuzz.ofNodes(ObjectMaker.make(state), strikes, scratch)));
+            return figures;
+        });
+    }
+
+    @FunctionalInterface
+    private interface Check {
+        Outcome of(byte[] state, byte[] strikes) throws IOException;
+    }
+
+    /// One check of many states.
+    private static final class Trial {
+        private final String name;
+        private final long end;
+        private final SplittableRandom random;
+        private final Map<Outcome, Integer> outcomes = new EnumMap<>(Outcome.class);
+        private int broken;
+
+        Trial(String name, Duration time, long seed) {
+            this.name = name;
+            this.end = System.nanoTime() + time.toNanos();
+            this.random = new SplittableRandom(seed);
+        }
+
+        public List<Figure> run(Check check) throws IOException {
+            while (System.nanoTime() < end) {
+                byte[] state = bytes(MAX_CHOICES);
+                byte[] strikes = bytes(MAX_STRIKES);
+                try {
+                    outcomes.merge(check.of(state, strikes), 1, Integer::sum);
+                } catch (AssertionError | RuntimeException | StackOverflowError | OutOfMemoryError e) {
+                    if (broken++ == 0) {
+                        System.err.println("BROKEN by the choices " + HexFormat.of().formatHex(state) + " and "
+                                + HexFormat.of().formatHex(strikes));
+                        e.printStackTrace();
+                    }
+                }
+            }
+            return List.of(Figure.count(name + ": opened", outcomes.getOrDefault(Outcome.STATE, 0)),
+                    Figure.count(name + ": refused", outcomes.getOrDefault(Outcome.REFUSED, 0)),
+                    Figure.count(name + ": broken", broken).with(Goal.atMost(0)));
+        }
+
+        private byte[] bytes(int below) {
+            byte[] bytes = new byte[random.nextInt(below)];
+            random.nextBytes(bytes);
+            return bytes;
+        }
+    }
+}
