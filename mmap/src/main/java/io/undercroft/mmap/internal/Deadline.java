@@ -1,12 +1,17 @@
 package io.undercroft.mmap.internal;
 
+import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
 
 /// Until when somebody waits, whatever for.
 ///
 /// @param patience how long in all
 /// @param end when that is over, as [System#nanoTime] tells the time
 record Deadline(Duration patience, long end) {
+    private static final long FIRST_PAUSE = Duration.ofNanos(20_000).toNanos();
+    private static final long LONGEST_PAUSE = Duration.ofMillis(1).toNanos();
+
     /// {@return that of somebody who starts to wait now}
     ///
     /// @param patience how long
@@ -17,5 +22,38 @@ record Deadline(Duration patience, long end) {
     /// {@return how long to wait still; 0 or less if it is over}
     long nanosLeft() {
         return end - System.nanoTime();
+    }
+
+    /// Something that is tried until it succeeds.
+    @FunctionalInterface
+    interface Attempt {
+        boolean succeeds() throws IOException;
+    }
+
+    /// Tries again and again, as a call that waits could not be given up. An interrupt is kept for later: it would end
+    /// each pause at once, and has to wait.
+    ///
+    /// @param attempt what is tried
+    /// @param what who is in the way of what, for the message of a failure
+    /// @param folder whose lock it is about, for the same
+    /// @throws RegistryException if it did not succeed in time
+    void await(Attempt attempt, String what, String folder) throws IOException {
+        long pause = FIRST_PAUSE;
+        boolean interrupted = false;
+        try {
+            while (!attempt.succeeds()) {
+                if (nanosLeft() <= 0) {
+                    throw new RegistryException(what + " for " + patience.toSeconds() + " seconds; see who has it (fuser "
+                            + folder + "), and end it if it hangs");
+                }
+                LockSupport.parkNanos(pause);
+                pause = Math.min(2 * pause, LONGEST_PAUSE);
+                interrupted |= Thread.interrupted();
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 }

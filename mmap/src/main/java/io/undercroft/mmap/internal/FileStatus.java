@@ -9,11 +9,23 @@ package io.undercroft.mmap.internal;
 record FileStatus(FileIdentity identity, int mode, long user, long size) {
     private static final int KIND = 0170000;
     private static final int REGULAR = 0100000;
+    private static final int DIRECTORY = 0040000;
+    private static final int WRITABLE_BY_OTHERS = 0022;
     private static final long ROOT = 0;
 
     /// {@return whether it is a regular file, and neither a directory, a pipe, a socket, a device nor a link}
     boolean isRegular() {
         return (mode & KIND) == REGULAR;
+    }
+
+    /// {@return whether it is a directory, and no link to one}
+    boolean isDirectory() {
+        return (mode & KIND) == DIRECTORY;
+    }
+
+    /// {@return whether its permissions let others than its owner write it}
+    boolean isWritableByOthers() {
+        return (mode & WRITABLE_BY_OTHERS) != 0;
     }
 
     /// {@return whether it belongs to a user, or to root, who could do anything anyway}

@@ -107,6 +107,11 @@ public final class Libc {
         long apply(MemorySegment state, long text) throws Throwable;
     }
 
+    @FunctionalInterface
+    private interface CallWithTexts {
+        long apply(MemorySegment state, long first, long second) throws Throwable;
+    }
+
     /// {@return the library, or nothing where it cannot be called}
     public static Optional<Libc> find() {
         return Optional.ofNullable(BINDING.libc);
@@ -218,11 +223,7 @@ public final class Libc {
     /// @param name the other path
     /// @throws ErrnoException if it failed, with [ErrnoException#EEXIST] if something has the name
     public void link(String path, String name) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment from = arena.allocateFrom(path);
-            MemorySegment to = arena.allocateFrom(name);
-            call("link", state -> link.call(state, from.address(), to.address()));
-        }
+        callWithTexts("link", path, name, (state, from, to) -> link.call(state, from, to));
     }
 
     /// Gives a file another name, which is taken from what had it (`rename`).
@@ -231,11 +232,7 @@ public final class Libc {
     /// @param name the other path
     /// @throws ErrnoException if it failed
     public void rename(String path, String name) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment from = arena.allocateFrom(path);
-            MemorySegment to = arena.allocateFrom(name);
-            call("rename", state -> rename.call(state, from.address(), to.address()));
-        }
+        callWithTexts("rename", path, name, (state, from, to) -> rename.call(state, from, to));
     }
 
     /// Gives a file another name, which nothing may have yet, in one step (`renameat2`).
@@ -249,12 +246,10 @@ public final class Libc {
             return false;
         }
         NativeFunction function = renameat2.get();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment from = arena.allocateFrom(path);
-            MemorySegment to = arena.allocateFrom(name);
-            int how = Constant.RENAME_NOREPLACE.value();
-            call("renameat2",
-                    state -> function.call(state, NO_FOLDER, from.address(), NO_FOLDER, to.address(), how, 0));
+        int how = Constant.RENAME_NOREPLACE.value();
+        try {
+            callWithTexts("renameat2", path, name,
+                    (state, from, to) -> function.call(state, NO_FOLDER, from, NO_FOLDER, to, how, 0));
             return true;
         } catch (ErrnoException e) {
             if (e.errno() == ErrnoException.EINVAL) {
@@ -660,6 +655,15 @@ public final class Libc {
     /// @param bytes an address, offset or size
     public long pageCeil(long bytes) {
         return pageFloor(Math.addExact(bytes, pageSize - 1));
+    }
+
+    private static void callWithTexts(String name, String first, String second, CallWithTexts call)
+            throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            long from = arena.allocateFrom(first).address();
+            long to = arena.allocateFrom(second).address();
+            call(name, state -> call.apply(state, from, to));
+        }
     }
 
     private static long callWithText(String name, String argument, CallWithText call) throws ErrnoException {

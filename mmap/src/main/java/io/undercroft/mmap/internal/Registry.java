@@ -16,7 +16,6 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -304,7 +303,8 @@ final class Registry implements SegmentNames {
     }
 
     private <T> T locked(Deadline deadline, Task<T> task) throws IOException {
-        awaitTurn(deadline);
+        deadline.await(threads::tryLock, "other threads of this process wait for the lock of " + place.root,
+                place.root);
         try (RegistryLock _ = takeLock(deadline)) {
             try {
                 doWhatIsOwed();
@@ -333,29 +333,6 @@ final class Registry implements SegmentNames {
             }
         }
         return RegistryLock.take(files, place.root, deadline);
-    }
-
-    private void awaitTurn(Deadline deadline) throws RegistryException {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    if (threads.tryLock(deadline.nanosLeft(), TimeUnit.NANOSECONDS)) {
-                        return;
-                    }
-                    throw new RegistryException(
-                            "other threads of this process wait for the lock of " + place.root + " for "
-                                    + deadline.patience().toSeconds() + " seconds; see who has it (fuser " + place.root
-                                    + "), and end it if it hangs");
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
     }
 
     /// Has something done now if that is possible, else by whoever has the lock next.

@@ -86,15 +86,7 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
     /// @param processes tells who lives
     /// @throws IOException if that cannot be found out
     boolean isUnheld(Liveness processes) throws IOException {
-        if (!isClear || lifetime.isEmpty() || lifetime.get() != NameLifetime.UNTIL_UNLINKED) {
-            return false;
-        }
-        for (HoldRecord hold : holds) {
-            if (processes.isAlive(hold.process())) {
-                return false;
-            }
-        }
-        return true;
+        return isClear && lifetime.equals(Optional.of(NameLifetime.UNTIL_UNLINKED)) && areDead(processes);
     }
 
     /// {@return whether nobody is left for whom the name lasts}
@@ -102,12 +94,14 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
     /// @param processes tells who lives
     /// @throws IOException if that cannot be found out
     boolean isOver(Liveness processes) throws IOException {
-        if (!isClear || lifetime.isEmpty() || lifetime.get() == NameLifetime.UNTIL_UNLINKED) {
-            return false;
-        }
+        return isClear && lifetime.isPresent() && lifetime.get() != NameLifetime.UNTIL_UNLINKED && areDead(processes);
+    }
+
+    /// Whether no process lives whose hold counts: of a name that lasts as long as its creator that of the creator only.
+    private boolean areDead(Liveness processes) throws IOException {
+        boolean all = lifetime.orElseThrow() != NameLifetime.WITH_CREATOR;
         for (HoldRecord hold : holds) {
-            boolean counts = lifetime.get() == NameLifetime.WITH_LAST_HOLDER || hold.role() == Role.CREATOR;
-            if (counts && processes.isAlive(hold.process())) {
+            if ((all || hold.role() == Role.CREATOR) && processes.isAlive(hold.process())) {
                 return false;
             }
         }

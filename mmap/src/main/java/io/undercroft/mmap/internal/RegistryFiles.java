@@ -16,15 +16,12 @@ import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -33,9 +30,7 @@ import java.util.OptionalInt;
 class RegistryFiles {
     private static final int OWNER_ONLY = 0600;
     private static final int FOLDER_OF_OWNER = 0700;
-    private static final int WRITABLE_BY_OTHERS = 0022;
 
-    private static final long NOBODY = -1;
 
     private final Libc libc;
 
@@ -91,14 +86,10 @@ class RegistryFiles {
     /// Fails with [ErrnoException#ENODEV] if something has the name of a segment that has no bytes to be mapped: a
     /// pipe, a directory, a link, a device.
     void checkMemory(String path) throws IOException {
-        try {
-            BasicFileAttributes attributes = Files.readAttributes(HostPath.of(path), BasicFileAttributes.class,
-                    LinkOption.NOFOLLOW_LINKS);
-            if (!attributes.isRegularFile()) {
-                throw new ErrnoException("shm_open", ErrnoException.ENODEV);
-            }
-        } catch (NoSuchFileException gone) {
-            // To open it says so, too.
+        // To open what is not there says so, too.
+        Optional<FileStatus> status = libc.status(path);
+        if (status.isPresent() && !status.get().isRegular()) {
+            throw new ErrnoException("shm_open", ErrnoException.ENODEV);
         }
     }
 
@@ -131,11 +122,7 @@ class RegistryFiles {
 
     /// {@return the size of a file in bytes; 0 if it is not there}
     long size(String path) throws IOException {
-        try {
-            return Files.size(HostPath.of(path));
-        } catch (NoSuchFileException gone) {
-            return 0;
-        }
+        return libc.status(path).map(FileStatus::size).orElse(0L);
     }
 
     /// Makes a directory for its owner only, unless something is there already.
@@ -204,18 +191,12 @@ class RegistryFiles {
 
     /// {@return whether it is a directory of this user}
     boolean isOurs(String path) throws IOException {
-        try {
-            Map<String, Object> stat = stat(path);
-            return Boolean.TRUE.equals(stat.get("isDirectory")) && owner(stat) == libc.userId();
-        } catch (NoSuchFileException gone) {
-            return false;
-        }
+        return libc.status(path).filter(status -> status.isDirectory() && status.user() == libc.userId()).isPresent();
     }
 
     /// {@return whether something has the path that belongs to somebody else}
     boolean isForeign(String path) throws IOException {
-        Optional<FileStatus> status = libc.status(path);
-        return status.isPresent() && status.get().user() != libc.userId();
+        return libc.status(path).filter(status -> status.user() != libc.userId()).isPresent();
     }
 
     /// Fails with [ErrnoException#ENODEV] if a descriptor is open on something that has no bytes to be mapped, and with
@@ -229,32 +210,22 @@ class RegistryFiles {
 
     /// Fails if the directory could have been made, or be changed, by somebody else.
     void checkOwned(String path) throws IOException {
-        Map<String, Object> stat;
-        try {
-            stat = stat(path);
-        } catch (NoSuchFileException gone) {
+        FileStatus status = libc.status(path).orElse(null);
+        if (status == null) {
             return;
         }
-        if (!Boolean.TRUE.equals(stat.get("isDirectory"))) {
+        if (!status.isDirectory()) {
             throw new RegistryException(
                     path + " is no directory, but has the name of the one that keeps who holds shared"
                             + " memory; move it away");
         }
-        if (owner(stat) != libc.userId()) {
-            throw new RegistryException(path + ", which keeps who holds shared memory, belongs to user " + owner(stat)
+        if (status.user() != libc.userId()) {
+            throw new RegistryException(path + ", which keeps who holds shared memory, belongs to user " + status.user()
                     + ", and this is user " + libc.userId() + "; have it removed");
         }
-        if (stat.get("mode") instanceof Integer mode && (mode & WRITABLE_BY_OTHERS) != 0) {
+        if (status.isWritableByOthers()) {
             throw new RegistryException(path + ", which keeps who holds shared memory, may be written by others; say"
                     + " chmod 700 " + path);
         }
-    }
-
-    private static Map<String, Object> stat(String path) throws IOException {
-        return Files.readAttributes(HostPath.of(path), "unix:uid,mode,isDirectory", LinkOption.NOFOLLOW_LINKS);
-    }
-
-    private static long owner(Map<String, Object> stat) {
-        return stat.get("uid") instanceof Integer owner ? Integer.toUnsignedLong(owner) : NOBODY;
     }
 }

@@ -1,10 +1,8 @@
 package io.undercroft.mmap.internal;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.locks.LockSupport;
 
 /// The lock of the registry, which one process has at a time: `flock` on the directory itself, which the kernel takes
 /// back from a process that is killed.
@@ -12,9 +10,6 @@ import java.util.concurrent.locks.LockSupport;
 /// The last one out removes the directory, so that one who waited may get the lock of a directory that is no longer
 /// there: it looks again, and then waits for the one that is.
 final class RegistryLock implements AutoCloseable {
-    private static final long FIRST_PAUSE = Duration.ofNanos(20_000).toNanos();
-    private static final long LONGEST_PAUSE = Duration.ofMillis(1).toNanos();
-
     private final RegistryFiles files;
     private final int fd;
 
@@ -65,7 +60,7 @@ final class RegistryLock implements AutoCloseable {
     private static boolean isTaken(RegistryFiles files, String folder, int fd, Deadline deadline) throws IOException {
         boolean taken = false;
         try {
-            await(files, folder, fd, deadline);
+            deadline.await(() -> files.tryLock(fd), folder + " is locked by another process", folder);
             // Again, as something else may have had the name before it was opened. Nobody else can put something in the
             // place of a directory that is ours.
             files.checkOwned(folder);
@@ -77,28 +72,5 @@ final class RegistryLock implements AutoCloseable {
             }
         }
         return taken;
-    }
-
-    /// Asks again and again, as a call that waits could not be given up.
-    private static void await(RegistryFiles files, String folder, int fd, Deadline deadline) throws IOException {
-        long pause = FIRST_PAUSE;
-        boolean interrupted = false;
-        try {
-            while (!files.tryLock(fd)) {
-                if (deadline.nanosLeft() <= 0) {
-                    throw new RegistryException(
-                            folder + " is locked by another process for " + deadline.patience().toSeconds()
-                                    + " seconds; see who (fuser " + folder + "), and end it if it hangs");
-                }
-                LockSupport.parkNanos(pause);
-                pause = Math.min(2 * pause, LONGEST_PAUSE);
-                // An interrupt would let each pause end at once. It has to wait.
-                interrupted |= Thread.interrupted();
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
     }
 }
