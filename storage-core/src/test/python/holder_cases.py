@@ -114,7 +114,6 @@ def write_quantized(folder):
         for quantize, floats, *parameters in [*quantized_cases(), *random_quantized(250)]:
             q = quantize(floats, *parameters)
             print("case", tensor_text(floats), quantizer_text(q), tensor_text(q), tensor_text(q.dequantize()), file=out)
-            print(str(q), file=out)
 
 
 # ---- sparse.txt: layout, shape, components, the dense tensor; then what PyTorch prints ----
@@ -183,7 +182,6 @@ def write_sparse(folder):
             flag = "REQUIRES_GRAD" if s.requires_grad else "-"
             print("case", s.layout, integers(s.shape), flag, tensor_text(s.detach().to_dense()),
                   *map(tensor_text, parts), *extra, file=out)
-            print(str(s), file=out)
 
 
 # ---- invariants.txt: whether PyTorch takes or refuses them, layout, shape, components ----

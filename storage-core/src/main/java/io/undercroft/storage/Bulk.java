@@ -4,7 +4,6 @@ import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -31,16 +30,6 @@ final class Bulk {
     /// Asks something of the bytes of a storage.
     static <T> T ask(Storage storage, Supplier<T> question) {
         return ask(storage, storage, question);
-    }
-
-    /// Asks something of the bytes of all parts of a tensor.
-    static <T> T ask(List<Tensor> parts, Supplier<T> question) {
-        Supplier<T> asked = question;
-        for (Tensor part : parts) {
-            Supplier<T> inner = asked;
-            asked = () -> ask(part.storage, inner);
-        }
-        return asked.get();
     }
 
     /// Asks something of the bytes of two storages.

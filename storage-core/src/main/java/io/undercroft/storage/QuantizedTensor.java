@@ -4,7 +4,6 @@ import io.undercroft.storage.Quantizer.Channels;
 import io.undercroft.storage.Quantizer.PerChannel;
 import io.undercroft.storage.Quantizer.PerChannelFloat;
 import io.undercroft.storage.Quantizer.PerTensor;
-import io.undercroft.storage.internal.HolderPrinter;
 import java.util.List;
 import java.util.Objects;
 
@@ -122,15 +121,6 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
     /// @throws IllegalStateException if a storage was freed
     public boolean isShared() {
         return components().stream().allMatch(Tensor::isShared);
-    }
-
-    // ---- printing ----
-
-    /// {@return the tensor as PyTorch prints it: its numbers, then the parameters} All numbers are calculated for it;
-    /// without any (meta, or freed) the size is printed instead.
-    @Override
-    public String toString() {
-        return Bulk.ask(components(), () -> HolderPrinter.print(this));
     }
 
     /// What makes numbers of the integers of one channel, rounded where PyTorch's kernels round: those of channels

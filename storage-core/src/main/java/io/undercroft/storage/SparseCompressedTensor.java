@@ -1,6 +1,5 @@
 package io.undercroft.storage;
 
-import io.undercroft.storage.internal.HolderPrinter;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -73,12 +72,6 @@ public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Te
             addTo(dense);
         }
         return dense;
-    }
-
-    /// {@return the tensor as PyTorch prints it; without bytes (meta, or freed) the sizes of its parts}
-    @Override
-    public String toString() {
-        return Bulk.ask(components(), () -> HolderPrinter.print(this));
     }
 
     private void addTo(Tensor dense) {

@@ -1,6 +1,5 @@
 package io.undercroft.storage;
 
-import io.undercroft.storage.internal.HolderPrinter;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -91,12 +90,6 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
             }
         }
         return dense;
-    }
-
-    /// {@return the tensor as PyTorch prints it; without bytes (meta, or freed) the sizes of its parts}
-    @Override
-    public String toString() {
-        return Bulk.ask(components(), () -> HolderPrinter.print(this));
     }
 
     /// The place of an entry among the sparse dimensions in row-major order.

@@ -448,17 +448,7 @@ public abstract sealed class Tensor {
     /// {@return whether the elements lie in row-major order without gaps} As in PyTorch, dimensions of size 1 do not
     /// matter, and an empty tensor is contiguous.
     public boolean isContiguous() {
-        return numel == 0 || Geometry.isDense(geometry, null);
-    }
-
-    /// {@return whether the elements lie in a given order without gaps} As in PyTorch, a tensor that has not the
-    /// dimensions of the format does not lie in it.
-    ///
-    /// @param format the order
-    public boolean isContiguous(MemoryFormat format) {
-        return format == MemoryFormat.CONTIGUOUS
-                ? isContiguous()
-                : format.fits(dim()) && Geometry.isDense(geometry, format.order());
+        return numel == 0 || Geometry.isRowMajor(geometry);
     }
 
     // ---- reading ----
@@ -1077,32 +1067,12 @@ public abstract sealed class Tensor {
         return isOneRun() ? this : copy();
     }
 
-    /// {@return this tensor if its elements lie in an order without gaps and are what is stored, else a copy in that
-    /// order}
-    ///
-    /// @param format the order
-    /// @throws IllegalArgumentException if the format is for another number of dimensions
-    /// @throws IllegalStateException if a copy is needed and the storage was freed or has become too small
-    public Tensor contiguous(MemoryFormat format) {
-        return type.isResolved() && startsOnByte() && isContiguous(format) ? this : copy(format);
-    }
-
-    /// {@return the same elements in row-major order on a storage of their own} Conjugation and negation are carried
-    /// out. (PyTorch's `clone` keeps the strides of a tensor that is dense in some other order; ours is always
-    /// row-major, and [#copy(MemoryFormat)] is for the other orders.)
+    /// {@return the same elements in row-major order on a storage of their own} Conjugation and negation are carried out.
+    /// A meta tensor stays one. (`clone` in PyTorch keeps the order of the strides.)
     ///
     /// @throws IllegalStateException if the storage was freed or has become too small
     public Tensor copy() {
-        return copy(MemoryFormat.CONTIGUOUS);
-    }
-
-    /// {@return the same elements in a given order on a storage of their own} Conjugation and negation are carried out.
-    ///
-    /// @param format the order
-    /// @throws IllegalArgumentException if the format is for another number of dimensions
-    /// @throws IllegalStateException if the storage was freed or has become too small
-    public Tensor copy(MemoryFormat format) {
-        return Tensors.empty(this, type.resolved(), format, Allocator.offHeap()).copyFrom(this);
+        return copy(Allocator.offHeap());
     }
 
     /// {@return the same elements in row-major order in memory of the caller's choice} Conjugation and negation are
@@ -1112,7 +1082,7 @@ public abstract sealed class Tensor {
     /// @throws IllegalStateException if the storage was freed or has become too small
     /// @throws OutOfMemoryError if the bytes cannot be allocated
     public Tensor copy(Allocator allocator) {
-        return Tensors.empty(this, type.resolved(), MemoryFormat.CONTIGUOUS, allocator).copyFrom(this);
+        return Tensors.empty(this, type.resolved(), allocator).copyFrom(this);
     }
 
     /// Copies all elements of another tensor into this one (`copy_` in PyTorch): they are expanded to this shape and
@@ -1558,8 +1528,8 @@ public abstract sealed class Tensor {
 
     // The most common dtypes are read and written here and not through Elements, of which a program may use a dozen
     // kinds: the compiler cannot inline such a call, and would read all of a tensor's fields again after each one. The
-    // class of the tensor says which dtype it is. The compiler knows that an object's class stays the same, so it checks
-    // once before a loop; a field it would check for each element.
+    // class of the tensor says which dtype it is. The compiler knows that an object's class stays the same, so it
+    // checks once before a loop; a field it would check for each element.
 
     /// Elements of float32 as they are stored.
     private static final class OfFloat extends Tensor {

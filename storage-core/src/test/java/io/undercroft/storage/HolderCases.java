@@ -10,22 +10,23 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /// What PyTorch answers about quantized and sparse tensors, from the resources that `src/test/python/holder_cases.py`
 /// writes.
 final class HolderCases {
     private HolderCases() {}
 
-    /// Stored integers, what makes numbers of them, these numbers, and what is printed.
-    record Quantized(String name, QuantizedTensor tensor, Tensor dequantized, String printed) {
+    /// Stored integers, what makes numbers of them, and these numbers.
+    record Quantized(String name, QuantizedTensor tensor, Tensor dequantized) {
         @Override
         public String toString() {
             return name;
         }
     }
 
-    /// A sparse tensor, the dense one, and what is printed.
-    record Sparse(String name, SparseTensor tensor, Tensor dense, String printed) {
+    /// A sparse tensor, and the dense one.
+    record Sparse(String name, SparseTensor tensor, Tensor dense) {
         @Override
         public String toString() {
             return name;
@@ -64,22 +65,12 @@ final class HolderCases {
         return cases;
     }
 
-    /// A case of several lines: the first, by words, and what PyTorch prints.
-    private record Case(int number, List<String> words, String printed) {}
+    private record Case(int number, List<String> words) {}
 
     private static List<Case> cases(String resource) {
-        List<Case> cases = new ArrayList<>();
         List<String> lines = TorchCases.lines(resource);
-        for (int start = 0; start < lines.size();) {
-            int end = start + 1;
-            while (end < lines.size() && !lines.get(end).startsWith("case ")) {
-                end++;
-            }
-            cases.add(new Case(cases.size(), List.of(lines.get(start).split(" ", -1)),
-                    String.join("\n", lines.subList(start + 1, end))));
-            start = end;
-        }
-        return cases;
+        return IntStream.range(0, lines.size()).mapToObj(i -> new Case(i, List.of(lines.get(i).split(" ", -1))))
+                .toList();
     }
 
     private static Quantized quantized(Case given) {
@@ -89,7 +80,7 @@ final class HolderCases {
         Shape shape = floats.shape();
         Tensor stored = Tensor.of(storage(integers[2]), DType.of(integers[0]), 0, shape, shape.contiguousStride());
         return new Quantized(given.number() + ": " + integers[0] + " " + words.get(2).substring(0, 30),
-                new QuantizedTensor(stored, quantizer(words.get(2))), floats, given.printed());
+                new QuantizedTensor(stored, quantizer(words.get(2))), floats);
     }
 
     private static Quantizer quantizer(String text) {
@@ -115,7 +106,7 @@ final class HolderCases {
         boolean coo = layout == Layout.SPARSE_COO;
         Coalescence coalescence = coo ? Coalescence.valueOf(words.get(7)) : Coalescence.UNCOALESCED;
         return new Sparse(given.number() + ": " + layout + " " + shape, sparse(layout, shape, parts, coalescence),
-                tensor(words.get(4)), given.printed());
+                tensor(words.get(4)));
     }
 
     private static SparseTensor sparse(Layout layout, Shape shape, List<Tensor> parts, Coalescence coalescence) {

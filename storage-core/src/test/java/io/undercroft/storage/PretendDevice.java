@@ -2,7 +2,6 @@ package io.undercroft.storage;
 
 import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.MemoryProvider;
-import io.undercroft.testsupport.PretendDevice;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.testsupport.PretendDevice;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.function.Consumer;

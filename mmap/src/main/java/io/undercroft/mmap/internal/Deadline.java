@@ -43,8 +43,9 @@ record Deadline(Duration patience, long end) {
         try {
             while (!attempt.succeeds()) {
                 if (nanosLeft() <= 0) {
-                    throw new RegistryException(what + " for " + patience.toSeconds() + " seconds; see who has it (fuser "
-                            + folder + "), and end it if it hangs");
+                    throw new RegistryException(
+                            what + " for " + patience.toSeconds() + " seconds; see who has it (fuser "
+                                    + folder + "), and end it if it hangs");
                 }
                 LockSupport.parkNanos(pause);
                 pause = Math.min(2 * pause, LONGEST_PAUSE);

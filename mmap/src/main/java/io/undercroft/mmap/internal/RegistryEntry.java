@@ -97,7 +97,7 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
         return isClear && lifetime.isPresent() && lifetime.get() != NameLifetime.UNTIL_UNLINKED && areDead(processes);
     }
 
-    /// Whether no process lives whose hold counts: of a name that lasts as long as its creator that of the creator only.
+    /// Whether no process lives whose hold counts: the creator's only, if the name lasts as long as its creator.
     private boolean areDead(Liveness processes) throws IOException {
         boolean all = lifetime.orElseThrow() != NameLifetime.WITH_CREATOR;
         for (HoldRecord hold : holds) {

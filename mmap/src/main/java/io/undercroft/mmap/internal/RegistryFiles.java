@@ -31,7 +31,6 @@ class RegistryFiles {
     private static final int OWNER_ONLY = 0600;
     private static final int FOLDER_OF_OWNER = 0700;
 
-
     private final Libc libc;
 
     RegistryFiles(Libc libc) {

@@ -9,8 +9,8 @@ import java.lang.invoke.VarHandle;
 /// Gathers elements that lie a step apart to a run in an array, and scatters such a run. All steps are in bytes.
 ///
 /// The arrays are of bytes whatever the elements are: a copy between a segment and an array of bytes is the fastest one
-/// of a short run in JDK 25. There is a loop for each width of an element, which differs from the others in nothing but a
-/// type that Java has no parameter for. The loops add up the step, because the JIT makes slow code of a product by a
+/// of a short run in JDK 25. There is a loop for each width of an element, which differs from the others in nothing but
+/// a type that Java has no parameter for. The loops add up the step, because the JIT makes slow code of a product by a
 /// factor that it does not know.
 ///
 /// @param itemsize bytes of an element

@@ -42,37 +42,11 @@ public final class TensorPrinter {
         return new TensorPrinter(tensor).print();
     }
 
-    /// {@return only the elements, from the opening bracket to the closing one, as they are printed from a column on;
-    /// `...` if there are none to be read}
-    ///
-    /// @param tensor what to print
-    /// @param indent the column
-    static String elements(Tensor tensor, int indent) {
-        return new TensorPrinter(tensor).body(indent);
-    }
-
-    /// {@return a text with the suffixes of a tensor after it, on new lines where it gets too long, and the closing
-    /// parenthesis}
-    ///
-    /// @param start the text
-    /// @param suffixes what follows after commas
-    static String withSuffixes(String start, List<String> suffixes) {
+    private String print() {
+        StringBuilder text = new StringBuilder(PREFIX + body(PREFIX.length()));
         // PyTorch counts two characters too many here, and the line breaks should be its own.
-        return withSuffixes(start, start.length() - start.lastIndexOf("\n") + 1, suffixes);
-    }
-
-    /// {@return as [#withSuffixes], but the first suffix on a new line however short the last one is}
-    ///
-    /// @param start the text
-    /// @param suffixes what follows after commas
-    static String withSuffixesBelow(String start, List<String> suffixes) {
-        return withSuffixes(start, LINE_WIDTH, suffixes);
-    }
-
-    private static String withSuffixes(String start, int length, List<String> suffixes) {
-        StringBuilder text = new StringBuilder(start);
-        int column = length;
-        for (String suffix : suffixes) {
+        int column = text.length() - text.lastIndexOf("\n") + 1;
+        for (String suffix : suffixes()) {
             if (column + suffix.length() + 2 > LINE_WIDTH) {
                 text.append(",\n").append(" ".repeat(PREFIX.length()));
                 column = PREFIX.length() + suffix.length();
@@ -83,10 +57,6 @@ public final class TensorPrinter {
             text.append(suffix);
         }
         return text.append(")").toString();
-    }
-
-    private String print() {
-        return withSuffixes(PREFIX + body(PREFIX.length()), suffixes());
     }
 
     private List<String> suffixes() {
@@ -142,7 +112,7 @@ public final class TensorPrinter {
     /// {@return a shape as Python prints a tuple}
     ///
     /// @param shape what to print
-    static String tuple(Shape shape) {
+    private static String tuple(Shape shape) {
         return LongStream.of(shape.toArray()).mapToObj(Long::toString)
                 .collect(Collectors.joining(", ", "(", shape.rank() == 1 ? ",)" : ")"));
     }
@@ -150,7 +120,7 @@ public final class TensorPrinter {
     /// {@return whether printed elements of a dtype show which it is}
     ///
     /// @param dtype what to look at
-    static boolean speaksForItself(DType dtype) {
+    private static boolean speaksForItself(DType dtype) {
         return dtype.equals(DType.FLOAT32) || dtype.equals(DType.COMPLEX64) || dtype.equals(DType.INT64)
                 || dtype.equals(DType.BOOL);
     }
