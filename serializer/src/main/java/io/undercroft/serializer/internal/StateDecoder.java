@@ -5,7 +5,6 @@ import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.StateToken;
 import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.serializer.internal.graph.HashBudget;
-import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -22,7 +21,6 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -65,7 +63,7 @@ final class StateDecoder {
     private final StateTreeReader in;
     private final Tables tables;
     private final TreeCost cost;
-    private final HashBudget work = new HashBudget();
+    private final HashBudget budget = new HashBudget();
     /// Texts that were read last, by their hashes: one that comes again is one string in memory.
     private final @Nullable String[] texts = new @Nullable String[TEXTS];
     private final List<@Nullable Object> containers = new ArrayList<>();
@@ -248,41 +246,19 @@ final class StateDecoder {
     /// Checks keys, or elements of a set, before they are put into it. Of plain keys of one class those that come twice
     /// show when they are put.
     private void checkKeys(List<@Nullable Object> keys, String what) {
-        if (keys.isEmpty() || HashBudget.areSorted(keys)) {
-            return;
-        }
-        if (keys.size() == 1 && !(keys.getFirst() instanceof Tuple)) {
-            parts(keys.getFirst(), what);
-            return;
-        }
-        if (work.isTooMuch(keys, i -> parts(keys.get(i), what))) {
-            throw tooMuch(keys);
-        }
-        List<@Nullable Object> identities = new ArrayList<>(keys);
-        identities.replaceAll(StateKeys::identity);
-        if (work.isTooMuch(identities, i -> parts(keys.get(i), what))) {
-            throw tooMuch(keys);
-        }
-        if (new HashSet<>(identities).size() < keys.size()) {
-            throw twice(what);
-        }
+        budget.check(keys).ifPresent(wrong -> {
+            throw switch (wrong) {
+                case NO_KEY -> malformed("has " + what + " that cannot be one");
+                case TWICE -> twice(what);
+                case TOO_MUCH -> new FormatException("CROFT-KEYS", "the state tree has a map or set of " + keys.size()
+                        + " keys, of which too many would be compared with each other", in.offset(),
+                        "The file was made to be slow; its tensors can be read by name all the same");
+            };
+        });
     }
 
     private FormatException twice(String what) {
         return malformed("has " + what + " twice");
-    }
-
-    private int parts(@Nullable Object key, String what) {
-        if (!StateKeys.isKey(key)) {
-            throw malformed("has " + what + " that cannot be one");
-        }
-        return StateKeys.parts(key);
-    }
-
-    private FormatException tooMuch(List<@Nullable Object> keys) {
-        return new FormatException("CROFT-KEYS", "the state tree has a map or set of " + keys.size()
-                + " keys, of which too many would be compared with each other", in.offset(),
-                "The file was made to be slow; its tensors can be read by name all the same");
     }
 
     private final class SetFrame implements Frame {

@@ -122,6 +122,30 @@ public final class StateIndex {
         return name.indexOf('~') < 0 ? name : name.replace("~1", "/").replace("~0", "~");
     }
 
+    /// {@return what a value of a state holds: the values of a map, the elements of a list or set, the value of a
+    /// [Typed], and the attributes of both types; nothing of any other value}
+    ///
+    /// @param value any value
+    public static Collection<? extends @Nullable Object> children(@Nullable Object value) {
+        return switch (value) {
+            case TypedMap map -> withAttributes(map.values(), map.attributes());
+            case Map<?, ?> map -> map.values();
+            case Collection<?> elements -> elements;
+            case Typed typed -> withAttributes(Collections.singletonList(typed.value()), typed.attributes());
+            case null, default -> List.of();
+        };
+    }
+
+    private static Collection<? extends @Nullable Object> withAttributes(Collection<? extends @Nullable Object> held,
+            Map<String, @Nullable Object> attributes) {
+        if (attributes.isEmpty()) {
+            return held;
+        }
+        List<@Nullable Object> all = new ArrayList<>(held);
+        all.addAll(attributes.values());
+        return all;
+    }
+
     /// {@return every tensor by name, in the order of the state; a tensor that is in two places has two names}
     public SequencedMap<String, Tensor> tensors() {
         return Collections.unmodifiableSequencedMap(tensors);
@@ -291,35 +315,21 @@ public final class StateIndex {
             case TypedMap map -> map.attributes().isEmpty() && hasPlainEntries(map);
             case Map<?, ?> map -> hasPlainEntries(map);
             case Typed typed -> typed.attributes().isEmpty() && !hasPlace(typed.value());
-            case List<?> list -> isPlain(list);
-            case Set<?> set -> isPlain(set);
+            case Collection<?> elements -> isPlain(elements);
             case null, default -> false;
         };
     }
 
-    /// Without an iterator: there may be half a million empty lists.
-    private static boolean isPlain(List<?> elements) {
-        if (elements.size() <= FEW) {
-            for (int i = 0; i < elements.size(); i++) {
-                if (hasPlace(elements.get(i))) {
-                    return false;
-                }
-            }
-            return true;
-        }
-        return false;
-    }
-
-    private static boolean isPlain(Set<?> elements) {
-        if (elements.size() <= FEW) {
+    /// Without an iterator for nothing: there may be half a million empty lists.
+    private static boolean isPlain(Collection<?> elements) {
+        if (!elements.isEmpty() && elements.size() <= FEW) {
             for (Object element : elements) {
                 if (hasPlace(element)) {
                     return false;
                 }
             }
-            return true;
         }
-        return false;
+        return elements.size() <= FEW;
     }
 
     private static boolean hasPlainEntries(Map<?, ?> map) {
@@ -371,50 +381,36 @@ public final class StateIndex {
         };
     }
 
-    /// The values of a map that have a place of their own and, before each, a key that is or may hold a tensor.
-    private static final class Entries implements Iterator<Child> {
-        private final Place place;
-        private final Iterator<? extends Map.Entry<?, ?>> rest;
-        private final boolean everyPlace;
+    /// The values of a container that have a place of their own.
+    private abstract static class Children implements Iterator<Child> {
+        final Place place;
+        final boolean everyPlace;
         private @Nullable Child found;
-        private @Nullable Child afterKey;
 
-        Entries(Place place, Map<?, ?> map, boolean everyPlace) {
+        Children(Place place, boolean everyPlace) {
             this.place = place;
-            this.rest = map.entrySet().iterator();
             this.everyPlace = everyPlace;
         }
 
+        abstract boolean hasMore();
+
+        /// Looks at one more value; returns null if it has no place.
+        abstract @Nullable Child more();
+
+        final boolean hasPlaceHere(@Nullable Object value) {
+            return hasPlace(value) && (everyPlace || !isPlain(value) || !place.leavesSpace());
+        }
+
         @Override
-        public boolean hasNext() {
-            if (found == null) {
-                found = afterKey;
-                afterKey = null;
-            }
-            while (found == null && rest.hasNext()) {
-                find(rest.next());
+        public final boolean hasNext() {
+            while (found == null && hasMore()) {
+                found = more();
             }
             return found != null;
         }
 
-        private void find(Map.Entry<?, ?> entry) {
-            Object value = entry.getValue();
-            boolean hasPlace = hasPlace(value) && (everyPlace || !isPlain(value) || !place.leavesSpace());
-            if (!hasPlace && isShort(entry.getKey()) && place.leavesSpace()) {
-                return;
-            }
-            Place there = place.child(segment(entry.getKey()));
-            boolean isKeyWalked = switch (entry.getKey()) {
-                case Tensor _,Storage _,TypedStorage _,Tuple _ -> true;
-                case null, default -> false;
-            };
-            Child child = hasPlace ? new Child(there, value) : null;
-            found = isKeyWalked ? new Child(there, entry.getKey()) : child;
-            afterKey = isKeyWalked ? child : null;
-        }
-
         @Override
-        public Child next() {
+        public final Child next() {
             if (!hasNext()) {
                 throw new NoSuchElementException();
             }
@@ -424,40 +420,68 @@ public final class StateIndex {
         }
     }
 
-    /// The elements of a list or set that have a place of their own.
-    private static final class Elements implements Iterator<Child> {
-        private final Place place;
+    /// Those of a map and, before each, a key that is or may hold a tensor.
+    private static final class Entries extends Children {
+        private final Iterator<? extends Map.Entry<?, ?>> rest;
+        private @Nullable Child afterKey;
+
+        Entries(Place place, Map<?, ?> map, boolean everyPlace) {
+            super(place, everyPlace);
+            this.rest = map.entrySet().iterator();
+        }
+
+        @Override
+        boolean hasMore() {
+            return afterKey != null || rest.hasNext();
+        }
+
+        @Override
+        @Nullable
+        Child more() {
+            if (afterKey != null) {
+                Child value = afterKey;
+                afterKey = null;
+                return value;
+            }
+            Map.Entry<?, ?> entry = rest.next();
+            boolean hasPlace = hasPlaceHere(entry.getValue());
+            if (!hasPlace && isShort(entry.getKey()) && place.leavesSpace()) {
+                return null;
+            }
+            Place there = place.child(segment(entry.getKey()));
+            Child value = hasPlace ? new Child(there, entry.getValue()) : null;
+            return switch (entry.getKey()) {
+                case Tensor _,Storage _,TypedStorage _,Tuple _ -> {
+                    afterKey = value;
+                    yield new Child(there, entry.getKey());
+                }
+                case null, default -> value;
+            };
+        }
+    }
+
+    /// Those of a list or set.
+    private static final class Elements extends Children {
         private final Iterator<?> rest;
-        private final boolean everyPlace;
         private int index;
-        private @Nullable Child found;
 
         Elements(Place place, Collection<?> elements, boolean everyPlace) {
-            this.place = place;
+            super(place, everyPlace);
             this.rest = elements.iterator();
-            this.everyPlace = everyPlace;
         }
 
         @Override
-        public boolean hasNext() {
-            while (found == null && rest.hasNext()) {
-                Object value = rest.next();
-                if (hasPlace(value) && (everyPlace || !isPlain(value) || !place.leavesSpace())) {
-                    found = new Child(place.child(Integer.toString(index)), value);
-                }
-                index++;
-            }
-            return found != null;
+        boolean hasMore() {
+            return rest.hasNext();
         }
 
         @Override
-        public Child next() {
-            if (!hasNext()) {
-                throw new NoSuchElementException();
-            }
-            Child next = Objects.requireNonNull(found);
-            found = null;
-            return next;
+        @Nullable
+        Child more() {
+            Object value = rest.next();
+            Child child = hasPlaceHere(value) ? new Child(place.child(Integer.toString(index)), value) : null;
+            index++;
+            return child;
         }
     }
 

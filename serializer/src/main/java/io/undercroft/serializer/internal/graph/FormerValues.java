@@ -6,61 +6,38 @@ import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.serializers.DefaultSerializers.AtomicBooleanSerializer;
 import com.esotericsoftware.kryo.serializers.DefaultSerializers.AtomicIntegerSerializer;
 import com.esotericsoftware.kryo.serializers.DefaultSerializers.AtomicLongSerializer;
-import com.esotericsoftware.kryo.serializers.DefaultSerializers.BitSetSerializer;
 import com.esotericsoftware.kryo.serializers.DefaultSerializers.URISerializer;
 import com.esotericsoftware.kryo.serializers.DefaultSerializers.UUIDSerializer;
-import java.math.BigDecimal;
-import java.math.BigInteger;
-import java.math.RoundingMode;
 import java.net.URI;
-import java.nio.charset.Charset;
 import java.nio.file.Path;
-import java.time.DayOfWeek;
-import java.time.Duration;
-import java.time.Instant;
-import java.time.LocalDate;
 import java.time.LocalDateTime;
-import java.time.LocalTime;
-import java.time.Month;
-import java.time.MonthDay;
-import java.time.OffsetDateTime;
-import java.time.OffsetTime;
-import java.time.Period;
-import java.time.Year;
-import java.time.YearMonth;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
-import java.time.temporal.ChronoField;
-import java.time.temporal.ChronoUnit;
-import java.util.BitSet;
-import java.util.Currency;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.OptionalDouble;
-import java.util.OptionalInt;
-import java.util.OptionalLong;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /// Values of the JDK as Kryo wrote them before [JdkValues] made plain values of them. Old files have them in the
 /// attribute `kryo` of a node and among the plain fields of objects. They are only read.
 final class FormerValues {
     /// In the order of their ids.
-    private static final List<Class<?>> FROM_16 = List.of(BigInteger.class, BigDecimal.class, RoundingMode.class,
-            UUID.class, URI.class, Path.class, Locale.class, Currency.class, Charset.class, OptionalInt.class,
-            OptionalLong.class, OptionalDouble.class, TimeUnit.class);
-    private static final List<Class<?>> FROM_32 = List.of(Instant.class, Duration.class, LocalDate.class,
-            LocalTime.class, LocalDateTime.class, ZoneOffset.class, ZoneId.class, OffsetTime.class,
-            OffsetDateTime.class, ZonedDateTime.class, Year.class, YearMonth.class, MonthDay.class, Period.class,
-            DayOfWeek.class, Month.class, ChronoUnit.class, ChronoField.class);
-    private static final List<Class<?>> FROM_64 = List.of(AtomicBoolean.class, AtomicInteger.class, AtomicLong.class,
-            BitSet.class);
+    private static final List<String> FROM_16 = List.of("java.math.BigInteger", "java.math.BigDecimal",
+            "java.math.RoundingMode", "java.util.UUID", "java.net.URI", "java.nio.file.Path", "java.util.Locale",
+            "java.util.Currency", "java.nio.charset.Charset", "java.util.OptionalInt", "java.util.OptionalLong",
+            "java.util.OptionalDouble", "java.util.concurrent.TimeUnit");
+    private static final List<String> FROM_32 = Stream.of("Instant", "Duration", "LocalDate", "LocalTime",
+            "LocalDateTime", "ZoneOffset", "ZoneId", "OffsetTime", "OffsetDateTime", "ZonedDateTime", "Year",
+            "YearMonth", "MonthDay", "Period", "DayOfWeek", "Month", "temporal.ChronoUnit", "temporal.ChronoField")
+            .map("java.time."::concat).toList();
+    private static final List<String> FROM_64 = List.of("java.util.concurrent.atomic.AtomicBoolean",
+            "java.util.concurrent.atomic.AtomicInteger", "java.util.concurrent.atomic.AtomicLong", "java.util.BitSet");
 
     private FormerValues() {}
 
@@ -74,15 +51,15 @@ final class FormerValues {
                 Locale.class, reader(FormerValues::locale),
                 ZonedDateTime.class, reader(in -> zonedDateTime(kryo, in)),
                 AtomicBoolean.class, new AtomicBooleanSerializer(), AtomicInteger.class, new AtomicIntegerSerializer(),
-                AtomicLong.class, new AtomicLongSerializer(), BitSet.class, new BitSetSerializer());
+                AtomicLong.class, new AtomicLongSerializer());
         register(kryo, 16, FROM_16, serializers);
         register(kryo, 32, FROM_32, serializers);
         register(kryo, 64, FROM_64, serializers);
     }
 
-    private static void register(Kryo kryo, int id, List<Class<?>> types, Map<Class<?>, Serializer<?>> serializers) {
-        for (int i = 0; i < types.size(); i++) {
-            Class<?> type = types.get(i);
+    private static void register(Kryo kryo, int id, List<String> names, Map<Class<?>, Serializer<?>> serializers) {
+        for (int i = 0; i < names.size(); i++) {
+            Class<?> type = JdkValues.named(names.get(i)).orElseThrow();
             Serializer<?> known = type.isEnum() ? NodeKryo.constants(type) : serializers.get(type);
             kryo.register(type, known == null ? kryo.getDefaultSerializer(type) : known, id + i);
         }

@@ -1,15 +1,20 @@
 package io.undercroft.serializer.internal.graph;
 
 import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import java.math.BigInteger;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -33,22 +38,51 @@ public final class HashBudget {
 
     private long left = MAX;
 
+    /// What is wrong with keys.
+    public enum Wrong {
+        /// One is no plain value, and no tuple of some.
+        NO_KEY,
+        /// They would take too long to hash and to compare.
+        TOO_MUCH,
+        /// Two are one in a file, for instance numbers of different widths.
+        TWICE
+    }
+
+    /// Takes the keys of one map or the elements of one set of the tree, which are plain values.
+    ///
+    /// @param keys none of which were hashed
+    /// @return what is wrong with them, together with those that were taken before; nothing if all are keys. Of keys of
+    ///     one class those that come twice are not found
+    public Optional<Wrong> check(List<? extends @Nullable Object> keys) {
+        if (areSorted(keys)) {
+            return Optional.empty();
+        }
+        if (!keys.stream().allMatch(StateKeys::isKey)) {
+            return Optional.of(Wrong.NO_KEY);
+        }
+        if (keys.size() == 1 && !(keys.getFirst() instanceof Tuple)) {
+            return Optional.empty();
+        }
+        List<@Nullable Object> identities = new ArrayList<>(keys);
+        identities.replaceAll(StateKeys::identity);
+        IntUnaryOperator parts = i -> StateKeys.parts(keys.get(i));
+        if (isTooMuch(keys, parts) || isTooMuch(identities, parts)) {
+            return Optional.of(Wrong.TOO_MUCH);
+        }
+        return new HashSet<>(identities).size() < keys.size() ? Optional.of(Wrong.TWICE) : Optional.empty();
+    }
+
     /// {@return whether all keys are of one class whose equal hashes cost nothing, and which differ in a file if they
     /// differ in Java}
     ///
     /// @param keys any keys
-    public static boolean areSorted(List<? extends @Nullable Object> keys) {
+    private static boolean areSorted(List<? extends @Nullable Object> keys) {
         Object first = keys.isEmpty() ? "" : keys.getFirst();
         return first != null && SORTED.contains(first.getClass())
                 && keys.stream().allMatch(key -> key != null && key.getClass() == first.getClass());
     }
 
-    /// Takes the keys of one map or the elements of one set.
-    ///
-    /// @param keys which are hashed here, each after its parts were counted
-    /// @param parts how many parts the key of an index has, counted again wherever they are shared
-    /// @return whether that is too much, together with what was taken before
-    public boolean isTooMuch(List<? extends @Nullable Object> keys, IntUnaryOperator parts) {
+    private boolean isTooMuch(List<? extends @Nullable Object> keys, IntUnaryOperator parts) {
         return !areSorted(keys) && isTooMuch(keys.size(), i -> Objects.hashCode(keys.get(i)), parts);
     }
 

@@ -33,7 +33,7 @@ final class NodeFactories {
     private final StateClasses classes;
     private final ArrayTypes arrays;
     private final HashBudget budget = new HashBudget();
-    private final Map<Class<?>, RecordType> records = new HashMap<>();
+    private final Map<Class<?>, ObjectType> types = new HashMap<>();
     private @Nullable ObjectBytes bytes;
 
     /// Recipes for objects.
@@ -113,13 +113,11 @@ final class NodeFactories {
         if (codec.isPresent()) {
             return Recipe.late(values(map), values -> decoded(codec.get(), type, parts(type, map, zip(names, values))));
         }
-        if (type.isRecord()) {
-            RecordType known = records.computeIfAbsent(type, RecordType::new);
-            return Recipe.late(values(map), values -> known.make(parts(type, map, zip(names, values)), classes));
-        }
-        ClassFields fields = bytes().fieldsOf(type);
-        return Recipe.early(values(map), fields.newInstance(), (object, values) -> fields.set(object,
-                parts(type, map, zip(names, values)), classes.ignoresUnknown(type)));
+        ObjectType known = types.computeIfAbsent(type, ObjectType::new);
+        return type.isRecord()
+                ? Recipe.late(values(map), values -> known.newRecord(parts(type, map, zip(names, values)), classes))
+                : Recipe.early(values(map), known.newInstance(),
+                        (object, values) -> known.set(object, parts(type, map, zip(names, values)), classes));
     }
 
     /// What a node has of an object, brought up to date. The plain fields are elsewhere, if the class was no record.

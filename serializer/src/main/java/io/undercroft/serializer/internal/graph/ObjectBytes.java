@@ -4,7 +4,6 @@ import com.esotericsoftware.kryo.KryoException;
 import com.esotericsoftware.kryo.io.Output;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -24,19 +23,10 @@ import org.jspecify.annotations.Nullable;
 final class ObjectBytes {
     private static final int FIRST_SIZE = 64;
 
-    /// What an object holds.
-    ///
-    /// @param bytes of its plain fields
-    /// @param children what the other fields hold, by their names
-    // Passed from one place to the next, never compared.
-    @SuppressWarnings("ArrayRecordComponent")
-    record Fields(byte[] bytes, SequencedMap<String, @Nullable Object> children) {}
-
     private final StateClasses classes;
     /// Made when it is first needed: most states need none, and its classes take longer to load than a small state to
     /// save.
     private @Nullable NodeKryo kryo;
-    private final Map<Class<?>, ClassFields> fields = new HashMap<>();
 
     /// Bytes of objects of registered classes.
     ///
@@ -45,41 +35,32 @@ final class ObjectBytes {
         this.classes = classes;
     }
 
-    /// {@return what an object holds}
+    /// {@return the bytes of the plain fields of an object}
     ///
-    /// @param object of a registered class
-    /// @throws IllegalArgumentException if its fields cannot be read
-    Fields of(Object object) {
-        SequencedMap<String, @Nullable Object> plain = new LinkedHashMap<>();
-        SequencedMap<String, @Nullable Object> children = new LinkedHashMap<>();
-        fieldsOf(object.getClass()).of(object)
-                .forEach((name, value) -> (isPlain(value) ? plain : children).put(name, value));
+    /// @param fields of which [#isPlain] holds, by name
+    byte[] of(Map<String, @Nullable Object> fields) {
         try (Output out = new Output(FIRST_SIZE, -1)) {
-            out.writeVarInt(plain.size(), true);
-            plain.forEach((name, value) -> {
+            out.writeVarInt(fields.size(), true);
+            fields.forEach((name, value) -> {
                 out.writeString(name);
                 kryo().writeClassAndObject(out, value);
             });
-            return new Fields(out.toBytes(), children);
+            return out.toBytes();
         } finally {
             kryo().reset();
         }
     }
 
-    private boolean isPlain(@Nullable Object value) {
+    /// {@return whether what a field holds is among the bytes of its object}
+    ///
+    /// @param value what it holds
+    boolean isPlain(@Nullable Object value) {
         return switch (value) {
             case null -> true;
             case String _,Boolean _,Character _,Byte _,Short _,Integer _,Long _,Float _,Double _ -> true;
             case Enum<?> constant -> classes.name(constant.getDeclaringClass()).isPresent();
             default -> false;
         };
-    }
-
-    /// {@return the fields of a class}
-    ///
-    /// @param type a registered class
-    ClassFields fieldsOf(Class<?> type) {
-        return fields.computeIfAbsent(type, ClassFields::new);
     }
 
     /// {@return what was saved of the fields of an object, by name}

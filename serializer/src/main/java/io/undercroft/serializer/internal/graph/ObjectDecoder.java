@@ -3,17 +3,14 @@ package io.undercroft.serializer.internal.graph;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.graph.Recipe.When;
+import io.undercroft.serializer.spi.StatePath;
 import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.Typed;
-import io.undercroft.serializer.state.TypedMap;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -92,27 +89,10 @@ public final class ObjectDecoder {
                 return true;
             }
             if (seen.add(node)) {
-                held(node).stream().filter(JavaNode::isContainer).forEach(left::push);
+                StateIndex.children(node).stream().filter(JavaNode::isContainer).forEach(left::push);
             }
         }
         return false;
-    }
-
-    private static Collection<? extends @Nullable Object> held(Object node) {
-        return switch (node) {
-            case TypedMap map -> both(map.values(), map.attributes());
-            case Map<?, ?> map -> map.values();
-            case Typed typed -> both(Collections.singletonList(typed.value()), typed.attributes());
-            case Collection<?> elements -> elements;
-            default -> List.of();
-        };
-    }
-
-    private static List<@Nullable Object> both(Collection<? extends @Nullable Object> values,
-            Map<String, @Nullable Object> attributes) {
-        List<@Nullable Object> both = new ArrayList<>(values);
-        both.addAll(attributes.values());
-        return both;
     }
 
     private Node walk(Object value) {
@@ -229,6 +209,6 @@ public final class ObjectDecoder {
 
     private String where(Object value) {
         String path = StateIndex.of(tree).pathOf(value);
-        return path == null || path.isEmpty() ? "the state" : FormatException.printable("state/" + path);
+        return StatePath.describe(path == null ? "" : path);
     }
 }

@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.graph;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.StateCodec;
-import io.undercroft.serializer.internal.graph.ObjectBytes.Fields;
+import io.undercroft.serializer.spi.StatePath;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
@@ -21,13 +21,11 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.math.BigInteger;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -38,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.PriorityQueue;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -63,9 +62,8 @@ public final class ObjectEncoder {
             DType.class, Device.class, Shape.class, Symbol.class, Tuple.class, Typed.class, TypedMap.class,
             Tensor.class, Storage.class, TypedStorage.class, QuantizedTensor.class);
 
-    private final Map<Class<?>, RecordType> records = new HashMap<>();
-    /// Where this is, for messages: keys, indices and names of components from the innermost outwards.
-    private final Deque<String> path = new ArrayDeque<>();
+    private final Map<Class<?>, ObjectType> types = new HashMap<>();
+    private final StatePath path = new StatePath();
     /// The objects that this is in.
     private final List<Object> open = new ArrayList<>();
     /// From where on they are such as cannot be made before what they hold.
@@ -99,7 +97,7 @@ public final class ObjectEncoder {
         try {
             return encoder.encode(state);
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("cannot " + end + " " + encoder.where() + ": " + e.getMessage(), e);
+            throw new IllegalArgumentException("cannot " + end + " " + encoder.path + ": " + e.getMessage(), e);
         }
     }
 
@@ -130,10 +128,6 @@ public final class ObjectEncoder {
             bytes = new ObjectBytes(classes);
         }
         return bytes;
-    }
-
-    private String where() {
-        return path.isEmpty() ? "the state" : FormatException.printable("state/" + String.join("/", path.reversed()));
     }
 
     private @Nullable Object encode(@Nullable Object value) {
@@ -208,8 +202,8 @@ public final class ObjectEncoder {
         return node;
     }
 
-    private @Nullable Object encodeAt(String segment, @Nullable Object value) {
-        path.push(segment);
+    private @Nullable Object encodeAt(@Nullable Object key, @Nullable Object value) {
+        path.push(key);
         Object encoded = encode(value);
         path.pop();
         return encoded;
@@ -234,16 +228,16 @@ public final class ObjectEncoder {
         Optional<StateCodec<?>> codec = classes.codec(object.getClass());
         if (codec.isPresent()) {
             encoded(codec.get(), object).forEach((part, value) -> node.put(part, encodeAt(part, value)));
-        } else if (object instanceof Record) {
-            RecordType known = records.computeIfAbsent(object.getClass(), RecordType::new);
-            known.components(object)
-                    .forEach((part, value) -> node.put(part, held(object, known.typeOf(part), part, value)));
         } else {
-            ClassFields known = bytes().fieldsOf(object.getClass());
-            Fields fields = bytes().of(object);
-            node.attributes().put(JavaNode.KRYO, fields.bytes());
-            fields.children()
-                    .forEach((part, value) -> node.put(part, held(object, known.typeOf(part), part, value)));
+            ObjectType known = types.computeIfAbsent(object.getClass(), ObjectType::new);
+            SequencedMap<String, @Nullable Object> values = known.valuesOf(object);
+            if (!(object instanceof Record)) {
+                Map<String, @Nullable Object> plain = new LinkedHashMap<>(values);
+                plain.values().removeIf(value -> !bytes().isPlain(value));
+                values.keySet().removeAll(plain.keySet());
+                node.attributes().put(JavaNode.KRYO, bytes().of(plain));
+            }
+            values.forEach((part, value) -> node.put(part, held(object, known.typeOf(part), part, value)));
         }
         return node;
     }
@@ -290,18 +284,18 @@ public final class ObjectEncoder {
         noted(tuple, node.tuple());
         int index = 0;
         for (Object element : tuple) {
-            node.add(encodeAt(Integer.toString(index++), element));
+            node.add(encodeAt(index++, element));
         }
         return node.tuple();
     }
 
     private void putAll(Map<?, ?> map, Map<@Nullable Object, @Nullable Object> node) {
-        map.forEach((key, value) -> node.put(key, encodeAt(String.valueOf(key), value)));
+        map.forEach((key, value) -> node.put(key, encodeAt(key, value)));
     }
 
     private List<@Nullable Object> addAll(Collection<?> elements, List<@Nullable Object> node) {
         for (Object element : elements) {
-            node.add(encodeAt(Integer.toString(node.size()), element));
+            node.add(encodeAt(node.size(), element));
         }
         return node;
     }
@@ -339,7 +333,7 @@ public final class ObjectEncoder {
         }
         map.forEach((key, value) -> {
             Object name = key instanceof Enum<?> constant ? constant.name() : key;
-            node.put(name, encodeAt(String.valueOf(name), value));
+            node.put(name, encodeAt(name, value));
         });
         return node;
     }
@@ -351,10 +345,10 @@ public final class ObjectEncoder {
         List<@Nullable Object> keys = new ArrayList<>();
         node.value(pairs);
         map.forEach((key, value) -> {
-            path.push(Integer.toString(pairs.size()));
-            Object encoded = encodeAt("0", key);
+            path.push(pairs.size());
+            Object encoded = encodeAt(0, key);
             keys.add(encoded);
-            pairs.add(Tuple.of(encoded, encodeAt("1", value)));
+            pairs.add(Tuple.of(encoded, encodeAt(1, value)));
             path.pop();
         });
         take(map.keySet(), keys, type);

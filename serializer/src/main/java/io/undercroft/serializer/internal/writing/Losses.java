@@ -111,19 +111,12 @@ final class Losses {
                 continue;
             }
             switch (value) {
-                case TypedMap map -> {
-                    addPaths(map, map.attributes(), index, names);
-                    map.values().forEach(each -> enqueue(each, left));
-                }
-                case Typed typed -> {
-                    addPaths(typed, typed.attributes(), index, names);
-                    enqueue(typed.value(), left);
-                }
-                case Map<?, ?> map -> map.values().forEach(each -> enqueue(each, left));
-                case Collection<?> values -> values.forEach(each -> enqueue(each, left));
+                case TypedMap map -> addPaths(map, map.attributes(), index, names);
+                case Typed typed -> addPaths(typed, typed.attributes(), index, names);
                 default -> {
                 }
             }
+            StateIndex.children(value).forEach(each -> enqueue(each, left));
         }
         return names;
     }

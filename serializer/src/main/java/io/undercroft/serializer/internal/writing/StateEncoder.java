@@ -8,6 +8,7 @@ import io.undercroft.format.internal.StateTreeWriter;
 import io.undercroft.serializer.internal.TreeCost;
 import io.undercroft.serializer.internal.graph.HashBudget;
 import io.undercroft.serializer.spi.RepeatedTexts;
+import io.undercroft.serializer.spi.StatePath;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -22,17 +23,14 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.lang.foreign.MemorySegment;
 import java.math.BigInteger;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Deque;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /// Writes a state as the tree that the format defines.
@@ -56,10 +54,9 @@ final class StateEncoder {
 
     private final StateTreeWriter out = new StateTreeWriter();
     private final RepeatedTexts texts = new RepeatedTexts();
-    private final HashBudget work = new HashBudget();
+    private final HashBudget budget = new HashBudget();
     private final IdentityHashMap<Object, Integer> containers = new IdentityHashMap<>();
-    /// Where the encoder is, for messages: keys and indices from the innermost outwards.
-    private final Deque<String> path = new ArrayDeque<>();
+    private final StatePath path = new StatePath();
     private final Numbers numbers;
     private final Function<Object, @Nullable String> paths;
 
@@ -80,7 +77,7 @@ final class StateEncoder {
         try {
             encoder.write(state);
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("cannot save " + encoder.where() + ": " + e.getMessage(), e);
+            throw new IllegalArgumentException("cannot save " + encoder.path + ": " + e.getMessage(), e);
         }
         byte[] tree = encoder.out.toByteArray();
         encoder.checkCost(tree);
@@ -112,7 +109,7 @@ final class StateEncoder {
             }
         }
         String found = last == null ? null : paths.apply(last);
-        return found == null || found.isEmpty() ? "the state" : FormatException.printable("state/" + found);
+        return StatePath.describe(found == null ? "" : found);
     }
 
     private void write(@Nullable Object value) {
@@ -205,7 +202,7 @@ final class StateEncoder {
         containers.put(identity, out.openMap(map.size()));
         checkSize(2L * map.size());
         for (Map.Entry<?, ?> entry : map.entrySet()) {
-            path.push(String.valueOf(entry.getKey()));
+            path.push(entry.getKey());
             checkKey(entry.getKey());
             write(entry.getKey());
             write(entry.getValue());
@@ -218,7 +215,7 @@ final class StateEncoder {
         checkSize(elements.size());
         int index = 0;
         for (Object element : elements) {
-            path.push(Integer.toString(index++));
+            path.push(index++);
             write(element);
             path.pop();
         }
@@ -237,25 +234,16 @@ final class StateEncoder {
     private void checkDistinct(Collection<?> all) {
         List<@Nullable Object> keys = new ArrayList<>(all);
         keys.removeIf(key -> !StateKeys.isKey(key));
-        IntUnaryOperator parts = i -> StateKeys.parts(keys.get(i));
-        List<@Nullable Object> identities = new ArrayList<>();
-        keys.forEach(key -> identities.add(StateKeys.identity(key)));
-        if (work.isTooMuch(keys, parts) || work.isTooMuch(identities, parts)) {
-            throw new IllegalArgumentException("of the " + keys.size()
-                    + " keys of a map or elements of a set too many are compared with each other; use keys of which "
-                    + "fewer "
-                    + "have equal hashes, such as strings");
-        }
-        Set<@Nullable Object> saved = new HashSet<>();
-        for (int i = 0; i < keys.size(); i++) {
-            if (!saved.add(identities.get(i))) {
-                throw new IllegalArgumentException("the key " + FormatException.quote(String.valueOf(keys.get(i)))
-                        + " comes twice, as numbers of different widths; use one of them");
+        budget.check(keys).ifPresent(wrong -> {
+            if (wrong == HashBudget.Wrong.TOO_MUCH) {
+                throw new IllegalArgumentException("of the " + keys.size()
+                        + " keys of a map or elements of a set too many are compared with each other; use keys of "
+                        + "which fewer have equal hashes, such as strings");
             }
-        }
-    }
-
-    private String where() {
-        return path.isEmpty() ? "the state" : FormatException.printable("state/" + String.join("/", path.reversed()));
+            Set<@Nullable Object> saved = new HashSet<>();
+            keys.removeIf(key -> saved.add(StateKeys.identity(key)));
+            throw new IllegalArgumentException("the key " + FormatException.quote(String.valueOf(keys.getFirst()))
+                    + " comes twice, as numbers of different widths; use one of them");
+        });
     }
 }

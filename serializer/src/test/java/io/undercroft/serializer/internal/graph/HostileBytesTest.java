@@ -58,7 +58,15 @@ class HostileBytesTest {
         Object any = LocalDate.EPOCH;
     }
 
-    private final ObjectBytes bytes = new ObjectBytes(StateClasses.of(Holder.class, Mode.class));
+    private static final StateClasses CLASSES = StateClasses.of(Holder.class, Mode.class);
+
+    private final ObjectBytes bytes = new ObjectBytes(CLASSES);
+
+    private byte[] whole() {
+        Map<String, @Nullable Object> plain = new ObjectType(Holder.class).valuesOf(new Holder());
+        plain.values().removeIf(value -> !bytes.isPlain(value));
+        return bytes.of(plain);
+    }
 
     private static void refused(Runnable reading) {
         // Once for the classes that are loaded, whose memory is not that of the reading.
@@ -76,8 +84,8 @@ class HostileBytesTest {
     }
 
     private void fill(byte... made) {
-        bytes.fieldsOf(Holder.class).set(bytes.fieldsOf(Holder.class).newInstance(),
-                bytes.fields(Holder.class, made, Map.of()), false);
+        ObjectType type = new ObjectType(Holder.class);
+        type.set(type.newInstance(), bytes.fields(Holder.class, made, Map.of()), CLASSES);
     }
 
     /// Lengths of 10 million, of a gigabyte or two, and of less than nothing, in front of nothing.
@@ -148,7 +156,7 @@ class HostileBytesTest {
 
     @Test
     void bytesThatGoOnOrEndEarlyAreRefused() {
-        byte[] whole = bytes.of(new Holder()).bytes();
+        byte[] whole = whole();
         fill(whole);
         refused(() -> fill(Arrays.copyOf(whole, whole.length + 1)));
         for (int length = 0; length < whole.length; length++) {
@@ -159,7 +167,7 @@ class HostileBytesTest {
 
     @Test
     void everyFlippedBitGivesAnObjectOrATypedError() {
-        byte[] whole = bytes.of(new Holder()).bytes();
+        byte[] whole = whole();
         for (int bit = 0; bit < whole.length * Byte.SIZE; bit++) {
             byte[] flipped = whole.clone();
             flipped[bit / Byte.SIZE] ^= (byte) (1 << (bit % Byte.SIZE));

@@ -8,7 +8,9 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -78,6 +80,7 @@ class ObjectBytesTest {
     }
 
     static final class Retyped {
+        Object child = "";
         int widened;
         String kept = "";
         String gone = "";
@@ -93,17 +96,23 @@ class ObjectBytesTest {
 
     private static final StateClasses CLASSES = StateClasses.of(Trainer.class, Mode.class, Old.class, Grown.class);
 
-    private final ObjectBytes bytes = new ObjectBytes(CLASSES);
+    /// What is saved of an object.
+    @SuppressWarnings("ArrayRecordComponent")
+    private record Saved(byte[] bytes, Map<String, @Nullable Object> children) {
+        static Saved of(Object object) {
+            ObjectBytes bytes = new ObjectBytes(CLASSES);
+            Map<String, @Nullable Object> plain = new ObjectType(object.getClass()).valuesOf(object);
+            Map<String, @Nullable Object> children = new LinkedHashMap<>(plain);
+            children.values().removeIf(bytes::isPlain);
+            plain.keySet().removeAll(children.keySet());
+            return new Saved(bytes.of(plain), children);
+        }
 
-    private Object copy(Object object) {
-        ObjectBytes.Fields fields = bytes.of(object);
-        return filled(bytes, object.getClass(), fields);
-    }
-
-    private static Object filled(ObjectBytes bytes, Class<?> type, ObjectBytes.Fields fields) {
-        Object made = bytes.fieldsOf(type).newInstance();
-        bytes.fieldsOf(type).set(made, bytes.fields(type, fields.bytes(), fields.children()), false);
-        return made;
+        Object as(Class<?> type) {
+            Object made = new ObjectType(type).newInstance();
+            new ObjectType(type).set(made, new ObjectBytes(CLASSES).fields(type, bytes, children), CLASSES);
+            return made;
+        }
     }
 
     @Test
@@ -117,7 +126,7 @@ class ObjectBytesTest {
         trainer.started = Instant.EPOCH;
         trainer.other = trainer;
         trainer.lock = "held";
-        Trainer copy = (Trainer) copy(trainer);
+        Trainer copy = (Trainer) Saved.of(trainer).as(Trainer.class);
         assertThat(copy.rate).isEqualTo(0.25);
         assertThat(copy.step).isEqualTo(7);
         assertThat(copy.baseStep()).isEqualTo(1);
@@ -137,42 +146,39 @@ class ObjectBytesTest {
     void childrenAreWhatIsNotPlainByFieldName() {
         Trainer trainer = new Trainer(1);
         trainer.started = Instant.EPOCH;
-        ObjectBytes.Fields fields = bytes.of(trainer);
-        assertThat(fields.children()).containsOnlyKeys("any", "losses", "seen", "started")
+        assertThat(Saved.of(trainer).children()).containsOnlyKeys("any", "losses", "seen", "started")
                 .containsEntry("any", trainer.any).containsEntry("losses", trainer.losses);
     }
 
     @Test
     void equalObjectsGiveEqualBytes() {
-        assertThat(new ObjectBytes(CLASSES).of(new Trainer(1)).bytes()).isEqualTo(bytes.of(new Trainer(1)).bytes());
+        assertThat(Saved.of(new Trainer(1)).bytes()).isEqualTo(Saved.of(new Trainer(1)).bytes());
         Trainer other = new Trainer(1);
         other.note = "";
-        assertThat(bytes.of(other).bytes()).isNotEqualTo(bytes.of(new Trainer(1)).bytes());
+        assertThat(Saved.of(other).bytes()).isNotEqualTo(Saved.of(new Trainer(1)).bytes());
     }
 
     @Test
     void aHiddenFieldHasTheNameOfItsClass() {
         Trainer trainer = new Trainer(1);
-        assertThat(new ClassFields(Trainer.class).of(trainer)).containsEntry("step", 2)
+        assertThat(new ObjectType(Trainer.class).valuesOf(trainer)).containsEntry("step", 2)
                 .containsEntry(Base.class.getName() + ".step", 1);
     }
 
     @Test
     void anInnerObjectKeepsItsOuterOne() {
-        ObjectBytes inner = new ObjectBytes(StateClasses.of(Inner.class));
         Inner made = new Inner();
         made.value = 4;
-        ObjectBytes.Fields fields = inner.of(made);
-        assertThat(fields.children()).containsValue(this);
-        Inner back = (Inner) filled(inner, Inner.class, fields);
+        Saved saved = Saved.of(made);
+        assertThat(saved.children()).containsValue(this);
+        Inner back = (Inner) saved.as(Inner.class);
         assertThat(back.outer()).isSameAs(this);
         assertThat(back.value).isEqualTo(4);
     }
 
     @Test
     void aClassMayGrowReorderAndWiden() {
-        ObjectBytes.Fields old = bytes.of(new Old());
-        Grown grown = (Grown) filled(bytes, Grown.class, old);
+        Grown grown = (Grown) Saved.of(new Old()).as(Grown.class);
         assertThat(grown.kept).isEqualTo(5);
         assertThat(grown.widened).isEqualTo(6);
         assertThat(grown.gone).isEqualTo("gone");
@@ -183,20 +189,16 @@ class ObjectBytesTest {
 
     @Test
     void aFieldThatTheClassLacksIsAnErrorThatNamesIt() {
-        ObjectBytes.Fields old = bytes.of(new Old());
-        ObjectBytes now = new ObjectBytes(StateClasses.of(Shrunk.class));
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> filled(now, Shrunk.class, old))
+                .isThrownBy(() -> Saved.of(new Old()).as(Shrunk.class))
                 .withMessageMatching(
-                        "was saved with the field 'gone', which .*Shrunk does not have \\[CROFT-OBJECT].*upgrader.*");
+                        "was saved with 'gone', 'widened', 'child', which the class .*Shrunk does not have \\[CROFT-OBJECT].*upgrader.*");
     }
 
     @Test
     void aFieldOfAnotherTypeIsAnErrorThatNamesIt() {
-        ObjectBytes.Fields old = bytes.of(new Old());
-        ObjectBytes now = new ObjectBytes(StateClasses.of(Retyped.class));
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> filled(now, Retyped.class, old))
+                .isThrownBy(() -> Saved.of(new Old()).as(Retyped.class))
                 .withMessageContaining(
                         "a field kept that takes a java.lang.String, but was saved with a java.lang.Int");
     }
@@ -207,11 +209,8 @@ class ObjectBytesTest {
 
     @Test
     void aClassWhoseFieldsAreClosedIsRefusedWithWhatToDo() {
-        ObjectBytes closed = new ObjectBytes(StateClasses.of(ListOfOurs.class));
-        assertThatIllegalArgumentException().isThrownBy(() -> closed.of(new ListOfOurs()))
+        assertThatIllegalArgumentException().isThrownBy(() -> new ObjectType(ListOfOurs.class))
                 .withMessageContaining("java.util.ArrayList").withMessageContaining("open the package java.util to")
-                .withMessageContaining("StateCodec");
-        assertThatIllegalArgumentException().isThrownBy(() -> closed.fieldsOf(ListOfOurs.class).newInstance())
                 .withMessageContaining("StateCodec");
     }
 
@@ -223,8 +222,8 @@ class ObjectBytesTest {
 
     @Test
     void aConstructorThatFailsIsATypedError() {
-        ObjectBytes failing = new ObjectBytes(StateClasses.of(Failing.class));
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> failing.fieldsOf(Failing.class).newInstance())
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> new ObjectType(Failing.class).newInstance())
                 .withMessageContaining("Failing").withMessageContaining("no luck");
     }
 }
