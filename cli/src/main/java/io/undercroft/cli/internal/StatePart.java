@@ -176,23 +176,11 @@ public final class StatePart {
 
     /// Of two keys that come to the same segment the first has it.
     private static void putAll(Map<?, ?> map, Map<String, @Nullable Object> children) {
-        map.forEach((key, value) -> segment(key).ifPresent(segment -> {
-            if (!children.containsKey(segment)) {
-                children.put(segment, value);
+        map.forEach((key, value) -> {
+            if (!children.containsKey(StateIndex.segment(key))) {
+                children.put(StateIndex.segment(key), value);
             }
-        }));
-    }
-
-    /// Keys of other kinds have no names of their own.
-    private static Optional<String> segment(@Nullable Object key) {
-        return switch (key) {
-            case null -> Optional.of("null");
-            case String text -> Optional.of(StateIndex.escape(text));
-            case Double _,Float _ -> Optional.empty();
-            case Number integer -> Optional.of(integer.toString());
-            case Boolean truth -> Optional.of(truth.toString());
-            default -> Optional.empty();
-        };
+        });
     }
 
     private static NoSuchElementException missing(String path, String parent, String segment,

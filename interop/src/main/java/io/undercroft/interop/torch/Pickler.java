@@ -3,6 +3,7 @@ package io.undercroft.interop.torch;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.serializer.spi.StatePath;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -16,10 +17,8 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.math.BigInteger;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -44,8 +43,7 @@ final class Pickler {
     private final IdentityHashMap<Object, Integer> objects = new IdentityHashMap<>();
     private final Map<String, Integer> texts = new HashMap<>();
     private final Map<String, Integer> globals = new HashMap<>();
-    /// Where the pickler is, for messages: keys and indices from the innermost outwards.
-    private final Deque<String> path = new ArrayDeque<>();
+    private final StatePath path = new StatePath();
     private final Set<String> distrusted;
     private int slots;
     private int depth;
@@ -68,7 +66,7 @@ final class Pickler {
             pickler.write(state);
             return pickler.out.stop();
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("cannot save " + pickler.where() + " for PyTorch: " + e.getMessage(), e);
+            throw new IllegalArgumentException("cannot save " + pickler.path + " for PyTorch: " + e.getMessage(), e);
         }
     }
 
@@ -251,7 +249,7 @@ final class Pickler {
     private void each(Collection<?> values, int first) {
         int index = first;
         for (Object value : values) {
-            path.push(Integer.toString(index++));
+            path.push(index++);
             write(value);
             path.pop();
         }
@@ -271,7 +269,7 @@ final class Pickler {
             if (open == 0) {
                 out.op(Opcode.MARK);
             }
-            path.push(String.valueOf(entry.getKey()));
+            path.push(entry.getKey());
             write(entry.getKey());
             write(entry.getValue());
             path.pop();
@@ -403,9 +401,5 @@ final class Pickler {
     private int putNext() {
         out.put(slots);
         return slots++;
-    }
-
-    private String where() {
-        return path.isEmpty() ? "the state" : "state/" + String.join("/", path.reversed());
     }
 }

@@ -3,7 +3,6 @@ package io.undercroft.interop.torch;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
-import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayDeque;
 import java.util.Collection;
@@ -125,10 +124,9 @@ final class StateCheck {
 
     private @Nullable Iterator<? extends @Nullable Object> children(@Nullable Object value) {
         return switch (value) {
-            case TypedMap map -> children(map.keySet(), map.values(), map.attributes().values());
-            case Map<?, ?> map -> children(map.keySet(), map.values());
-            case Collection<?> collection -> collection.iterator();
-            case Typed typed -> children(Collections.singleton(typed.value()), typed.attributes().values());
+            case Map<?, ?> map ->
+                Stream.concat(map.keySet().stream(), StateIndex.children(map).stream()).iterator();
+            case Collection<?> _,Typed _ -> StateIndex.children(value).iterator();
             case Tensor tensor -> {
                 tensors.accept(tensor);
                 yield null;
@@ -143,10 +141,6 @@ final class StateCheck {
 
     private static PickleFault leftOver(Object value) {
         return PickleFault.malformed(Arguments.describe(value) + " is left without a use");
-    }
-
-    private static Iterator<? extends @Nullable Object> children(Collection<? extends @Nullable Object>... parts) {
-        return Stream.of(parts).flatMap(Collection::stream).iterator();
     }
 
     private static void checkDepth(Frame frame) {

@@ -219,7 +219,7 @@ final class LuaWriter {
 
     private void pushEntries(List<Entry> entries) {
         open.push(new Parts(entries.stream().<Child>mapMulti((entry, children) -> {
-            String segment = StatePaths.segment(entry.key);
+            String segment = StateIndex.segment(entry.key);
             children.accept(new Child(segment, entry.key));
             children.accept(new Child(segment, entry.value));
         }).iterator()));
@@ -229,7 +229,7 @@ final class LuaWriter {
     private void checkEntries(List<Entry> entries) {
         LuaKeys keys = new LuaKeys();
         for (Entry entry : entries) {
-            open.element().segment = StatePaths.segment(entry.key);
+            open.element().segment = StateIndex.segment(entry.key);
             if (entry.value == null) {
                 throw refused("null as a value of a table", "leave it out");
             }

@@ -279,7 +279,7 @@ class WritingTest {
                 new Case("1", "null as a value", Arrays.asList((Object) null)),
                 new Case("k", "surrogate", Map.of("k", "\uD800")),
                 new Case("1", "two keys that are one", twoKeys),
-                new Case("NaN", "NaN as a key", Map.of(Double.NaN, 1)),
+                new Case("float", "NaN as a key", Map.of(Double.NaN, 1)),
                 new Case("p", "a torch.nn.parameter.Parameter",
                         Map.of("p", new Typed("torch.nn.parameter.Parameter", 1))),
                 new Case("p", "a torch7:torch.FloatTensor", Map.of("p", new Typed("torch7:torch.FloatTensor", 1.0))),

@@ -114,6 +114,13 @@ public final class StateIndex {
         return key.indexOf('~') < 0 && key.indexOf('/') < 0 ? key : key.replace("~", "~0").replace("/", "~1");
     }
 
+    /// {@return a key of any kind as a segment of a name}
+    ///
+    /// @param key a key of a map, an index, or the name of an attribute
+    public static String segment(@Nullable Object key) {
+        return key instanceof String text ? escape(text) : keyName(key);
+    }
+
     /// {@return the raw name: the keys and indices on the way as they are, joined by `/`} Of a single segment it is the
     /// key.
     ///
@@ -215,8 +222,8 @@ public final class StateIndex {
         /// {@return the place of a value in the container here}
         ///
         /// @param key what the container has it under, not escaped
-        Place child(String key) {
-            String escaped = escape(key);
+        Place child(@Nullable Object key) {
+            String escaped = StateIndex.segment(key);
             // An empty path adds no slash, so a name has none in front; JSON Pointer would have one.
             int slash = length == 0 ? 0 : 1;
             long size = nbytes + slash + sizeOf(escaped);
@@ -448,7 +455,7 @@ public final class StateIndex {
             if (!hasPlace && isShort(entry.getKey()) && place.leavesSpace()) {
                 return null;
             }
-            Place there = place.child(segment(entry.getKey()));
+            Place there = place.child(entry.getKey());
             Child value = hasPlace ? new Child(there, entry.getValue()) : null;
             return switch (entry.getKey()) {
                 case Tensor _,Storage _,TypedStorage _,Tuple _ -> {
@@ -479,7 +486,7 @@ public final class StateIndex {
         @Nullable
         Child more() {
             Object value = rest.next();
-            Child child = hasPlaceHere(value) ? new Child(place.child(Integer.toString(index)), value) : null;
+            Child child = hasPlaceHere(value) ? new Child(place.child(index), value) : null;
             index++;
             return child;
         }
@@ -523,10 +530,9 @@ public final class StateIndex {
     }
 
     /// Names are part of the file format, so they must not depend on how Java prints a float or a tuple.
-    private static String segment(@Nullable Object key) {
+    private static String keyName(@Nullable Object key) {
         return switch (key) {
             case null -> "null";
-            case String text -> text;
             case Boolean truth -> truth.toString();
             case Double _,Float _ -> "float";
             case Number integer -> integer.toString();

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.graph;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.StateCodec;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -181,19 +182,14 @@ final class NodeFactories {
     // ---- what the tree has of itself ----
 
     private static Recipe typed(Typed node) {
-        List<@Nullable Object> parts = new ArrayList<>();
-        parts.add(node.value());
-        parts.addAll(node.attributes().values());
-        return Recipe.early(parts, new Typed(node.type(), null), (made, values) -> {
+        return Recipe.early(new ArrayList<>(StateIndex.children(node)), new Typed(node.type(), null), (made, values) -> {
             made.value(values.getFirst());
             made.attributes().putAll(zip(List.copyOf(node.attributes().keySet()), values.subList(1, values.size())));
         });
     }
 
     private static Recipe typedMap(TypedMap node) {
-        List<@Nullable Object> parts = new ArrayList<>(node.values());
-        parts.addAll(node.attributes().values());
-        return Recipe.early(parts, new TypedMap(node.type()), (made, values) -> {
+        return Recipe.early(new ArrayList<>(StateIndex.children(node)), new TypedMap(node.type()), (made, values) -> {
             int entries = node.size();
             putAll(keys(node), values.subList(0, entries), made);
             made.attributes()
@@ -209,10 +205,7 @@ final class NodeFactories {
     // ---- collections ----
 
     private Recipe collection(CollectionType type, Object node) {
-        Map<String, @Nullable Object> attributes = node instanceof TypedMap map
-                ? map.attributes()
-                : typedNode(node).attributes();
-        Object made = type.maker().apply(order(attributes));
+        Object made = type.maker().apply(order(attributes(node)));
         if (made instanceof Map<?, ?>) {
             return map(type, node, mutable((Map<?, ?>) made));
         }
@@ -295,10 +288,7 @@ final class NodeFactories {
 
     /// The enum that a node names.
     private Class<?> constants(Object node) {
-        Map<String, @Nullable Object> attributes = node instanceof TypedMap map
-                ? map.attributes()
-                : typedNode(node).attributes();
-        String name = text(attributes.get(JavaNode.ENUM));
+        String name = text(attributes(node).get(JavaNode.ENUM));
         return classes.type(name).or(() -> JdkValues.named(name)).filter(Class::isEnum)
                 .orElseThrow(() -> ObjectFaults.unknown(name));
     }
@@ -367,6 +357,10 @@ final class NodeFactories {
     }
 
     // ---- parts of nodes ----
+
+    private static Map<String, @Nullable Object> attributes(Object node) {
+        return node instanceof TypedMap map ? map.attributes() : typedNode(node).attributes();
+    }
 
     private static Typed typedNode(Object node) {
         if (node instanceof Typed typed) {

@@ -15,11 +15,15 @@ final class PrimitiveArrays {
     /// @param array of primitive values
     /// @throws IllegalArgumentException if there are 2^31 of them or more
     static byte[] toBytes(Object array) {
+        int length = Array.getLength(array);
         if (array instanceof boolean[] truths) {
-            return toBytes(truths);
+            byte[] bytes = new byte[length];
+            for (int i = 0; i < length; i++) {
+                bytes[i] = (byte) (truths[i] ? 1 : 0);
+            }
+            return bytes;
         }
         ValueLayout layout = layout(array.getClass().componentType());
-        int length = Array.getLength(array);
         long nbytes = length * layout.byteSize();
         if (nbytes > Integer.MAX_VALUE) {
             throw new IllegalArgumentException(
@@ -37,7 +41,11 @@ final class PrimitiveArrays {
     /// @throws io.undercroft.format.FormatException if there is a part of a value
     static Object ofBytes(Class<?> component, byte[] bytes) {
         if (component == boolean.class) {
-            return toTruths(bytes);
+            boolean[] truths = new boolean[bytes.length];
+            for (int i = 0; i < bytes.length; i++) {
+                truths[i] = bytes[i] != 0;
+            }
+            return truths;
         }
         ValueLayout layout = layout(component);
         if (bytes.length % layout.byteSize() != 0) {
@@ -61,21 +69,5 @@ final class PrimitiveArrays {
             default -> throw new IllegalArgumentException(component.getTypeName() + " is no class of numbers");
         };
         return layout.withOrder(LITTLE_ENDIAN);
-    }
-
-    private static byte[] toBytes(boolean[] truths) {
-        byte[] bytes = new byte[truths.length];
-        for (int i = 0; i < truths.length; i++) {
-            bytes[i] = (byte) (truths[i] ? 1 : 0);
-        }
-        return bytes;
-    }
-
-    private static boolean[] toTruths(byte[] bytes) {
-        boolean[] truths = new boolean[bytes.length];
-        for (int i = 0; i < bytes.length; i++) {
-            truths[i] = bytes[i] != 0;
-        }
-        return truths;
     }
 }
