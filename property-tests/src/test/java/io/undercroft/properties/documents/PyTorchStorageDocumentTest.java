@@ -1,13 +1,9 @@
 package io.undercroft.properties.documents;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.undercroft.cuda.CudaDevice;
-import io.undercroft.mmap.ByteRange;
-import io.undercroft.mmap.FileStorage;
-import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -17,7 +13,6 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collections;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Nested;
@@ -81,26 +76,6 @@ class PyTorchStorageDocumentTest {
         }
 
         @Test
-        void viewsAndIndicesPointToTheSameStorage() {
-            Tensor base = Tensor.arange(DType.FLOAT32, 12);
-            assertThat(base.view(3, 4).storage()).isSameAs(base.storage());
-            assertThat(base.view(3, 4).select(0, 1).storage()).isSameAs(base.storage());
-            assertThat(base.slice(0, 2, 10, 2).storage()).isSameAs(base.storage());
-        }
-
-        @Test
-        void whatSharesAStorageSharesItAgainAfterSavingAndLoading() throws Exception {
-            Tensor base = Tensor.arange(DType.FLOAT32, 6);
-            Path file = directory.resolve("shared.croft");
-            Checkpoint.save(file, Map.of("base", base, "view", base.view(2, 3)));
-            try (Checkpoint loaded = Checkpoint.open(file)) {
-                loaded.tensor("view").setDouble(1, 2, 42);
-                assertThat(loaded.tensor("base").storage()).isSameAs(loaded.tensor("view").storage());
-                assertThat(loaded.tensor("base").getDouble(5)).isEqualTo(42);
-            }
-        }
-
-        @Test
         void aSharedStorageIsSavedOnceHoweverManyTensorsStandOnIt() throws Exception {
             Tensor base = Tensor.full(DType.UINT8, 7, 1 << 20);
             Path file = directory.resolve("once.croft");
@@ -121,20 +96,6 @@ class PyTorchStorageDocumentTest {
             assertThat(tensor.view(2, 1).storage().dataPtr()).isEqualTo(tensor.storage().dataPtr()).isNotZero();
             assertThat(other.storage().dataPtr()).isNotEqualTo(tensor.storage().dataPtr());
             assertThat(other.storage().id()).isNotEqualTo(tensor.storage().id());
-        }
-
-        @Test
-        void dataAndGradientMayStandOnTwoStoragesEachWithAnIdentifier() {
-            Tensor tensor = Tensor.of(1f, 2f).withGrad(Tensor.of(3f, 4f));
-            Storage ofGradient = tensor.grad().orElseThrow().storage();
-            assertThat(ofGradient.dataPtr()).isNotEqualTo(tensor.storage().dataPtr());
-            assertThat(ofGradient.id()).isNotEqualTo(tensor.storage().id());
-        }
-
-        @Test
-        void theDataOfATensorNeedNotBeginWhereItsStorageDoes() {
-            Tensor tail = Tensor.of(1f, 2f, 3f).narrow(0, 1, 2);
-            assertThat(tail.bytes().address()).isEqualTo(tail.storage().dataPtr() + 4);
         }
 
         @Test
@@ -168,16 +129,6 @@ class PyTorchStorageDocumentTest {
         }
 
         @Test
-        void aStorageKnowsItsFileAndItsDevice() throws Exception {
-            Storage mapped = FileStorage.open(directory.resolve("bytes"), MapMode.SHARED, ByteRange.bytes(8));
-            assertThat(mapped.filename()).contains(directory.resolve("bytes").toString());
-            assertThat(mapped.device()).isEqualTo(Device.CPU);
-            assertThat(mapped.isCuda()).isFalse();
-            assertThat(Storage.allocate(8).filename()).isEmpty();
-            mapped.release();
-        }
-
-        @Test
         void aStorageIsChangedInPlaceOrCopied() {
             Storage storage = Storage.copyOf((byte) 1, (byte) 2);
             assertThat(storage.copyFrom(Storage.copyOf((byte) 3, (byte) 4))).isSameAs(storage);
@@ -207,47 +158,10 @@ class PyTorchStorageDocumentTest {
     }
 
     @Nested
-    class SpecialCases {
-        @Test
-        void aGradientHasAStorageApartFromThatOfItsTensor() {
-            Tensor t = Tensor.zeros(DType.FLOAT32, 3);
-            // The gradient of a sum is 1 for each element. PyTorch computes it; ours is told.
-            Tensor summed = t.withGrad(Tensor.ones(DType.FLOAT32, 3));
-            assertThat(summed.storage().toList()).isEqualTo(Collections.nCopies(12, 0));
-            assertThat(summed.grad().orElseThrow().storage().toList()).isNotEqualTo(Collections.nCopies(12, 0));
-        }
-
-        @Test
-        void aTensorOnMetaHasAShapeAndNoData() {
-            Tensor t = Tensor.meta(DType.FLOAT32, 1L << 30, 1L << 20);
-            assertThat(t.transpose(0, 1).narrow(0, 5, 10).shape()).isEqualTo(Shape.of(10, 1L << 30));
-            assertThat(t.device()).isEqualTo(Device.META);
-            assertThat(t.storage().dataPtr()).isZero();
-            assertThatIllegalStateException().isThrownBy(() -> t.getDouble(0, 0)).withMessageContaining("no bytes");
-            assertThat(Tensor.meta(DType.FLOAT32, 2)).hasToString("tensor(..., device='meta', size=(2,))");
-        }
-
-        @Test
-        void whatAFakeTensorIsForAMetaTensorDoes() {
-            Tensor real = Tensor.arange(DType.FLOAT32, 6).view(2, 3);
-            Tensor fake = real.to(Device.META);
-            assertThat(fake.t().contiguous().shape()).isEqualTo(real.t().contiguous().shape());
-            assertThat(fake.t().contiguous().stride()).isEqualTo(real.t().contiguous().stride());
-            assertThat(fake.to(DType.FLOAT64).storage().nbytes()).isEqualTo(48);
-        }
-    }
+    class SpecialCases {}
 
     @Nested
     class TypedStorages {
-        @Test
-        void storageIsAnAliasOfTheClassOfTheDefaultType() {
-            assertThat(DType.defaultType()).isEqualTo(DType.FLOAT32);
-            assertThat(TypedStorage.dtypeOf("torch.Storage")).isEqualTo(TypedStorage.dtypeOf("torch.FloatStorage"));
-            assertThat(TypedStorage.allocate(2).typeName()).isEqualTo("FloatStorage");
-            DType.runWithDefault(DType.FLOAT64,
-                    () -> assertThat(TypedStorage.allocate(2).typeName()).isEqualTo("DoubleStorage"));
-        }
-
         @ParameterizedTest
         @CsvSource({"Double, float64", "Float, float32", "Half, float16", "Long, int64", "Int, int32", "Short, int16",
                 "Char, int8", "Byte, uint8", "Bool, bool", "BFloat16, bfloat16", "ComplexDouble, complex128",
@@ -302,21 +216,6 @@ class PyTorchStorageDocumentTest {
     @Nested
     class Members {
         @Test
-        void fromFileMapsPrivatelyOrSharedAndCountsBytesOrElements() throws Exception {
-            Path file = Files.write(directory.resolve("six"), new byte[]{1, 0, 2, 0, 3, 0});
-            Storage untyped = FileStorage.open(file, MapMode.PRIVATE, ByteRange.bytes(4));
-            TypedStorage typed = new TypedStorage(
-                    FileStorage.open(file, MapMode.SHARED, ByteRange.bytes(DType.INT16.nbytes(3))), DType.INT16);
-            assertThat(untyped.toList()).containsExactly(1, 0, 2, 0);
-            assertThat(typed.toList()).containsExactly(1L, 2L, 3L);
-            untyped.fill((byte) 9);
-            assertThat(typed.fill(7).toList()).containsExactly(7L, 7L, 7L);
-            assertThat(Files.readAllBytes(file)).containsExactly(7, 0, 7, 0, 7, 0);
-            untyped.release();
-            typed.free();
-        }
-
-        @Test
         void newMakesAStorageOfTheSameKind() {
             Storage storage = Storage.allocate(4);
             assertThat(storage.allocateLike(6).nbytes()).isEqualTo(6);
@@ -341,21 +240,6 @@ class PyTorchStorageDocumentTest {
         }
 
         @Test
-        void whatIsOnTheDeviceAlreadyIsNotCopied() {
-            Storage storage = Storage.allocate(1);
-            assertThat(storage.cpu()).isSameAs(storage);
-            assertThat(storage.to(Device.CPU)).isSameAs(storage);
-        }
-
-        @Test
-        void aTypeIsANameOrAConversion() {
-            TypedStorage ints = TypedStorage.of(DType.INT32, -1, 300);
-            assertThat("torch." + ints.typeName()).isEqualTo("torch.IntStorage");
-            assertThat(ints.to(TypedStorage.dtypeOf("torch.ByteStorage")).toList()).containsExactly(255L, 44L);
-            assertThat(ints.to(DType.BOOL).toList()).containsExactly(true, true);
-        }
-
-        @Test
         void aTypedStorageAsksItsUntypedOneForAllElse() {
             TypedStorage typed = TypedStorage.of(DType.INT16, 1, 2);
             assertThat(typed.nbytes()).isEqualTo(4);
@@ -366,25 +250,6 @@ class PyTorchStorageDocumentTest {
             assertThat(typed.untyped().isPinned()).isFalse();
             assertThat(typed.untyped().isCuda()).isFalse();
             assertThat(typed.untyped().isResizable()).isTrue();
-        }
-
-        @Test
-        void resizingChangesTheNumberOfElements() {
-            TypedStorage typed = TypedStorage.of(DType.INT16, 1, 2);
-            assertThat(typed.resize(3)).isSameAs(typed);
-            assertThat(typed.toList()).containsExactly(1L, 2L, 0L);
-            assertThat(typed.untyped().resize(2)).isSameAs(typed.untyped());
-            assertThat(typed.toList()).containsExactly(1L);
-        }
-
-        @Test
-        void cloningAndCopyingKeepTheType() {
-            TypedStorage typed = TypedStorage.of(DType.INT16, 1, 2);
-            TypedStorage clone = typed.copy();
-            typed.fill(5);
-            assertThat(clone.toList()).containsExactly(1L, 2L);
-            assertThat(typed.copyFrom(clone).toList()).containsExactly(1L, 2L);
-            assertThatIllegalArgumentException().isThrownBy(() -> typed.copyFrom(clone.slice(1)));
         }
 
         @Test

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
@@ -54,21 +53,6 @@ class TensorImplNotesTest {
             assertThat(data.storage().nbytes()).isEqualTo(24 * 4);
             assertThat(data.select(0, 1).storage()).isSameAs(data.storage());
         }
-
-        @Test
-        void theDataOfATensorBeginAsManyItemsIntoTheStorageAsItsOffsetSays() {
-            Tensor window = data.select(0, 1);
-            assertThat(window.bytes().address())
-                    .isEqualTo(data.storage().dataPtr() + window.dtype().itemsize() * window.storageOffset());
-            assertThat(window.bytes().get(JAVA_FLOAT_UNALIGNED, 0)).isEqualTo(12);
-        }
-
-        @Test
-        void theGradientOfATensorIsATensor() {
-            Tensor gradient = Tensor.ones(DType.FLOAT32, 2, 3, 4);
-            assertThat(data.grad()).isEmpty();
-            assertThat(data.withGrad(gradient).grad()).containsSame(gradient);
-        }
     }
 
     @Nested
@@ -113,62 +97,6 @@ class TensorImplNotesTest {
                             [[12., 13., 14., 15.],
                              [16., 17., 18., 19.],
                              [20., 21., 22., 23.]]])""");
-        }
-
-        @Test
-        void itHasThreeDimensions() {
-            assertThat(data.dim()).isEqualTo(3);
-            assertThat(data.shape().rank()).isEqualTo(3);
-        }
-
-        @Test
-        void itsSizeIs2By3By4() {
-            assertThat(data.shape()).hasToString("[2, 3, 4]");
-        }
-
-        @Test
-        void itsStrideIs12And4And1() {
-            assertThat(data.stride()).containsExactly(12, 4, 1);
-        }
-
-        @Test
-        void theElementAtIndices1And2And2Is22() {
-            assertThat(data.select(0, 1).select(0, 2).select(0, 2)).hasToString("tensor(22.)");
-            assertThat(data.getFloat(1, 2, 2)).isEqualTo(22);
-        }
-
-        @Test
-        void theFlatIndexOfAnElementIsTheSumOfIndicesTimesStrides() {
-            TypedStorage flat = new TypedStorage(data.storage(), data.dtype());
-            long position = 1 * data.stride(0) + 2 * data.stride(1) + 2 * data.stride(2);
-            assertThat(position).isEqualTo(22);
-            assertThat(flat.getDouble(position)).isEqualTo(22);
-        }
-
-        @Test
-        void theFirstSliceHasAsManyElementsAsTheFirstStride() {
-            assertThat(data.select(0, 0)).hasToString("""
-                    tensor([[ 0.,  1.,  2.,  3.],
-                            [ 4.,  5.,  6.,  7.],
-                            [ 8.,  9., 10., 11.]])""");
-            assertThat(data.select(0, 0).numel()).isEqualTo(12).isEqualTo(data.stride(0));
-        }
-
-        @Test
-        void theFirstRowHasAsManyElementsAsTheSecondStride() {
-            Tensor row = data.select(0, 0).select(0, 0);
-            assertThat(row).hasToString("tensor([0., 1., 2., 3.])");
-            assertThat(row.numel()).isEqualTo(4).isEqualTo(data.stride(1));
-        }
-
-        @Test
-        void aTensorSetOnTheStorageWithOtherStridesNeedNotBeContiguous() {
-            Tensor x = Tensor.of(new float[0]).set(data.storage(), 3, Shape.of(2, 3), 5, 2);
-            assertThat(x).hasToString("""
-                    tensor([[ 3.,  5.,  7.],
-                            [ 8., 10., 12.]])""");
-            assertThat(x.isContiguous()).isFalse();
-            assertThat(x.storage()).isSameAs(data.storage());
         }
     }
 }

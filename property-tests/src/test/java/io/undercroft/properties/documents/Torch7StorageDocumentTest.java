@@ -2,23 +2,17 @@ package io.undercroft.properties.documents;
 
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.undercroft.mmap.ByteRange;
 import io.undercroft.mmap.FileStorage;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -28,8 +22,6 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledOnOs;
-import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -72,13 +64,6 @@ class Torch7StorageDocumentTest {
         }
 
         @Test
-        void copyConvertsBetweenTypes() {
-            TypedStorage x = TypedStorage.allocate(INT, 10).fill(1);
-            TypedStorage y = TypedStorage.allocate(DOUBLE, 10).copyFrom(x);
-            assertThat(y.toList()).hasSize(10).containsOnly(1.0);
-        }
-
-        @Test
         void aStorageCanBeSaved() throws Exception {
             TypedStorage saved = TypedStorage.of(INT, 1, 2, 3);
             assertThat(loaded(saved).toList()).containsExactly(1L, 2L, 3L);
@@ -93,12 +78,6 @@ class Torch7StorageDocumentTest {
             assertThat(mapped.string()).isEqualTo("abc");
             assertThat(loaded.untyped().isShared()).isFalse();
             mapped.free();
-        }
-
-        @Test
-        void anAliasIsMadeOverThePreferredType() {
-            assertThat(DType.callWithDefault(DOUBLE, () -> TypedStorage.allocate(3)).typeName())
-                    .isEqualTo("DoubleStorage");
         }
 
         /// The one value of a state, saved and opened again, with a reference that outlives the file's.
@@ -118,44 +97,6 @@ class Torch7StorageDocumentTest {
         void aStorageHasTheGivenSizeOrNone() {
             assertThat(TypedStorage.allocate(DOUBLE, 10).size()).isEqualTo(10);
             assertThat(TypedStorage.allocate(DOUBLE, 0).size()).isZero();
-        }
-
-        @Test
-        void whatANewStorageHoldsIsOpenAndHereItIsZeros() {
-            assertThat(TypedStorage.allocate(DOUBLE, 10).toList()).containsOnly(0.0);
-        }
-
-        @Test
-        void aStorageOnAPointerNeitherCopiesNorFreesTheMemory() {
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment chunk = arena.allocate(2 * Double.BYTES);
-                TypedStorage storage = TypedStorage.ofAddress(DOUBLE, chunk.address(), 2);
-                storage.fill(4.5);
-                storage.free();
-                assertThat(chunk.getAtIndex(JAVA_DOUBLE, 1)).isEqualTo(4.5);
-            }
-        }
-
-        @Test
-        void aStorageOfATableHasItsElementsConverted() {
-            assertThat(TypedStorage.of(INT, 1, 2, 3, 4).toTorch7String()).isEqualTo(printed("Int", 1, 2, 3, 4));
-            assertThat(TypedStorage.of(INT, 1.9, -1.9).toList()).containsExactly(1L, -1L);
-        }
-
-        @Test
-        void aViewStartsAtAnOffsetAndHasASize() {
-            TypedStorage x = TypedStorage.allocate(DOUBLE, 10);
-            TypedStorage y = x.slice(2, 5);
-            x.fill(0);
-            y.fill(1);
-            assertThat(x.toTorch7String()).isEqualTo(printed("Double", 0, 0, 1, 1, 1, 1, 1, 0, 0, 0));
-        }
-
-        @Test
-        void aViewWithoutASizeReachesTheEnd() {
-            TypedStorage x = TypedStorage.allocate(DOUBLE, 10);
-            assertThat(x.slice(3).size()).isEqualTo(7);
-            assertThat(x.slice(0).size()).isEqualTo(10);
         }
 
         @Test
@@ -197,27 +138,6 @@ class Torch7StorageDocumentTest {
         }
 
         @Test
-        void whatIsSharedIsSharedWithOthersThatMapTheFile() throws Exception {
-            Files.writeString(hello, "abcd");
-            TypedStorage one = new TypedStorage(FileStorage.open(hello, MapMode.SHARED), CHAR);
-            TypedStorage other = new TypedStorage(FileStorage.open(hello, MapMode.SHARED), CHAR);
-            one.setLong(0, 'z');
-            assertThat(other.string()).isEqualTo("zbcd");
-            one.free();
-            other.free();
-        }
-
-        @Test
-        void aPrivateFileMustBeThereAndHoldTheSize() throws Exception {
-            assertThatExceptionOfType(NoSuchFileException.class)
-                    .isThrownBy(() -> FileStorage.open(hello, MapMode.PRIVATE));
-            Files.writeString(hello, "abcd");
-            assertThatExceptionOfType(MappingException.class)
-                    .isThrownBy(() -> FileStorage.open(hello, MapMode.PRIVATE, ByteRange.bytes(INT.nbytes(2))))
-                    .withMessageContaining("8");
-        }
-
-        @Test
         void aPrivateFileNeedsToBeReadableOnly() throws Exception {
             // A program that runs cannot be opened for writing, not even by those who may write every file.
             Path running = Path.of(ProcessHandle.current().info().command().orElseThrow());
@@ -226,45 +146,6 @@ class Torch7StorageDocumentTest {
             assertThat(x.fill('x').get(0)).isEqualTo((long) 'x');
             x.free();
             assertThat(Files.readAllBytes(running)).isEqualTo(before);
-        }
-
-        @Test
-        void aSharedFileIsCreatedAndExtendedToTheSize() throws Exception {
-            TypedStorage four = new TypedStorage(
-                    FileStorage.open(hello, MapMode.SHARED, ByteRange.bytes(INT.nbytes(4))), INT);
-            assertThat(four.fill(5).size()).isEqualTo(4);
-            TypedStorage six = new TypedStorage(FileStorage.open(hello, MapMode.SHARED, ByteRange.bytes(INT.nbytes(6))),
-                    INT);
-            assertThat(six.toList()).containsExactly(5L, 5L, 5L, 5L, 0L, 0L);
-            assertThat(hello).hasSize(24);
-            four.free();
-            six.free();
-        }
-
-        @Test
-        void theSizeOfAStorageOnAFileIsGivenOrAsManyElementsAsTheFileHolds() throws Exception {
-            Files.writeString(hello, "abcdefghij");
-            TypedStorage some = new TypedStorage(
-                    FileStorage.open(hello, MapMode.PRIVATE, ByteRange.bytes(INT.nbytes(1))), INT);
-            TypedStorage all = new TypedStorage(FileStorage.open(hello, MapMode.PRIVATE), INT);
-            assertThat(some.size()).isEqualTo(1);
-            assertThat(all.size()).isEqualTo(2);
-            some.free();
-            all.free();
-        }
-
-        @Test
-        @EnabledOnOs(OS.LINUX)
-        void sharedMemoryHasANameThatOthersFind() throws Exception {
-            String name = "undercroft-document-" + ProcessHandle.current().pid();
-            TypedStorage x = new TypedStorage(FileStorage.openSharedMemory(name, ByteRange.bytes(INT.nbytes(3))), INT);
-            x.fill(7);
-            TypedStorage y = new TypedStorage(FileStorage.openSharedMemory(name, ByteRange.whole()), INT);
-            assertThat(Path.of("/dev/shm", name)).hasSize(12);
-            assertThat(y.toList()).containsExactly(7L, 7L, 7L);
-            y.free();
-            x.free();
-            assertThat(Path.of("/dev/shm", name)).doesNotExist();
         }
     }
 
@@ -286,35 +167,10 @@ class Torch7StorageDocumentTest {
         }
 
         @Test
-        void indicesGoFromTheFirstElementToTheSize() {
-            TypedStorage x = TypedStorage.allocate(DOUBLE, 10);
-            assertThat(x.getDouble(0)).isZero();
-            assertThat(x.getDouble(9)).isZero();
-            for (long outside : new long[]{-1, 10}) {
-                assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> x.getDouble(outside));
-                assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> x.setDouble(outside, 1));
-            }
-        }
-
-        @Test
-        void copyLosesWhatTheTypeCannotHoldAndReturnsTheStorage() {
-            TypedStorage x = TypedStorage.allocate(INT, 2);
-            assertThat(x.copyFrom(TypedStorage.of(DOUBLE, 1.7, -1.7))).isSameAs(x);
-            assertThat(x.toList()).containsExactly(1L, -1L);
-        }
-
-        @Test
         void fillWritesEveryElementAndReturnsTheStorage() {
             TypedStorage x = TypedStorage.allocate(INT, 10);
             assertThat(x.fill(3)).isSameAs(x);
             assertThat(x.toList()).containsOnly(3L);
-        }
-
-        @Test
-        void resizeChangesTheSizeAndReturnsTheStorage() {
-            TypedStorage x = TypedStorage.allocate(DOUBLE, 10).fill(1);
-            TypedStorage y = TypedStorage.allocate(DOUBLE, 0).resize(x.size()).copyFrom(x);
-            assertThat(y.toList()).hasSize(10).containsOnly(1.0);
         }
 
         @Test
@@ -325,55 +181,14 @@ class Torch7StorageDocumentTest {
         }
 
         @Test
-        void aTextMayContainNuls() {
-            assertThat(TypedStorage.allocate(BYTE, 0).string("a\0b").string()).isEqualTo("a\0b");
-        }
-
-        @Test
         void storagesHaveNeitherArithmeticNorOrder() {
             assertThat(TypedStorage.class.getMethods()).extracting(Method::getName)
                     .doesNotContain("add", "sub", "mul", "div", "mod", "pow", "neg", "concat", "compareTo");
-        }
-
-        @Test
-        void onlyBytesAndCharsAreText() {
-            TypedStorage ints = TypedStorage.allocate(INT, 1);
-            assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> ints.string("a"));
-            assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(ints::string);
         }
     }
 
     @Nested
     class References {
-        @Test
-        void whoKeepsAStorageHoldsAReference() {
-            TypedStorage x = TypedStorage.allocate(INT, 1);
-            assertThat(x.referenceCount()).isEqualTo(1);
-            TypedStorage view = x.slice(0);
-            assertThat(x.referenceCount()).isEqualTo(2);
-            view.free();
-            assertThat(x.referenceCount()).isEqualTo(1);
-        }
-
-        @Test
-        void retainAddsAReferenceAndFreeTakesOneAway() {
-            TypedStorage x = TypedStorage.allocate(INT, 1);
-            assertThat(x.retain().referenceCount()).isEqualTo(2);
-            x.free();
-            assertThat(x.referenceCount()).isEqualTo(1);
-            assertThat(x.getLong(0)).isZero();
-        }
-
-        @Test
-        void aStorageIsFreedWithItsLastReference() {
-            TypedStorage x = TypedStorage.allocate(INT, 1);
-            x.free();
-            assertThat(x.referenceCount()).isZero();
-            assertThatIllegalStateException().isThrownBy(() -> x.getLong(0))
-                    .withMessageContaining("#" + x.untyped().id()).withMessageContaining("freed");
-            assertThatIllegalStateException().isThrownBy(x::free);
-        }
-
         @Test
         void retainAndFreeAreAtomic() throws InterruptedException {
             TypedStorage x = TypedStorage.allocate(INT, 1);
