@@ -2,7 +2,7 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.Fields;
+import io.undercroft.format.internal.index.Records.HeaderFields;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.UUID;
@@ -66,7 +66,7 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
         MemorySegment start = MemorySegment.ofArray(new byte[(int) Math.min(Layout.HEADER_BYTES, file.size())]);
         file.read(0, start);
         if (start.byteSize() < Layout.HEADER_BYTES || !Header.isSignature(start)
-                || !Fields.uuid(start, 16).equals(uuid)) {
+                || !HeaderFields.UUID.uuid(start, 0).equals(uuid)) {
             throw broken("is not the file " + uuid);
         }
         Snapshot named = openSnapshot(file, limits);

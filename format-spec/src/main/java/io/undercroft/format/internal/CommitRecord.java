@@ -2,9 +2,9 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.Fields;
 import io.undercroft.format.internal.index.Index;
-import io.undercroft.format.internal.index.MetadataEncoder;
+import io.undercroft.format.internal.index.LittleEndian;
+import io.undercroft.format.internal.index.Records.CommitFields;
 import io.undercroft.format.internal.index.Utf8;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -29,13 +29,11 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         long committedLength, long previousRecord, long timeMillis, long requiredFeatures, Digest128 rootDigest,
         String message) {
     /// The longest message, in bytes of UTF-8.
-    public static final int MAX_MESSAGE_BYTES = 508;
+    public static final int MAX_MESSAGE_BYTES = CommitFields.MESSAGE.size();
 
     private static final int SIGNATURE = 0x5449_4D43;
-    private static final int SHORT_LENGTH = 112;
-    private static final int MESSAGE_OFFSET = SHORT_LENGTH + 4;
-    private static final int LONG_LENGTH = MESSAGE_OFFSET + MAX_MESSAGE_BYTES;
-    private static final int CRC_OFFSET = Layout.COMMIT_BYTES - 4;
+    private static final int SHORT_LENGTH = CommitFields.MESSAGE_LENGTH.offset();
+    private static final int LONG_LENGTH = CommitFields.MESSAGE.end();
 
     /// Checks the message; all other fields are taken as they are.
     ///
@@ -114,7 +112,29 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
 
     /// {@return the 768 bytes, checksum included}
     public byte[] encode() {
-        return MetadataEncoder.bytes(this);
+        byte[] bytes = new byte[Layout.COMMIT_BYTES];
+        MemorySegment page = MemorySegment.ofArray(bytes);
+        byte[] utf8 = Utf8.encode(message);
+        CommitFields.SIGNATURE.put(page, 0, SIGNATURE);
+        CommitFields.LENGTH.put(page, 0, recordLength());
+        CommitFields.SEQUENCE.put(page, 0, sequence);
+        CommitFields.INDEX_OFFSET.put(page, 0, indexOffset);
+        CommitFields.INDEX_LENGTH.put(page, 0, indexLength);
+        CommitFields.DIRECTORY_DIGEST.put(page, 0, directoryDigest);
+        CommitFields.UUID.put(page, 0, uuid);
+        CommitFields.COMMITTED_LENGTH.put(page, 0, committedLength);
+        CommitFields.PREVIOUS.put(page, 0, previousRecord);
+        CommitFields.TIME.put(page, 0, timeMillis);
+        CommitFields.REQUIRED.put(page, 0, requiredFeatures);
+        CommitFields.ROOT_DIGEST.put(page, 0, rootDigest);
+        CommitFields.MESSAGE_LENGTH.put(page, 0, utf8.length);
+        System.arraycopy(utf8, 0, bytes, CommitFields.MESSAGE.offset(), utf8.length);
+        CommitFields.CRC.put(page, 0, checksum(page));
+        return bytes;
+    }
+
+    private static int checksum(MemorySegment page) {
+        return Digests.crc32c(page.asSlice(0, CommitFields.CRC.offset()));
     }
 
     /// {@return the 4096 bytes of a commit slot: the record, then zeros}
@@ -126,7 +146,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     ///
     /// @param page the bytes of the slot
     static boolean isEmpty(MemorySegment page) {
-        return Fields.isZero(page, 0, page.byteSize());
+        return LittleEndian.isZero(page, 0, page.byteSize());
     }
 
     /// Reads and checks a record.
@@ -137,42 +157,52 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// @throws FormatException if there is no commit record that this version can read; by rule V14 if the write of
     ///     the record was never finished
     public static CommitRecord decode(MemorySegment page, long offset) {
-        if (Fields.i32(page, 0) != SIGNATURE
-                || Fields.i32(page, CRC_OFFSET) != Digests.crc32c(page.asSlice(0, CRC_OFFSET))) {
+        if (!isSignature(page, 0) || CommitFields.CRC.getInt(page, 0) != checksum(page)) {
             throw Rule.V14_CHECKSUM.broken("the checksum of the commit record does not match", offset);
         }
-        if (Fields.i64(page, 88) != 0) {
+        long features = CommitFields.REQUIRED.get(page, 0);
+        if (features != 0) {
             throw Rule.V13_UNSUPPORTED.broken(
-                    "the commit needs features " + Long.toHexString(Fields.i64(page, 88)) + " (hex), none is known",
-                    offset + 88);
+                    "the commit needs features " + Long.toHexString(features) + " (hex), none is known",
+                    offset + CommitFields.REQUIRED.offset());
         }
         checkLength(page, offset);
-        return new CommitRecord(Fields.u64(page, 8, offset), Fields.u64(page, 16, offset), Fields.u64(page, 24, offset),
-                Fields.digest(page, 32), Fields.uuid(page, 48), Fields.u64(page, 64, offset),
-                Fields.u64(page, 72, offset), Fields.i64(page, 80), Fields.i64(page, 88), Fields.digest(page, 96),
+        return new CommitRecord(CommitFields.SEQUENCE.u64(page, 0, offset),
+                CommitFields.INDEX_OFFSET.u64(page, 0, offset), CommitFields.INDEX_LENGTH.u64(page, 0, offset),
+                CommitFields.DIRECTORY_DIGEST.digest(page, 0), CommitFields.UUID.uuid(page, 0),
+                CommitFields.COMMITTED_LENGTH.u64(page, 0, offset), CommitFields.PREVIOUS.u64(page, 0, offset),
+                CommitFields.TIME.get(page, 0), features, CommitFields.ROOT_DIGEST.digest(page, 0),
                 message(page, offset));
+    }
+
+    /// {@return whether the signature of a commit record is at an offset of a segment}
+    static boolean isSignature(MemorySegment bytes, long at) {
+        return CommitFields.SIGNATURE.getInt(bytes, at) == SIGNATURE;
     }
 
     /// A newer minor version may give more bytes a meaning.
     private static void checkLength(MemorySegment page, long offset) {
-        long length = Fields.u32(page, 4);
-        if ((length != SHORT_LENGTH && length < LONG_LENGTH) || length > CRC_OFFSET) {
-            throw Rule.V15_STRUCTURE.broken("the commit record's length is " + length, offset + 4);
+        long length = CommitFields.LENGTH.get(page, 0);
+        if ((length != SHORT_LENGTH && length < LONG_LENGTH) || length > CommitFields.CRC.offset()) {
+            throw Rule.V15_STRUCTURE.broken("the commit record's length is " + length,
+                    offset + CommitFields.LENGTH.offset());
         }
-        Fields.reserved(page, length, CRC_OFFSET, offset, "the commit record");
+        LittleEndian.requireZero(page, length, CommitFields.CRC.offset(), offset, "the commit record");
     }
 
     /// The message of a short record is empty, since all bytes after it are zero.
     private static String message(MemorySegment page, long offset) {
-        long length = Fields.u32(page, SHORT_LENGTH);
+        long length = CommitFields.MESSAGE_LENGTH.get(page, 0);
+        int text = CommitFields.MESSAGE.offset();
         if (length > MAX_MESSAGE_BYTES) {
-            throw Rule.V15_STRUCTURE.broken("the message's length is " + length, offset + SHORT_LENGTH);
+            throw Rule.V15_STRUCTURE.broken("the message's length is " + length,
+                    offset + CommitFields.MESSAGE_LENGTH.offset());
         }
-        Fields.reserved(page, MESSAGE_OFFSET + length, LONG_LENGTH, offset, "the message");
-        if (!Utf8.isValid(page, MESSAGE_OFFSET, length)) {
-            throw Rule.V6_NAME.broken("the message is not UTF-8", offset + MESSAGE_OFFSET);
+        LittleEndian.requireZero(page, text + length, LONG_LENGTH, offset, "the message");
+        if (!Utf8.isValid(page, text, length)) {
+            throw Rule.V6_NAME.broken("the message is not UTF-8", offset + text);
         }
-        return Utf8.decode(page, MESSAGE_OFFSET, length);
+        return Utf8.decode(page, text, length);
     }
 
     /// Checks what does not need the index.
@@ -184,7 +214,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     void check(Header header, long place, long size) {
         checkFile(header, place);
         if (sequence == 0 || (!header.isSealed() && header.recordOffset(sequence) != place)) {
-            throw Rule.V17_COMMIT.broken("commit " + sequence + " is in the wrong place", place + 8);
+            throw Rule.V17_COMMIT.broken("commit " + sequence + " is in the wrong place",
+                    place + CommitFields.SEQUENCE.offset());
         }
         checkInside(header, place, size);
         if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
@@ -202,7 +233,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     void checkFound(Header header, long place, long size) {
         checkFile(header, place);
         if (sequence == 0) {
-            throw Rule.V17_COMMIT.broken("there is no commit 0", place + 8);
+            throw Rule.V17_COMMIT.broken("there is no commit 0", place + CommitFields.SEQUENCE.offset());
         }
         checkInside(header, place, size);
     }
@@ -210,7 +241,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     private void checkFile(Header header, long place) {
         if (!uuid.equals(header.uuid())) {
             throw Rule.V17_COMMIT.broken("the commit record belongs to the file " + uuid + ", not to " + header.uuid(),
-                    place + 48);
+                    place + CommitFields.UUID.offset());
         }
     }
 
@@ -240,18 +271,20 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         if (indexOffset % Layout.SMALL_ALIGNMENT != 0 || indexOffset < header.dataStart()
                 || indexOffset > committedLength || indexLength > committedLength - indexOffset) {
             throw Rule.V2_RANGE.broken("the index, " + indexLength + " bytes at " + indexOffset
-                    + ", is not inside the data of " + committedLength + " bytes", place + 16);
+                    + ", is not inside the data of " + committedLength + " bytes",
+                    place + CommitFields.INDEX_OFFSET.offset());
         }
         long parent = parentOffset(sequence, indexOffset);
         if (previousRecord != parent || (sequence > 1 && parent < header.dataStart())) {
             throw Rule.V19_CHAIN.broken("the parent record of commit " + sequence + " cannot be at " + previousRecord,
-                    place + 72);
+                    place + CommitFields.PREVIOUS.offset());
         }
         boolean isBehind = sequence == 1 || header.isSealed() || committedLength >= header.slotsEnd();
         if (!isBehind || header.isInSlots(ownOffset(), indexOffset + indexLength)
                 || (sequence == 1 && header.isInSlots(header.dataStart(), committedLength))) {
             throw Rule.V2_RANGE.broken("commit " + sequence + ", of " + committedLength
-                    + " bytes, does not leave the commit slots at " + header.slots() + " apart", place + 64);
+                    + " bytes, does not leave the commit slots at " + header.slots() + " apart",
+                    place + CommitFields.COMMITTED_LENGTH.offset());
         }
     }
 

@@ -1,8 +1,8 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.Fields;
-import io.undercroft.format.internal.index.MetadataEncoder;
+import io.undercroft.format.internal.index.LittleEndian;
+import io.undercroft.format.internal.index.Records.HeaderFields;
 import java.lang.foreign.MemorySegment;
 import java.util.UUID;
 
@@ -28,10 +28,6 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     public static final long SEALED = 1;
 
     private static final long SIGNATURE = 0x0A1A_0A0D_4652_4389L;
-    /// How many bytes of the header this version gives a meaning to.
-    public static final int RECORD_BYTES = 80;
-
-    private static final int CRC_OFFSET = Layout.HEADER_BYTES - 4;
 
     /// A header as this version writes it.
     ///
@@ -89,7 +85,21 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
 
     /// {@return the 256 bytes, checksum included}
     public byte[] encode() {
-        return MetadataEncoder.bytes(this);
+        byte[] bytes = new byte[Layout.HEADER_BYTES];
+        MemorySegment page = MemorySegment.ofArray(bytes);
+        HeaderFields.SIGNATURE.put(page, 0, SIGNATURE);
+        HeaderFields.MAJOR.put(page, 0, MAJOR);
+        HeaderFields.MINOR.put(page, 0, minor);
+        HeaderFields.LENGTH.put(page, 0, Layout.HEADER_BYTES);
+        HeaderFields.UUID.put(page, 0, uuid);
+        HeaderFields.REQUIRED.put(page, 0, requiredFeatures);
+        HeaderFields.READ_ONLY.put(page, 0, readOnlyFeatures);
+        HeaderFields.OPTIONAL.put(page, 0, optionalFeatures);
+        HeaderFields.CHUNK_LOG2.put(page, 0, chunkLog2);
+        HeaderFields.DATA_START.put(page, 0, dataStart);
+        HeaderFields.SLOTS.put(page, 0, slots);
+        HeaderFields.CRC.put(page, 0, checksum(page));
+        return bytes;
     }
 
     /// Reads and checks a header.
@@ -99,17 +109,22 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     /// @throws FormatException if it is not the header of a file that this version can read
     public static Header decode(MemorySegment page) {
         checkSignature(page);
-        if (Fields.i32(page, CRC_OFFSET) != Digests.crc32c(page.asSlice(0, CRC_OFFSET))) {
+        if (HeaderFields.CRC.getInt(page, 0) != checksum(page)) {
             throw Rule.V14_CHECKSUM.broken("the checksum of the header does not match", 0);
         }
         checkVersion(page);
-        Header header = new Header(Fields.u16(page, 10), Fields.uuid(page, 16), Fields.i64(page, 32),
-                Fields.i64(page, 40), Fields.i64(page, 48), Fields.u8(page, 56), Fields.u64(page, 64, 0),
-                Fields.u64(page, 72, 0));
+        Header header = new Header(HeaderFields.MINOR.getInt(page, 0), HeaderFields.UUID.uuid(page, 0),
+                HeaderFields.REQUIRED.get(page, 0), HeaderFields.READ_ONLY.get(page, 0),
+                HeaderFields.OPTIONAL.get(page, 0), HeaderFields.CHUNK_LOG2.getInt(page, 0),
+                HeaderFields.DATA_START.u64(page, 0, 0), HeaderFields.SLOTS.u64(page, 0, 0));
         header.check();
-        Fields.reserved(page, 57, 64, 0, "the header");
-        Fields.reserved(page, RECORD_BYTES, CRC_OFFSET, 0, "the header");
+        HeaderFields.RESERVED.requireZero(page, 0, 0, "the header");
+        HeaderFields.RESERVED_END.requireZero(page, 0, 0, "the header");
         return header;
+    }
+
+    private static int checksum(MemorySegment page) {
+        return Digests.crc32c(page.asSlice(0, HeaderFields.CRC.offset()));
     }
 
     /// Recognises a file by its first bytes.
@@ -117,7 +132,7 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     /// @param start at least 8 bytes, or the whole of a shorter file
     /// @return whether it begins as a `.croft` file does
     public static boolean isSignature(MemorySegment start) {
-        return start.byteSize() >= Long.BYTES && Fields.i64(start, 0) == SIGNATURE;
+        return start.byteSize() >= Long.BYTES && HeaderFields.SIGNATURE.get(start, 0) == SIGNATURE;
     }
 
     static void checkSignature(MemorySegment start) {
@@ -128,37 +143,43 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
             throw Rule.V12_SIGNATURE.broken("the file is empty", 0);
         }
         // The signature holds what text transfers change: a byte over 127, CR LF, a lone LF, and an end-of-text.
-        boolean mangled = start.byteSize() >= 4 && (Fields.i32(start, 0) | 0xFF) == ((int) SIGNATURE | 0xFF);
+        boolean mangled = start.byteSize() >= 4 && (LittleEndian.i32(start, 0) | 0xFF) == ((int) SIGNATURE | 0xFF);
         throw Rule.V12_SIGNATURE.broken(mangled
                 ? "the file was a .croft file, but its signature was changed as a transfer in text mode does it"
                 : "the file does not begin with the signature of a .croft file", 0);
     }
 
     private static void checkVersion(MemorySegment page) {
-        if (Fields.u16(page, 8) != MAJOR) {
-            throw Rule.V13_UNSUPPORTED
-                    .broken("the major version is " + Fields.u16(page, 8) + ", this reader knows " + MAJOR, 8);
+        long major = HeaderFields.MAJOR.get(page, 0);
+        if (major != MAJOR) {
+            throw Rule.V13_UNSUPPORTED.broken("the major version is " + major + ", this reader knows " + MAJOR,
+                    HeaderFields.MAJOR.offset());
         }
-        if (Fields.u32(page, 12) != Layout.HEADER_BYTES) {
-            throw Rule.V15_STRUCTURE.broken("the header's length is " + Fields.u32(page, 12) + ", not 256", 12);
+        long length = HeaderFields.LENGTH.get(page, 0);
+        if (length != Layout.HEADER_BYTES) {
+            throw Rule.V15_STRUCTURE.broken("the header's length is " + length + ", not 256",
+                    HeaderFields.LENGTH.offset());
         }
-        if (Fields.i64(page, 32) != 0) {
+        long features = HeaderFields.REQUIRED.get(page, 0);
+        if (features != 0) {
             throw Rule.V13_UNSUPPORTED.broken(
-                    "the file needs features " + Long.toHexString(Fields.i64(page, 32)) + " (hex), none is known", 32);
+                    "the file needs features " + Long.toHexString(features) + " (hex), none is known",
+                    HeaderFields.REQUIRED.offset());
         }
     }
 
     private void check() {
         if (!isChunkLog2(chunkLog2)) {
-            throw Rule.V15_STRUCTURE.broken("the chunk size 2^" + chunkLog2 + " is not in 2^16..2^30", 56);
+            throw Rule.V15_STRUCTURE.broken("the chunk size 2^" + chunkLog2 + " is not in 2^16..2^30",
+                    HeaderFields.CHUNK_LOG2.offset());
         }
         if (dataStart < Layout.DATA_START || dataStart % Layout.SMALL_ALIGNMENT != 0) {
             throw Rule.V2_RANGE.broken("the data starts at " + dataStart + ", not at a multiple of 64 from 1024 on",
-                    64);
+                    HeaderFields.DATA_START.offset());
         }
         boolean isPossible = isSealed() ? slots == 0 : slots >= dataStart && slots % Layout.PAGE == 0;
         if (!isPossible || slots > Long.MAX_VALUE - Layout.SLOTS_BYTES) {
-            throw Rule.V2_RANGE.broken("the commit slots cannot be at " + slots, 72);
+            throw Rule.V2_RANGE.broken("the commit slots cannot be at " + slots, HeaderFields.SLOTS.offset());
         }
     }
 

@@ -1,13 +1,14 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.DimTable;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.NameTable;
 import io.undercroft.format.internal.index.PathHint;
 import io.undercroft.format.internal.index.RecordTable;
-import io.undercroft.format.internal.index.RecordWriter;
-import io.undercroft.format.internal.index.SectionType;
+import io.undercroft.format.internal.index.Records.Dims;
+import io.undercroft.format.internal.index.Records.Extn;
+import io.undercroft.format.internal.index.Records.Stor;
+import io.undercroft.format.internal.index.Records.Tens;
 import io.undercroft.format.internal.index.Spans;
 import io.undercroft.format.internal.index.StorageShape;
 import io.undercroft.format.internal.index.TreeRules;
@@ -32,31 +33,23 @@ import java.util.TreeMap;
 /// What is added is kept as it will be in the file, off the heap, so a builder of many tensors takes hardly more
 /// memory than their index. Belongs to one thread.
 public final class IndexBuilder {
-    private static final int KIND = 0;
-    private static final int FILE_OFFSET = 8;
-    private static final int LENGTH = 16;
-    private static final int NBYTES = 0;
-    private static final int NAME = 20;
-
     private final int chunkLog2;
-    private final Numbered<DTypeRecord> dtypes = new Numbered<>();
-    private final Numbered<String> strings = new Numbered<>();
-    private final RecordTable extents = table(SectionType.EXTN);
-    private final RecordTable storages = table(SectionType.STOR);
-    private final RecordTable tensors = table(SectionType.TENS);
-    private final DimTable dims = new DimTable();
-    private final NameTable names = new NameTable();
-    private final List<BaseRecord> bases = new ArrayList<>();
-    private final BitSet namedBases = new BitSet();
-    private final List<FreeRange> freeRanges = new ArrayList<>();
-    private final SortedMap<String, UnknownSection> unknownSections = new TreeMap<>();
+    final Numbered<DTypeRecord> dtypes = new Numbered<>();
+    final Numbered<String> strings = new Numbered<>();
+    final RecordTable extents = new RecordTable(Extn.RECORD);
+    final RecordTable storages = new RecordTable(Stor.RECORD);
+    final RecordTable tensors = new RecordTable(Tens.RECORD);
+    final RecordTable dims = new RecordTable(Dims.RECORD);
+    /// Where the sizes and strides of tensors are in DIMS, by these numbers: each sequence is there once.
+    private final SortedMap<long[], Integer> dimPlaces = new TreeMap<>(Arrays::compare);
+    final NameTable names = new NameTable();
+    final List<BaseRecord> bases = new ArrayList<>();
+    final BitSet namedBases = new BitSet();
+    final List<FreeRange> freeRanges = new ArrayList<>();
+    final SortedMap<String, UnknownSection> unknownSections = new TreeMap<>();
     private final SortedMap<byte[], String> metadata = new TreeMap<>(Arrays::compareUnsigned);
-    private byte[] tree = nullTree();
+    byte[] tree = nullTree();
     private long ownedExtents;
-
-    private static RecordTable table(SectionType type) {
-        return new RecordTable(type.recordSize());
-    }
 
     /// An empty index.
     ///
@@ -113,7 +106,17 @@ public final class IndexBuilder {
             throw new IllegalArgumentException(
                     "an extent of " + length + " bytes; one that is no zeros has 1 to " + (1L << chunkLog2));
         }
-        RecordWriter.extent(extents.append(), new ExtentRecord(kind, false, base, fileOffset, length, sums));
+        addExtent(new ExtentRecord(kind, false, base, fileOffset, length, sums));
+    }
+
+    private void addExtent(ExtentRecord extent) {
+        MemorySegment record = extents.append();
+        Extn.KIND.put(record, 0, extent.kind().code());
+        Extn.BASE.put(record, 0, extent.base());
+        Extn.CRC.put(record, 0, extent.sums().checksum());
+        Extn.OFFSET.put(record, 0, extent.fileOffset());
+        Extn.LENGTH.put(record, 0, extent.length());
+        Extn.DIGEST.put(record, 0, extent.digest());
     }
 
     /// Adds another file, in which bytes of this one may be. One that no extent names is left out of the index, and
@@ -156,7 +159,7 @@ public final class IndexBuilder {
         if (length < 1) {
             throw new IllegalArgumentException("an extent of " + length + " bytes");
         }
-        RecordWriter.extent(extents.append(), ExtentRecord.zeros(length));
+        addExtent(ExtentRecord.zeros(length));
     }
 
     /// Adds a storage made of the extents added since the storage before it.
@@ -168,13 +171,17 @@ public final class IndexBuilder {
         utf8(device);
         long nbytes = 0;
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
-            nbytes = Math.addExact(nbytes, extents.i64(extent, LENGTH));
+            nbytes = Math.addExact(nbytes, extents.get(extent, Extn.LENGTH));
         }
         if (nbytes > Spans.MAX_NBYTES) {
             throw new IllegalArgumentException("a storage of " + nbytes + " bytes is past 2^60-1");
         }
         checkShape(nbytes);
-        RecordWriter.storage(storages.append(), nbytes, Math.toIntExact(ownedExtents), strings.numberOf(device));
+        int firstExtent = Math.toIntExact(ownedExtents);
+        MemorySegment record = storages.append();
+        Stor.NBYTES.put(record, 0, nbytes);
+        Stor.FIRST_EXTENT.put(record, 0, firstExtent);
+        Stor.DEVICE.put(record, 0, strings.numberOf(device));
         ownedExtents = extents.count();
         return Math.toIntExact(storages.count() - 1);
     }
@@ -183,9 +190,9 @@ public final class IndexBuilder {
         StorageShape shape = new StorageShape(nbytes, chunkLog2);
         long position = 0;
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
-            long offset = extents.i64(extent, FILE_OFFSET);
-            long length = extents.i64(extent, LENGTH);
-            if (!shape.accepts(ExtentKind.of(extents.u8(extent, KIND)), position, offset, length)) {
+            long offset = extents.get(extent, Extn.OFFSET);
+            long length = extents.get(extent, Extn.LENGTH);
+            if (!shape.accepts(ExtentKind.of(extents.getInt(extent, Extn.KIND)), position, offset, length)) {
                 throw new IllegalArgumentException("an extent of " + length + " bytes at " + offset
                         + ", byte " + position + " of its storage, is not aligned to "
                         + Layout.alignment(nbytes, chunkLog2));
@@ -201,7 +208,7 @@ public final class IndexBuilder {
     /// @throws IllegalArgumentException if it reaches outside its storage
     public int addTensor(TensorRecord tensor) {
         int bits = dtypes.get(checkNumber(tensor.dtype(), dtypes.count(), "dtype")).bits();
-        long nbytes = storages.i64(checkNumber(tensor.storage(), storages.count(), "storage"), NBYTES);
+        long nbytes = storages.get(checkNumber(tensor.storage(), storages.count(), "storage"), Stor.NBYTES);
         long[] shape = tensor.shape();
         long[] stride = tensor.stride();
         if (shape.length > Limits.DEFAULT.maxRank() || !Spans.isCountable(shape, shape.length)
@@ -209,8 +216,39 @@ public final class IndexBuilder {
             throw new IllegalArgumentException(tensor + " does not fit into a storage of " + nbytes + " bytes");
         }
         checkSpace(tensors.count(), "tensors");
-        RecordWriter.tensor(tensors.append(), tensor, Math.toIntExact(dims.add(shape, stride)), (int) Index.NONE);
+        int firstDim = shape.length == 0 ? 0 : addDims(shape, stride);
+        MemorySegment record = tensors.append();
+        Tens.DTYPE.put(record, 0, tensor.dtype());
+        Tens.RANK.put(record, 0, shape.length);
+        Tens.FLAGS.put(record, 0, flags(tensor) | tensor.bitOffset() << Index.BIT_OFFSET);
+        Tens.STORAGE.put(record, 0, tensor.storage());
+        Tens.BYTE_OFFSET.put(record, 0, tensor.byteOffset());
+        Tens.FIRST_DIM.put(record, 0, firstDim);
+        Tens.NAME.put(record, 0, Index.NONE);
         return (int) tensors.count() - 1;
+    }
+
+    private static int flags(TensorRecord tensor) {
+        int bits = 0;
+        for (TensorFlag flag : tensor.flags()) {
+            bits |= flag.bit();
+        }
+        return bits;
+    }
+
+    /// Adds sizes and strides, unless an earlier tensor has the same. Returns the number of the first size in DIMS.
+    private int addDims(long[] shape, long[] stride) {
+        long[] both = Arrays.copyOf(shape, 2 * shape.length);
+        System.arraycopy(stride, 0, both, shape.length, shape.length);
+        int first = Math.toIntExact(dims.count());
+        Integer before = dimPlaces.putIfAbsent(both, first);
+        if (before != null) {
+            return before;
+        }
+        for (long dim : both) {
+            Dims.DIM.put(dims.append(), 0, dim);
+        }
+        return first;
     }
 
     /// Names a tensor. A tensor may have several names; the first is the one it is shown by. That no name is taken
@@ -223,8 +261,8 @@ public final class IndexBuilder {
         checkNumber(tensor, tensors.count(), "tensor");
         checkSpace(names.count(), "names");
         int number = names.add(utf8(name), tensor);
-        if (tensors.i32(tensor, NAME) == (int) Index.NONE) {
-            tensors.putInt(tensor, NAME, number);
+        if (tensors.get(tensor, Tens.NAME) == Index.NONE) {
+            tensors.put(tensor, Tens.NAME, number);
         }
     }
 
@@ -273,11 +311,7 @@ public final class IndexBuilder {
             throw new IllegalStateException("extents were added, but not their storage");
         }
         checkTree();
-        IndexEncoder.Content content = new IndexEncoder.Content(dtypes.inOrder(), strings.inOrder(), extents, storages,
-                tensors, dims.records(), names, MemorySegment.ofArray(tree),
-                MemorySegment.ofArray(metadataTree()),
-                bases, namedBases, freeRanges, List.copyOf(unknownSections.values()));
-        return new IndexEncoder(content).encode(sequence);
+        return new IndexEncoder(this).encode(sequence);
     }
 
     private static IllegalArgumentException tooMuch(String what, long limit) {
@@ -293,7 +327,7 @@ public final class IndexBuilder {
         }
     }
 
-    private byte[] metadataTree() {
+    byte[] metadataTree() {
         StateTreeWriter writer = new StateTreeWriter();
         writer.openMap(metadata.size());
         metadata.forEach((key, value) -> {
@@ -326,7 +360,7 @@ public final class IndexBuilder {
     }
 
     /// Different values, numbered in the order in which they come.
-    private static final class Numbered<T> {
+    static final class Numbered<T> {
         private final Map<T, Integer> numbers = new HashMap<>();
         private final List<T> values = new ArrayList<>();
 

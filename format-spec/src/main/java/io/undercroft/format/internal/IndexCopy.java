@@ -2,9 +2,9 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.BaseNumbers;
-import io.undercroft.format.internal.index.Fields;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.IndexAssembler;
+import io.undercroft.format.internal.index.Records.Extn;
 import io.undercroft.format.internal.index.Section;
 import io.undercroft.format.internal.index.SectionType;
 import io.undercroft.format.internal.index.SharedPlaces;
@@ -95,9 +95,9 @@ public final class IndexCopy {
             throw new IllegalArgumentException(record + " starts or ends where no extent of this file may: its storage "
                     + "is cut at other places than multiples of " + alignment);
         }
-        Fields.putByte(extents, at(extent), ExtentKind.RAW.code());
-        Fields.putShort(extents, at(extent) + 2, ExtentRecord.THIS_FILE);
-        Fields.putLong(extents, at(extent) + 8, fileOffset);
+        Extn.KIND.put(extents, at(extent), ExtentKind.RAW.code());
+        Extn.BASE.put(extents, at(extent), ExtentRecord.THIS_FILE);
+        Extn.OFFSET.put(extents, at(extent), fileOffset);
         placed.set(extent);
     }
 
@@ -118,7 +118,7 @@ public final class IndexCopy {
     private BitSet namedBases() {
         BitSet named = new BitSet();
         for (int extent = 0; extent < snapshot.extentCount(); extent++) {
-            named.set(Fields.u16(extents, at(extent) + 2));
+            named.set(Extn.BASE.getInt(extents, at(extent)));
             if (!placed.get(extent) && isInThisFile(snapshot.extent(extent))) {
                 throw new IllegalStateException(
                         "extent " + extent + ", " + snapshot.extent(extent) + ", was not placed in the new file");

@@ -1,6 +1,8 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.Digest128;
+import io.undercroft.format.internal.index.Records.CommitFields;
+import io.undercroft.format.internal.index.Records.HeaderFields;
 import java.util.UUID;
 
 /// Offsets and alignments in a file. All values are in bytes.
@@ -13,9 +15,9 @@ public final class Layout {
     /// with what is written later.
     public static final int PAGE = 4096;
     /// The size of the header.
-    public static final int HEADER_BYTES = 256;
+    public static final int HEADER_BYTES = HeaderFields.RECORD.size();
     /// The size of a commit record, wherever it is.
-    public static final int COMMIT_BYTES = 768;
+    public static final int COMMIT_BYTES = CommitFields.RECORD.size();
     /// The offset of the commit record of the first snapshot.
     public static final long FIRST_COMMIT = HEADER_BYTES;
     /// The header and the commit record of the first snapshot: what a reader reads first.

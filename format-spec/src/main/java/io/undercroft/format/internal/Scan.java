@@ -1,7 +1,7 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.Digest128;
-import io.undercroft.format.internal.index.Fields;
+import io.undercroft.format.internal.index.LittleEndian;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
@@ -41,7 +41,7 @@ final class Scan {
     long firstNonZero(ByteSource source, long from, long to) throws IOException {
         for (long at = from; at < to; at += buffer.byteSize()) {
             MemorySegment piece = piece(source, at, Math.min(buffer.byteSize(), to - at));
-            long found = Fields.firstNonZero(piece, 0, piece.byteSize());
+            long found = LittleEndian.firstNonZero(piece, 0, piece.byteSize());
             if (found < piece.byteSize()) {
                 return at + found;
             }

@@ -1,9 +1,10 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.Fields;
-import io.undercroft.format.internal.index.ManifestEncoder;
+import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.PathHint;
+import io.undercroft.format.internal.index.Records.SetHead;
+import io.undercroft.format.internal.index.Records.ShardFields;
 import io.undercroft.format.internal.index.Utf8;
 import java.io.EOFException;
 import java.io.IOException;
@@ -21,11 +22,12 @@ import java.util.UUID;
 /// @param shards the files, in the order that whoever saved them gave them
 public record SetManifest(UUID uuid, List<Shard> shards) {
     /// The size of the head in bytes.
-    public static final int HEAD_BYTES = 64;
+    static final int HEAD_BYTES = SetHead.RECORD.size();
     /// The size of the record of a shard in bytes.
-    public static final int SHARD_BYTES = 80;
+    static final int SHARD_BYTES = ShardFields.RECORD.size();
 
     private static final long SIGNATURE = 0x0A1A_0A0D_5352_4389L;
+    private static final int CRC_BYTES = Integer.BYTES;
     private static final UUID NO_ID = new UUID(0, 0);
 
     /// Checks what readers would refuse.
@@ -51,13 +53,52 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
     /// @param shards its files
     /// @throws IllegalArgumentException if readers would refuse them
     public static SetManifest canonical(List<Shard> shards) {
-        byte[] unnamed = ManifestEncoder.encode(new SetManifest(NO_ID, shards), 0);
-        return new SetManifest(Layout.canonicalUuid(Digests.xxh3(MemorySegment.ofArray(unnamed))), shards);
+        MemorySegment unnamed = MemorySegment.ofArray(new SetManifest(NO_ID, shards).unsummed());
+        return new SetManifest(Layout.canonicalUuid(Digests.xxh3(unnamed)), shards);
     }
 
     /// {@return the bytes of the manifest, canonical but for the id}
     public byte[] encode() {
-        return ManifestEncoder.encode(this);
+        byte[] bytes = unsummed();
+        MemorySegment manifest = MemorySegment.ofArray(bytes);
+        LittleEndian.putInt(manifest, bytes.length - CRC_BYTES, checksum(manifest));
+        return bytes;
+    }
+
+    private static int checksum(MemorySegment manifest) {
+        return Digests.crc32c(manifest.asSlice(0, manifest.byteSize() - CRC_BYTES));
+    }
+
+    /// The bytes of the manifest with a checksum of zero.
+    private byte[] unsummed() {
+        List<byte[]> paths = shards.stream().map(shard -> Utf8.encode(shard.path())).toList();
+        int text = paths.stream().mapToInt(path -> path.length).sum();
+        int texts = HEAD_BYTES + SHARD_BYTES * shards.size();
+        byte[] bytes = new byte[Math.addExact(texts, text + CRC_BYTES)];
+        MemorySegment manifest = MemorySegment.ofArray(bytes);
+        SetHead.SIGNATURE.put(manifest, 0, SIGNATURE);
+        SetHead.MAJOR.put(manifest, 0, Header.MAJOR);
+        SetHead.MINOR.put(manifest, 0, Header.MINOR);
+        SetHead.SHARDS.put(manifest, 0, shards.size());
+        SetHead.UUID.put(manifest, 0, uuid);
+        SetHead.RECORD_SIZE.put(manifest, 0, SHARD_BYTES);
+        SetHead.TEXT_LENGTH.put(manifest, 0, text);
+        SetHead.LENGTH.put(manifest, 0, bytes.length);
+        int path = 0;
+        for (int number = 0; number < shards.size(); number++) {
+            long at = HEAD_BYTES + (long) SHARD_BYTES * number;
+            Shard shard = shards.get(number);
+            byte[] utf8 = paths.get(number);
+            ShardFields.UUID.put(manifest, at, shard.uuid());
+            ShardFields.DIGEST.put(manifest, at, shard.digest());
+            ShardFields.SEQUENCE.put(manifest, at, shard.sequence());
+            ShardFields.LENGTH.put(manifest, at, shard.length());
+            ShardFields.PATH.put(manifest, at, path);
+            ShardFields.PATH_LENGTH.put(manifest, at, utf8.length);
+            System.arraycopy(utf8, 0, bytes, texts + path, utf8.length);
+            path += utf8.length;
+        }
+        return bytes;
     }
 
     /// Recognises a manifest by its first bytes.
@@ -65,7 +106,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
     /// @param start at least 8 bytes, or the whole of a shorter file
     /// @return whether it begins as the manifest of a set does
     public static boolean isSignature(MemorySegment start) {
-        return start.byteSize() >= Long.BYTES && Fields.i64(start, 0) == SIGNATURE;
+        return start.byteSize() >= Long.BYTES && SetHead.SIGNATURE.get(start, 0) == SIGNATURE;
     }
 
     /// Reads and checks a manifest.
@@ -82,12 +123,11 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
         }
         checkHead(head, source.size(), limits);
         MemorySegment bytes = read(source, source.size());
-        if (Fields.i32(bytes, bytes.byteSize() - Integer.BYTES) != Digests
-                .crc32c(bytes.asSlice(0, bytes.byteSize() - Integer.BYTES))) {
+        if (LittleEndian.i32(bytes, bytes.byteSize() - CRC_BYTES) != checksum(bytes)) {
             throw Rule.V14_CHECKSUM.broken("the checksum of the set does not match", 0);
         }
-        Fields.reserved(bytes, 56, HEAD_BYTES, 0, "the set");
-        return new SetManifest(Fields.uuid(bytes, 16), readShards(bytes, limits));
+        SetHead.RESERVED.requireZero(bytes, 0, 0, "the set");
+        return new SetManifest(SetHead.UUID.uuid(bytes, 0), readShards(bytes, limits));
     }
 
     private static MemorySegment read(ByteSource source, long length) throws IOException {
@@ -104,76 +144,61 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
         if (head.byteSize() < HEAD_BYTES) {
             throw Rule.V11_TRUNCATED.broken("the set ends in its head", size);
         }
-        if (Fields.u16(head, 8) != Header.MAJOR || Fields.i64(head, 48) != 0) {
-            throw Rule.V13_UNSUPPORTED
-                    .broken("the set has major version " + Fields.u16(head, 8) + " and needs features "
-                            + Long.toHexString(Fields.i64(head, 48)) + " (hex)", 8);
+        long major = SetHead.MAJOR.get(head, 0);
+        long features = SetHead.REQUIRED.get(head, 0);
+        if (major != Header.MAJOR || features != 0) {
+            throw Rule.V13_UNSUPPORTED.broken("the set has major version " + major + " and needs features "
+                    + Long.toHexString(features) + " (hex)", SetHead.MAJOR.offset());
         }
-        long length = Fields.u64(head, 40, 0);
+        long length = SetHead.LENGTH.u64(head, 0, 0);
         if (size < length) {
             throw Rule.V11_TRUNCATED.broken("the set has " + size + " bytes, not " + length, size);
         }
-        if (size > limits.maxManifestBytes() || Fields.u32(head, 12) > limits.maxShards()) {
-            throw Rule.V8_LIMIT.broken("the set has " + size + " bytes and " + Fields.u32(head, 12) + " shards", 12);
+        long count = SetHead.SHARDS.get(head, 0);
+        if (size > limits.maxManifestBytes() || count > limits.maxShards()) {
+            throw Rule.V8_LIMIT.broken("the set has " + size + " bytes and " + count + " shards",
+                    SetHead.SHARDS.offset());
         }
-        long records = Fields.u32(head, 12) * Fields.u32(head, 32);
-        if (Fields.u32(head, 32) < SHARD_BYTES || size != length
-                || length != HEAD_BYTES + records + Fields.u32(head, 36) + Integer.BYTES) {
-            throw Rule.V15_STRUCTURE.broken("the set of " + size + " bytes contradicts itself about its length", 32);
+        long recordSize = SetHead.RECORD_SIZE.get(head, 0);
+        if (recordSize < SHARD_BYTES || size != length
+                || length != HEAD_BYTES + count * recordSize + SetHead.TEXT_LENGTH.get(head, 0) + CRC_BYTES) {
+            throw Rule.V15_STRUCTURE.broken("the set of " + size + " bytes contradicts itself about its length",
+                    SetHead.RECORD_SIZE.offset());
         }
     }
 
     private static List<Shard> readShards(MemorySegment bytes, Limits limits) {
         List<Shard> shards = new ArrayList<>();
         Set<String> paths = new HashSet<>();
-        long recordSize = Fields.u32(bytes, 32);
-        long text = HEAD_BYTES + Fields.u32(bytes, 12) * recordSize;
+        long recordSize = SetHead.RECORD_SIZE.get(bytes, 0);
+        long text = HEAD_BYTES + SetHead.SHARDS.get(bytes, 0) * recordSize;
         for (long at = HEAD_BYTES; at < text; at += recordSize) {
-            Fields.reserved(bytes, at + 56, at + SHARD_BYTES, 0, "a shard");
+            ShardFields.RESERVED.requireZero(bytes, at, 0, "a shard");
             String path = path(bytes, at, text, limits);
             if (!PathHint.isValid(path) || !paths.add(path)) {
                 throw Rule.V6_NAME.broken(
-                        "the path " + FormatException.quote(path) + " does not lead down, or comes twice", at + 48);
+                        "the path " + FormatException.quote(path) + " does not lead down, or comes twice",
+                        at + ShardFields.PATH.offset());
             }
-            shards.add(new Shard(Fields.uuid(bytes, at), Fields.digest(bytes, at + 16), Fields.u64(bytes, at + 32, 0),
-                    Fields.u64(bytes, at + 40, 0), path));
+            shards.add(new Shard(ShardFields.UUID.uuid(bytes, at), ShardFields.DIGEST.digest(bytes, at),
+                    ShardFields.SEQUENCE.u64(bytes, at, 0), ShardFields.LENGTH.u64(bytes, at, 0), path));
         }
         return shards;
     }
 
     private static String path(MemorySegment bytes, long at, long text, Limits limits) {
-        long from = Fields.u32(bytes, at + 48);
-        long length = Fields.u32(bytes, at + 52);
+        long from = ShardFields.PATH.get(bytes, at);
+        long length = ShardFields.PATH_LENGTH.get(bytes, at);
         if (length == 0 || length > limits.maxNameBytes()) {
             throw Rule.V8_LIMIT.broken("a path of " + length + " bytes, the limit is " + limits.maxNameBytes(),
-                    at + 52);
+                    at + ShardFields.PATH_LENGTH.offset());
         }
-        if (from + length > Fields.u32(bytes, 36)) {
-            throw Rule.V10_INDEX.broken("a path outside the text", at + 48);
+        if (from + length > SetHead.TEXT_LENGTH.get(bytes, 0)) {
+            throw Rule.V10_INDEX.broken("a path outside the text", at + ShardFields.PATH.offset());
         }
         if (!Utf8.isValid(bytes, text + from, length)) {
             throw Rule.V6_NAME.broken("a path that is not UTF-8", text + from);
         }
         return Utf8.decode(bytes, text + from, length);
-    }
-
-    /// Opens all files, each at its snapshot.
-    ///
-    /// @param files where they are
-    /// @param limits how much to believe of each
-    /// @return the snapshots, in the order of the shards
-    /// @throws FormatException by rule V21 if a file is missing, is another one, or does not have its snapshot; by any
-    ///     other if a file itself is at fault. It names the file.
-    /// @throws IOException if reading fails
-    public List<Snapshot> open(ShardFiles files, Limits limits) throws IOException {
-        List<Snapshot> snapshots = new ArrayList<>();
-        for (Shard shard : shards) {
-            try {
-                snapshots.add(shard.open(files.open(shard.path()), limits));
-            } catch (FormatException e) {
-                throw e.withFile(shard.path());
-            }
-        }
-        return List.copyOf(snapshots);
     }
 }

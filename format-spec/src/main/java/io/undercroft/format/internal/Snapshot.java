@@ -3,7 +3,7 @@ package io.undercroft.format.internal;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.BlockSums;
 import io.undercroft.format.internal.index.Expansion;
-import io.undercroft.format.internal.index.Fields;
+import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.RecordRules;
 import io.undercroft.format.internal.index.SectionType;
@@ -121,7 +121,7 @@ public final class Snapshot {
 
     private static Snapshot openSealed(ByteSource source, Header header, MemorySegment prefix, Limits limits)
             throws IOException {
-        if (!Fields.isZero(prefix, Layout.FIRST_COMMIT, Layout.PREFIX_BYTES)) {
+        if (!LittleEndian.isZero(prefix, Layout.FIRST_COMMIT, Layout.PREFIX_BYTES)) {
             throw Rule.V20_SEAL.broken("the file is sealed, and has a commit record behind its header",
                     Layout.FIRST_COMMIT);
         }

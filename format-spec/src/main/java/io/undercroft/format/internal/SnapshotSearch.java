@@ -1,7 +1,6 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.Fields;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -12,7 +11,6 @@ import java.util.List;
 /// record of each but the newest twice: behind the header or in a slot while that is not used again, and for good in
 /// the parent record of the next one.
 public final class SnapshotSearch {
-    private static final int CMIT = 0x5449_4D43;
     private static final int BUFFER = 1 << 20;
     /// A record that begins in one piece ends in it.
     private static final int STEP = BUFFER - Layout.PREFIX_BYTES;
@@ -70,7 +68,7 @@ public final class SnapshotSearch {
             source.read(at, piece);
             long end = Math.min(STEP, piece.byteSize() - Layout.COMMIT_BYTES + 1);
             for (long record = 0; record < end; record += Layout.SMALL_ALIGNMENT) {
-                if (Fields.i32(piece, record) == CMIT) {
+                if (CommitRecord.isSignature(piece, record)) {
                     add(piece.asSlice(record, Layout.COMMIT_BYTES), at + record);
                 }
             }

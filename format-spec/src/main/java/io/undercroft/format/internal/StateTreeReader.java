@@ -1,7 +1,7 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.Fields;
+import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.Tag;
 import io.undercroft.format.internal.index.Utf8;
 import java.lang.foreign.MemorySegment;
@@ -74,7 +74,7 @@ public final class StateTreeReader {
             promised--;
         }
         finished = true;
-        int tag = Fields.u8(bytes, take(1));
+        int tag = LittleEndian.u8(bytes, take(1));
         if (attributes && tag != Tag.MAP && tag != Tag.NULL) {
             throw broken("has attributes that are neither a map nor null");
         }
@@ -89,8 +89,8 @@ public final class StateTreeReader {
             case Tag.NEGATIVE -> numbered(StateToken.INTEGER, ~stopBit());
             case Tag.BIG_INTEGER -> bigInteger();
             case Tag.INT8 -> numbered(StateToken.INT8, bytes.get(ValueLayout.JAVA_BYTE, take(Byte.BYTES)));
-            case Tag.INT16 -> numbered(StateToken.INT16, (short) Fields.u16(bytes, take(Short.BYTES)));
-            case Tag.INT32 -> numbered(StateToken.INT32, Fields.i32(bytes, take(Integer.BYTES)));
+            case Tag.INT16 -> numbered(StateToken.INT16, (short) LittleEndian.u16(bytes, take(Short.BYTES)));
+            case Tag.INT32 -> numbered(StateToken.INT32, LittleEndian.i32(bytes, take(Integer.BYTES)));
             case Tag.FLOAT -> sized(StateToken.FLOAT, Double.BYTES);
             case Tag.FLOAT32 -> sized(StateToken.FLOAT32, Float.BYTES);
             case Tag.COMPLEX -> sized(StateToken.COMPLEX, 2 * Double.BYTES);
@@ -206,7 +206,7 @@ public final class StateTreeReader {
     private long stopBit() {
         long value = 0;
         for (int shift = 0; shift < 63; shift += 7) {
-            int next = Fields.u8(bytes, take(1));
+            int next = LittleEndian.u8(bytes, take(1));
             value |= (long) (next & 0x7F) << shift;
             if (next < 0x80) {
                 if (next == 0 && shift > 0) {
@@ -282,13 +282,13 @@ public final class StateTreeReader {
     /// {@return the current FLOAT, or the real part of the current COMPLEX; NaNs keep their bits}
     public double doubleValue() {
         expect(token == StateToken.FLOAT || token == StateToken.COMPLEX);
-        return Double.longBitsToDouble(Fields.i64(bytes, payload));
+        return Double.longBitsToDouble(LittleEndian.i64(bytes, payload));
     }
 
     /// {@return the imaginary part of the current COMPLEX}
     public double imaginaryValue() {
         expect(token == StateToken.COMPLEX);
-        return Double.longBitsToDouble(Fields.i64(bytes, payload + Double.BYTES));
+        return Double.longBitsToDouble(LittleEndian.i64(bytes, payload + Double.BYTES));
     }
 
     /// {@return the text of the current STRING, DEVICE or SYMBOL, or the type of the current OBJECT}
@@ -306,7 +306,7 @@ public final class StateTreeReader {
     /// {@return the current FLOAT32; NaNs keep their bits}
     public float floatValue() {
         expect(token == StateToken.FLOAT32);
-        return Float.intBitsToFloat(Fields.i32(bytes, payload));
+        return Float.intBitsToFloat(LittleEndian.i32(bytes, payload));
     }
 
     /// {@return the number of entries of the current LIST, TUPLE, SET, MAP (pairs) or OBJECT (always 2)}

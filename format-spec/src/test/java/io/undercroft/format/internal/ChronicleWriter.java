@@ -1,59 +1,47 @@
 package io.undercroft.format.internal;
 
-import io.undercroft.format.Digest128;
-import io.undercroft.format.internal.index.FieldWriter;
-import java.util.UUID;
+import io.undercroft.format.internal.index.Field;
+import io.undercroft.format.internal.index.RecordLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import net.openhft.chronicle.bytes.Bytes;
 
-/// Writes fields with Chronicle Bytes, which write in the byte order of the host. `HexDumpBytes` keep the names too, so
-/// the annotated dump of the specification comes from the code that writes files, and from a second codec.
-record ChronicleWriter(Bytes<?> out) implements FieldWriter {
+/// Writes fields with Chronicle Bytes, which write in the byte order of the host, after they were read as readers do:
+/// a second codec. `HexDumpBytes` keep the names too.
+record ChronicleWriter(Bytes<?> out) {
     /// `HexDumpBytes` joins what does not fit its line to the field after it.
     private static final int DUMP_LINE = 16;
 
-    @Override
-    public void u8(String name, int value) {
-        out.writeHexDumpDescription(name).writeUnsignedByte(value);
+    /// Writes a record.
+    ///
+    /// @param bytes what it is in
+    /// @param at where it starts there
+    void record(RecordLayout record, MemorySegment bytes, long at) {
+        record.fields().forEach(field -> field(field.name(), field, bytes, at));
     }
 
-    @Override
-    public void u16(String name, int value) {
-        out.writeHexDumpDescription(name).writeUnsignedShort(value);
+    /// Writes a field.
+    ///
+    /// @param name what to call it
+    /// @param bytes what its record is in
+    /// @param at where the record starts there
+    void field(String name, Field field, MemorySegment bytes, long at) {
+        long value = field.size() <= Long.BYTES ? field.get(bytes, at) : 0;
+        switch (field.name().equals("reserved") ? 0 : field.size()) {
+            case Byte.BYTES -> out.writeHexDumpDescription(name).writeUnsignedByte((int) value);
+            case Short.BYTES -> out.writeHexDumpDescription(name).writeUnsignedShort((int) value);
+            case Integer.BYTES -> out.writeHexDumpDescription(name).writeInt((int) value);
+            case Long.BYTES -> out.writeHexDumpDescription(name).writeLong(value);
+            default -> run(name, bytes.asSlice(at + field.offset(), field.size()));
+        }
     }
 
-    @Override
-    public void u32(String name, int value) {
-        out.writeHexDumpDescription(name).writeInt(value);
-    }
-
-    @Override
-    public void u64(String name, long value) {
-        out.writeHexDumpDescription(name).writeLong(value);
-    }
-
-    @Override
-    public void digest(String name, Digest128 digest) {
-        out.writeHexDumpDescription(name).writeLong(digest.low()).writeLong(digest.high());
-    }
-
-    @Override
-    public void uuid(String name, UUID uuid) {
-        out.writeHexDumpDescription(name);
-        out.writeLong(Long.reverseBytes(uuid.getMostSignificantBits()));
-        out.writeLong(Long.reverseBytes(uuid.getLeastSignificantBits()));
-    }
-
-    /// In a dump, each line of the bytes gets the name.
-    @Override
-    public void bytes(String name, byte[] bytes) {
+    /// Writes bytes as they are. In a dump, each line of them gets the name.
+    void run(String name, MemorySegment run) {
+        byte[] bytes = run.toArray(ValueLayout.JAVA_BYTE);
         int step = out.retainedHexDumpDescription() ? DUMP_LINE : Math.max(1, bytes.length);
         for (int at = 0; at < bytes.length; at += step) {
             out.writeHexDumpDescription(name).write(bytes, at, Math.min(step, bytes.length - at));
         }
-    }
-
-    @Override
-    public void zeros(String name, int count) {
-        bytes(name, new byte[count]);
     }
 }

@@ -37,9 +37,10 @@ final class Contents {
 
     private void addSet(String name) throws IOException {
         SetManifest set = SetManifest.read(source(name), Limits.DEFAULT);
-        List<Snapshot> snapshots = set.open(this::source, Limits.DEFAULT);
-        for (int i = 0; i < snapshots.size(); i++) {
-            add(name, "shard", i, set.shards().get(i).path(), snapshots.get(i).commit().sequence());
+        for (int i = 0; i < set.shards().size(); i++) {
+            Shard shard = set.shards().get(i);
+            add(name, "shard", i, shard.path(),
+                    shard.open(source(shard.path()), Limits.DEFAULT).commit().sequence());
         }
     }
 

@@ -53,8 +53,10 @@ class CorpusTest {
         Folder folder = new Folder(Corpus.FOLDER);
         try {
             if (name.endsWith(".croftset")) {
-                SetManifest.read(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT)
-                        .open(path -> folder.source(path, Rule.V21_SHARD), Limits.DEFAULT);
+                for (Shard shard : SetManifest.read(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT)
+                        .shards()) {
+                    shard.open(folder.source(shard.path(), Rule.V21_SHARD), Limits.DEFAULT);
+                }
                 return Set.of();
             }
             List<Finding> damages = Refusals.verify(file, folder).findings();

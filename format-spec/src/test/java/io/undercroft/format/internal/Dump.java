@@ -1,9 +1,11 @@
 package io.undercroft.format.internal;
 
-import io.undercroft.format.internal.index.FieldWriter;
-import io.undercroft.format.internal.index.Fields;
-import io.undercroft.format.internal.index.ManifestEncoder;
-import io.undercroft.format.internal.index.MetadataEncoder;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.format.internal.index.Records.CommitFields;
+import io.undercroft.format.internal.index.Records.HeaderFields;
+import io.undercroft.format.internal.index.Records.SetHead;
+import io.undercroft.format.internal.index.Records.ShardFields;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -47,14 +49,25 @@ final class Dump {
         return text;
     }
 
-    private void addSet() throws IOException {
-        SetManifest set = SetManifest.read(ByteSource.of(file), Limits.DEFAULT);
-        add("Set", 0, out -> ManifestEncoder.write(out, set, Fields.i32(file, file.byteSize() - Integer.BYTES)));
+    private void addSet() {
+        long records = SetHead.SHARDS.get(file, 0);
+        long texts = SetHead.RECORD.size() + records * ShardFields.RECORD.size();
+        add("Set", 0, out -> {
+            out.record(SetHead.RECORD, file, 0);
+            for (long at = SetHead.RECORD.size(); at < texts; at += ShardFields.RECORD.size()) {
+                out.record(ShardFields.RECORD, file, at);
+            }
+            for (long at = SetHead.RECORD.size(); at < texts; at += ShardFields.RECORD.size()) {
+                out.run("text", file.asSlice(texts + ShardFields.PATH.get(file, at),
+                        ShardFields.PATH_LENGTH.get(file, at)));
+            }
+            out.run("CRC32C of all before", file.asSlice(file.byteSize() - Integer.BYTES));
+        });
     }
 
     private void addFile() throws IOException {
         Snapshot newest = Snapshot.open(ByteSource.of(file), Limits.DEFAULT);
-        add("Header", 0, out -> MetadataEncoder.write(out, newest.header(), crc(Layout.HEADER_BYTES)));
+        add("Header", 0, out -> out.record(HeaderFields.RECORD, file, 0));
         addRecord(newest.header().isSealed() ? "Commit record at the end" : "Commit record", newest.commit(),
                 newest.place());
         List<CommitRecord> chain = newest.chain();
@@ -76,15 +89,19 @@ final class Dump {
         }
     }
 
+    /// What is behind the meaning of a record is reserved.
     private void addRecord(String title, CommitRecord commit, long offset) {
-        add(title, offset, out -> MetadataEncoder.write(out, commit, crc(offset + Layout.COMMIT_BYTES)));
+        int end = CommitFields.LENGTH.getInt(file, offset);
+        add(title, offset, out -> {
+            CommitFields.RECORD.fields().stream().filter(field -> field.end() <= end)
+                    .forEach(field -> out.field(field.name(), field, file, offset));
+            out.run("reserved", file.asSlice(offset + end, CommitFields.CRC.offset() - end));
+            out.field(CommitFields.CRC.name(), CommitFields.CRC, file, offset);
+        });
+        assertThat(CommitRecord.decode(file.asSlice(offset, Layout.COMMIT_BYTES), offset)).isEqualTo(commit);
     }
 
-    private int crc(long end) {
-        return Fields.i32(file, end - Integer.BYTES);
-    }
-
-    private void add(String title, long offset, Consumer<FieldWriter> writer) {
+    private void add(String title, long offset, Consumer<ChronicleWriter> writer) {
         HexDumpBytes out = new HexDumpBytes();
         out.offsetFormat((at, to) -> to.append(String.format("%05x ", offset + at)));
         out.numberWrap(16);

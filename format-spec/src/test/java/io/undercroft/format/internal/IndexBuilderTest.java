@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import io.undercroft.format.internal.index.Fields;
 import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.Records.Entry;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -194,8 +194,8 @@ class IndexBuilderTest {
         long end = Index.directory(bytes).byteSize();
         for (long entry = Index.HEAD_BYTES; entry < Index.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
             codes.append(new String(bytes.asSlice(entry, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.US_ASCII));
-            assertThat(Fields.i64(bytes, entry + 8)).isEqualTo((end + 7) / 8 * 8);
-            end = Fields.i64(bytes, entry + 8) + Fields.i64(bytes, entry + 16);
+            assertThat(Entry.OFFSET.get(bytes, entry)).isEqualTo((end + 7) / 8 * 8);
+            end = Entry.OFFSET.get(bytes, entry) + Entry.LENGTH.get(bytes, entry);
         }
         assertThat(codes).hasToString("EXTNSTORTENSDIMSNAMSSTRSDTYPSTRBTREEMETABASEFREENEXTrowsISUM");
         assertThat(bytes.byteSize()).isEqualTo((end + 7) / 8 * 8);

@@ -1,22 +1,24 @@
 package io.undercroft.format.internal;
 
-import io.undercroft.format.internal.index.FieldWriter;
-import io.undercroft.format.internal.index.Fields;
+import io.undercroft.format.internal.index.Field;
 import io.undercroft.format.internal.index.Index;
-import io.undercroft.format.internal.index.RecordWriter;
-import io.undercroft.format.internal.index.Section;
+import io.undercroft.format.internal.index.RecordLayout;
+import io.undercroft.format.internal.index.Records.Dims;
+import io.undercroft.format.internal.index.Records.Entry;
+import io.undercroft.format.internal.index.Records.Head;
+import io.undercroft.format.internal.index.Records.Tens;
 import io.undercroft.format.internal.index.SectionType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
 
-/// Writes an index with what each of its bytes means: each record is read as readers do, and written as writers do, so
-/// the dump is the same bytes if and only if the two agree.
+/// Writes an index with what each of its bytes means.
 final class IndexDump {
     private final Index index;
     private final MemorySegment bytes;
-    private final FieldWriter fields;
+    private final ChronicleWriter fields;
 
-    private IndexDump(Index index, FieldWriter fields) {
+    private IndexDump(Index index, ChronicleWriter fields) {
         this.index = index;
         this.bytes = index.bytes();
         this.fields = fields;
@@ -26,89 +28,62 @@ final class IndexDump {
     ///
     /// @param out where to
     /// @param snapshot any snapshot
-    static void write(FieldWriter out, Snapshot snapshot) {
+    static void write(ChronicleWriter out, Snapshot snapshot) {
         new IndexDump(snapshot.index(), out).write();
     }
 
     private void write() {
         long end = Index.directory(bytes).byteSize();
-        RecordWriter.head(fields, Fields.i32(bytes, 4), Fields.i64(bytes, 8), Fields.i64(bytes, 16),
-                Fields.i32(bytes, 24));
+        fields.record(Head.RECORD, bytes, 0);
         for (long entry = Index.HEAD_BYTES; entry < end; entry += Index.ENTRY_BYTES) {
-            RecordWriter.entry(fields, section(entry), Fields.i64(bytes, entry + 8), Fields.i32(bytes, entry + 36));
+            for (Field field : Entry.RECORD.fields()) {
+                String which = field == Entry.SECTION ? " " + code(entry) : "";
+                fields.field(field.name() + which, field, bytes, entry);
+            }
         }
         for (long entry = Index.HEAD_BYTES; entry < Index.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
-            long start = Fields.i64(bytes, entry + 8);
-            long length = Fields.i64(bytes, entry + 16);
+            long start = Entry.OFFSET.get(bytes, entry);
+            long length = Entry.LENGTH.get(bytes, entry);
             run("padding", end, start - end);
-            writeSection(SectionType.of(Fields.i32(bytes, entry)), start, length);
+            writeSection(SectionType.of(Entry.SECTION.getInt(bytes, entry)), start, length);
             end = start + length;
         }
         run("padding", end, bytes.byteSize() - end);
     }
 
-    private Section section(long entry) {
-        StringBuilder name = new StringBuilder();
-        for (int i = 0; i < 4; i++) {
-            name.append((char) Fields.u8(bytes, entry + i));
-        }
-        return new Section(name.toString(), true, Fields.i32(bytes, entry + 4), Fields.u32(bytes, entry + 32),
-                Fields.i64(bytes, entry + 24), _ -> {});
+    private String code(long entry) {
+        return new String(bytes.asSlice(entry, Entry.SECTION.size()).toArray(ValueLayout.JAVA_BYTE),
+                StandardCharsets.ISO_8859_1);
     }
 
     private void writeSection(SectionType type, long start, long length) {
         switch (type) {
-            case DIMS -> writeDims();
+            case DIMS -> writeDims(start);
             case STRB -> writeTexts(start);
             case TREE, META -> writeTree(bytes.asSlice(start, length));
             case null -> run("unknown", start, length);
             default -> {
                 for (int number = 0; number < index.count(type); number++) {
                     long at = start + (long) number * index.recordSize(type);
-                    writeRecord(type, number, at);
+                    fields.record(type.record(), bytes, at);
                     run("unknown", at + type.recordSize(), index.recordSize(type) - type.recordSize());
                 }
             }
         }
     }
 
-    private void writeRecord(SectionType type, int number, long at) {
-        switch (type) {
-            case EXTN -> RecordWriter.extent(fields, index.extent(number));
-            case STOR -> {
-                StorageRecord storage = index.storage(number);
-                RecordWriter.storage(fields, storage.nbytes(), storage.firstExtent(), Fields.i32(bytes, at + 12));
-            }
-            case TENS -> RecordWriter.tensor(fields, index.tensor(number), Fields.i32(bytes, at + 16),
-                    (int) index.nameOfTensor(number));
-            case NAMS -> RecordWriter.name(fields, Fields.i64(bytes, at), Fields.i32(bytes, at + 8),
-                    index.tensorOfName(number));
-            case STRS -> RecordWriter.string(fields, Fields.i64(bytes, at), Fields.i32(bytes, at + 8));
-            case DTYP -> RecordWriter.dtype(fields, Fields.i64(bytes, at), Fields.i32(bytes, at + 8),
-                    index.dtype(number).bits());
-            case BASE -> RecordWriter.base(fields, Fields.i64(bytes, at), Fields.i32(bytes, at + 8),
-                    index.base(number));
-            case FREE -> RecordWriter.freeRange(fields, index.freeRange(number));
-            case ISUM -> fields.u32("block CRC32C", Fields.i32(bytes, at));
-            case DIMS, STRB, TREE, META -> throw new AssertionError(type + " has no records of its own");
-        }
-    }
-
     /// Canonical writers put the sizes and strides of one tensor after those of another, but for those that are there.
-    private void writeDims() {
+    private void writeDims(long start) {
         long end = 0;
-        for (int number = 0; number < index.count(SectionType.TENS); number++) {
-            TensorRecord tensor = index.tensor(number);
-            long at = index.fileOffset(SectionType.TENS, number) - index.fileOffset();
-            if (Fields.u32(bytes, at + 16) < end) {
+        for (long number = 0; number < index.count(SectionType.TENS); number++) {
+            long tensor = index.fileOffset(SectionType.TENS, number) - index.fileOffset();
+            if (Tens.FIRST_DIM.get(bytes, tensor) < end) {
                 continue;
             }
-            end += 2L * tensor.rank();
-            for (long size : tensor.shape()) {
-                RecordWriter.size(fields, size);
-            }
-            for (long step : tensor.stride()) {
-                RecordWriter.stride(fields, step);
+            long rank = Tens.RANK.get(bytes, tensor);
+            for (long dim = 0; dim < 2 * rank; dim++) {
+                fields.field(dim < rank ? "size" : "stride", Dims.DIM, bytes, start + Dims.RECORD.size() * end);
+                end++;
             }
         }
     }
@@ -121,7 +96,9 @@ final class IndexDump {
             for (long number = 0; number < index.count(type); number++) {
                 long record = index.fileOffset(type, number) - index.fileOffset();
                 // Those that are not here are in the tree.
-                long length = Fields.i64(bytes, record) == at - start ? Fields.u32(bytes, record + 8) : 0;
+                long length = RecordLayout.TEXT.get(bytes, record) == at - start
+                        ? RecordLayout.TEXT_LENGTH.get(bytes, record)
+                        : 0;
                 run("text", at, length);
                 at += length;
             }
@@ -141,6 +118,6 @@ final class IndexDump {
     }
 
     private void write(String name, MemorySegment run) {
-        fields.bytes(name, run.toArray(ValueLayout.JAVA_BYTE));
+        fields.run(name, run);
     }
 }

@@ -3,6 +3,7 @@ package io.undercroft.format.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.format.internal.index.Field;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -151,7 +152,7 @@ class KaitaiTest {
     }
 
     /// {@return the place of a field, its name written as Java does: `chunk size, log2` is `chunkSizeLog2`}
-    private static Parsed.Place place(SpecTablesTest.Field field) {
+    private static Parsed.Place place(Field field) {
         String name = field.name().toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "_");
         return new Parsed.Place(Parsed.camelCase(name), field.offset(), field.size());
     }
@@ -167,7 +168,7 @@ class KaitaiTest {
                     long start = SpecTablesTest.start(table.heading(), snapshot);
                     assertThat(SpecTablesTest.fields(table))
                             .filteredOn(field -> isRead(changed(file, start + field.offset()), ours))
-                            .extracting(SpecTablesTest.Field::name).isEqualTo(reserved(table));
+                            .extracting(Field::name).isEqualTo(reserved(table));
                 })).toList();
     }
 

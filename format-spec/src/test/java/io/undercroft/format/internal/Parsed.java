@@ -1,7 +1,7 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.Digest128;
-import io.undercroft.format.internal.index.Fields;
+import io.undercroft.format.internal.index.Field;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
@@ -87,7 +87,7 @@ record Parsed(@Nullable Object value) {
     }
 
     UUID uuid(String path) {
-        return Fields.uuid(MemorySegment.ofArray(bytes(path)), 0);
+        return new Field(path, 0, 16).uuid(MemorySegment.ofArray(bytes(path)), 0);
     }
 
     Digest128 digest(String path) {

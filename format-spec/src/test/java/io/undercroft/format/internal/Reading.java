@@ -1,7 +1,9 @@
 package io.undercroft.format.internal;
 
-import io.undercroft.format.internal.index.Fields;
 import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.LittleEndian;
+import io.undercroft.format.internal.index.Records.Entry;
+import io.undercroft.format.internal.index.Records.Head;
 import io.undercroft.format.internal.index.SectionType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -45,7 +47,8 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
         int extents = snapshot.extentCount();
         int tensors = snapshot.tensorCount();
         return new Reading(snapshot.header(), snapshot.commit(),
-                List.of(Fields.u32(bytes, 4), Fields.i64(bytes, 8), Fields.i64(bytes, 16), Fields.u32(bytes, 24)),
+                List.of(Head.SECTIONS.get(bytes, 0), Head.LENGTH.get(bytes, 0), Head.SEQUENCE.get(bytes, 0),
+                        Head.CRC.get(bytes, 0)),
                 entries(bytes),
                 List.of(snapshot.commit().recordLength(), crc(snapshot.header().encode()),
                         crc(snapshot.commit().encode())),
@@ -71,14 +74,15 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
         List<List<Object>> entries = new ArrayList<>();
         for (long at = Index.HEAD_BYTES; at < Index.directory(bytes).byteSize(); at += Index.ENTRY_BYTES) {
             String code = new String(bytes.asSlice(at, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.ISO_8859_1);
-            entries.add(List.of(code, Fields.u32(bytes, at + 4), Fields.i64(bytes, at + 8), Fields.i64(bytes, at + 16),
-                    Fields.i64(bytes, at + 24), Fields.u32(bytes, at + 32), Fields.u32(bytes, at + 36)));
+            entries.add(List.of(code, Entry.FLAGS.get(bytes, at), Entry.OFFSET.get(bytes, at),
+                    Entry.LENGTH.get(bytes, at), Entry.COUNT.get(bytes, at), Entry.RECORD_SIZE.get(bytes, at),
+                    Entry.CRC.get(bytes, at)));
         }
         return entries;
     }
 
     private static int crc(byte[] record) {
-        return Fields.i32(MemorySegment.ofArray(record), record.length - Integer.BYTES);
+        return LittleEndian.i32(MemorySegment.ofArray(record), record.length - Integer.BYTES);
     }
 
     private static String shownAs(Snapshot snapshot, int tensor) {
@@ -88,7 +92,7 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
 
     private static List<Integer> blockSums(Index index) {
         return list((int) index.count(SectionType.ISUM),
-                block -> Fields.i32(index.section(SectionType.ISUM), 4L * block));
+                block -> LittleEndian.i32(index.section(SectionType.ISUM), 4L * block));
     }
 
     /// {@return what Kaitai's reader finds in a snapshot}

@@ -1,5 +1,6 @@
 package io.undercroft.format.internal.index;
 
+import io.undercroft.format.internal.index.Records.Extn;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
@@ -38,7 +39,7 @@ public final class BaseNumbers {
             numbers[base + 1] = ++count;
         }
         for (long at = 0; at < extents.byteSize(); at += recordSize) {
-            Fields.putShort(extents, at + 2, numbers[Fields.u16(extents, at + 2)]);
+            Extn.BASE.put(extents, at, numbers[Extn.BASE.getInt(extents, at)]);
         }
     }
 }

@@ -2,6 +2,7 @@ package io.undercroft.format.internal.index;
 
 import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.index.Records.Isum;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -53,7 +54,7 @@ final class CheckedBlocks {
 
     /// Demands that a block is what was written, whether that was asked before or not.
     void check(long block) {
-        if (BlockSums.of(index, directory, sums, block) != Fields.i32(index, sums + block * Integer.BYTES)) {
+        if (BlockSums.of(index, directory, sums, block) != Isum.CRC.getInt(index, sums + block * Isum.RECORD.size())) {
             throw Rule.V14_CHECKSUM.broken("the checksum of a block of the index does not match",
                     fileOffset + block * Layout.PAGE);
         }

@@ -17,6 +17,16 @@ import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.format.internal.TensorFlag;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.format.internal.UnknownSection;
+import io.undercroft.format.internal.index.Records.Base;
+import io.undercroft.format.internal.index.Records.Dims;
+import io.undercroft.format.internal.index.Records.Dtyp;
+import io.undercroft.format.internal.index.Records.Entry;
+import io.undercroft.format.internal.index.Records.Extn;
+import io.undercroft.format.internal.index.Records.Free;
+import io.undercroft.format.internal.index.Records.Head;
+import io.undercroft.format.internal.index.Records.Nams;
+import io.undercroft.format.internal.index.Records.Stor;
+import io.undercroft.format.internal.index.Records.Tens;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
@@ -37,9 +47,9 @@ import org.jspecify.annotations.Nullable;
 /// says; only after that are the accessors of the record safe.
 public final class Index {
     /// The size of the directory's head in bytes.
-    public static final int HEAD_BYTES = 32;
+    public static final int HEAD_BYTES = Head.RECORD.size();
     /// The size of one directory entry in bytes.
-    public static final int ENTRY_BYTES = 48;
+    public static final int ENTRY_BYTES = Entry.RECORD.size();
     /// `CIDX`.
     public static final int SIGNATURE = 0x5844_4943;
     /// The entry flag of a section without which the index cannot be understood.
@@ -51,7 +61,7 @@ public final class Index {
 
     /// The bits of the field of tensor flags that are no flags but the offset of the first element in its byte start
     /// here.
-    static final int BIT_OFFSET = 4;
+    public static final int BIT_OFFSET = 4;
     static final int ALL_TENSOR_FLAGS = 0x7F;
     /// The extent flag of bytes that another extent of the snapshot is too.
     public static final int SHARED = 1;
@@ -76,7 +86,7 @@ public final class Index {
 
     /// {@return the directory of an index: its first bytes, as long as its own section count says}
     public static MemorySegment directory(MemorySegment index) {
-        return index.asSlice(0, HEAD_BYTES + ENTRY_BYTES * Fields.u32(index, 4));
+        return index.asSlice(0, HEAD_BYTES + ENTRY_BYTES * Head.SECTIONS.get(index, 0));
     }
 
     /// Checks the directory, and all that a reader must know before it uses the first record: the checksums of the
@@ -95,37 +105,37 @@ public final class Index {
     }
 
     private void checkDirectory(CommitRecord commit, Limits limits) {
-        if (bytes.byteSize() < HEAD_BYTES || HEAD_BYTES + ENTRY_BYTES * Fields.u32(bytes, 4) > bytes.byteSize()
+        if (bytes.byteSize() < HEAD_BYTES || HEAD_BYTES + ENTRY_BYTES * Head.SECTIONS.get(bytes, 0) > bytes.byteSize()
                 || !Digests.xxh3(directory(bytes)).equals(commit.directoryDigest())) {
             throw Rule.V14_CHECKSUM.broken("the digest of the index directory does not match", fileOffset);
         }
         MemorySegment directory = directory(bytes);
-        if (Fields.i32(directory, 0) != SIGNATURE || Fields.i64(directory, 8) != bytes.byteSize()
-                || Fields.i64(directory, 16) != commit.sequence()
-                || Fields.i32(directory, 24) != directoryChecksum(directory)) {
+        if (Head.SIGNATURE.getInt(directory, 0) != SIGNATURE || Head.LENGTH.get(directory, 0) != bytes.byteSize()
+                || Head.SEQUENCE.get(directory, 0) != commit.sequence()
+                || Head.CRC.getInt(directory, 0) != directoryChecksum(directory)) {
             throw Rule.V15_STRUCTURE.broken("the head of the index directory contradicts its commit record",
                     fileOffset);
         }
-        Fields.reserved(directory, 28, HEAD_BYTES, fileOffset, "the index directory");
-        if (Fields.u32(directory, 4) > limits.maxSections()) {
-            throw Rule.V8_LIMIT.broken(
-                    "the index has " + Fields.u32(directory, 4) + " sections, the limit is " + limits.maxSections(),
-                    fileOffset + 4);
+        Head.RESERVED.requireZero(directory, 0, fileOffset, "the index directory");
+        long count = Head.SECTIONS.get(directory, 0);
+        if (count > limits.maxSections()) {
+            throw Rule.V8_LIMIT.broken("the index has " + count + " sections, the limit is " + limits.maxSections(),
+                    fileOffset + Head.SECTIONS.offset());
         }
     }
 
     /// {@return the CRC32C of a directory, in which its own field counts as zero}
     public static int directoryChecksum(MemorySegment directory) {
         CRC32C crc = new CRC32C();
-        crc.update(directory.asSlice(0, 24).asByteBuffer());
-        crc.update(new byte[4]);
-        crc.update(directory.asSlice(28).asByteBuffer());
+        crc.update(directory.asSlice(0, Head.CRC.offset()).asByteBuffer());
+        crc.update(new byte[Head.CRC.size()]);
+        crc.update(directory.asSlice(Head.CRC.end()).asByteBuffer());
         return (int) crc.getValue();
     }
 
     private void readSections(Limits limits) {
         long end = directory(bytes).byteSize();
-        long count = Fields.u32(bytes, 4);
+        long count = Head.SECTIONS.get(bytes, 0);
         for (long entry = 0; entry < count; entry++) {
             end = readSection(HEAD_BYTES + ENTRY_BYTES * entry, end, limits);
         }
@@ -148,7 +158,7 @@ public final class Index {
             return;
         }
         long directory = directory(bytes).byteSize();
-        boolean last = Fields.i32(bytes, directory - ENTRY_BYTES) == SectionType.ISUM.code();
+        boolean last = Entry.SECTION.getInt(bytes, directory - ENTRY_BYTES) == SectionType.ISUM.code();
         if (!last || sums.count() != BlockSums.count(sums.start())) {
             throw Rule.V15_STRUCTURE.broken("section ISUM is not the last one, or not of all blocks before it",
                     fileOffset + sums.start());
@@ -165,9 +175,9 @@ public final class Index {
     }
 
     private void checkSection(long entry) {
-        long start = Fields.i64(bytes, entry + 8);
-        long length = Fields.i64(bytes, entry + 16);
-        if (Digests.crc32c(bytes.asSlice(start, length)) != Fields.i32(bytes, entry + 36)) {
+        long start = Entry.OFFSET.get(bytes, entry);
+        long length = Entry.LENGTH.get(bytes, entry);
+        if (Digests.crc32c(bytes.asSlice(start, length)) != Entry.CRC.getInt(bytes, entry)) {
             throw Rule.V14_CHECKSUM.broken("the checksum of section " + name(entry) + " does not match",
                     fileOffset + start);
         }
@@ -177,11 +187,11 @@ public final class Index {
     void checkPadding() {
         long end = directory(bytes).byteSize();
         for (long entry = HEAD_BYTES; entry < directory(bytes).byteSize(); entry += ENTRY_BYTES) {
-            long start = Fields.i64(bytes, entry + 8);
-            Fields.reserved(bytes, end, start, fileOffset, "the index's padding");
-            end = start + Fields.i64(bytes, entry + 16);
+            long start = Entry.OFFSET.get(bytes, entry);
+            LittleEndian.requireZero(bytes, end, start, fileOffset, "the index's padding");
+            end = start + Entry.LENGTH.get(bytes, entry);
         }
-        Fields.reserved(bytes, end, bytes.byteSize(), fileOffset, "the index's padding");
+        LittleEndian.requireZero(bytes, end, bytes.byteSize(), fileOffset, "the index's padding");
     }
 
     /// {@return how many blocks have a checksum: none in an index that was checked in one piece}
@@ -208,7 +218,7 @@ public final class Index {
     /// checksums}
     public static boolean claimsBlocks(MemorySegment directory) {
         for (long entry = HEAD_BYTES; entry + ENTRY_BYTES <= directory.byteSize(); entry += ENTRY_BYTES) {
-            if (Fields.i32(directory, entry) == SectionType.ISUM.code()) {
+            if (Entry.SECTION.getInt(directory, entry) == SectionType.ISUM.code()) {
                 return true;
             }
         }
@@ -217,26 +227,27 @@ public final class Index {
 
     /// Reads the entry at `entry`; the section before ended at `end`.
     private long readSection(long entry, long end, Limits limits) {
-        long start = Fields.u64(bytes, entry + 8, fileOffset);
-        long length = Fields.u64(bytes, entry + 16, fileOffset);
+        long start = Entry.OFFSET.u64(bytes, entry, fileOffset);
+        long length = Entry.LENGTH.u64(bytes, entry, fileOffset);
         if (start < end || start % Layout.SECTION_ALIGNMENT != 0 || start > bytes.byteSize()
                 || length > bytes.byteSize() - start) {
             throw Rule.V2_RANGE.broken("a section of " + length + " bytes cannot be at byte " + start
-                    + " of the index", fileOffset + entry + 8);
+                    + " of the index", fileOffset + entry + Entry.OFFSET.offset());
         }
-        Fields.reserved(bytes, entry + 40, entry + ENTRY_BYTES, fileOffset, "a section's entry");
+        Entry.RESERVED.requireZero(bytes, entry, fileOffset, "a section's entry");
         readKnown(entry, start, length, limits);
         return start + length;
     }
 
     private void readKnown(long entry, long start, long length, Limits limits) {
-        long flags = Fields.u32(bytes, entry + 4);
+        long flags = Entry.FLAGS.get(bytes, entry);
         if ((flags & ~(CRITICAL | SAFE_TO_COPY)) != 0) {
-            throw Rule.V9_RESERVED.broken("section " + name(entry) + " has unknown flags", fileOffset + entry + 4);
+            throw Rule.V9_RESERVED.broken("section " + name(entry) + " has unknown flags",
+                    fileOffset + entry + Entry.FLAGS.offset());
         }
-        long count = Fields.u64(bytes, entry + 24, fileOffset);
-        long recordSize = Fields.u32(bytes, entry + 32);
-        SectionType type = SectionType.of(Fields.i32(bytes, entry));
+        long count = Entry.COUNT.u64(bytes, entry, fileOffset);
+        long recordSize = Entry.RECORD_SIZE.get(bytes, entry);
+        SectionType type = SectionType.of(Entry.SECTION.getInt(bytes, entry));
         checkTable(entry, type, count, recordSize, length);
         if (type != null) {
             checkCount(type, count, limits, fileOffset + entry);
@@ -248,7 +259,7 @@ public final class Index {
     }
 
     private void checkTable(long entry, @Nullable SectionType type, long count, long recordSize, long length) {
-        if (!codes.add(Fields.i32(bytes, entry))) {
+        if (!codes.add(Entry.SECTION.getInt(bytes, entry))) {
             throw Rule.V15_STRUCTURE.broken("the index has two sections " + name(entry), fileOffset + entry);
         }
         if (!isPossible(type, recordSize) || count != length / recordSize || length % recordSize != 0) {
@@ -282,7 +293,8 @@ public final class Index {
     }
 
     private String code(long entry) {
-        return new String(bytes.asSlice(entry, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.ISO_8859_1);
+        return new String(bytes.asSlice(entry, Entry.SECTION.size()).toArray(ValueLayout.JAVA_BYTE),
+                StandardCharsets.ISO_8859_1);
     }
 
     /// {@return all bytes of the index}
@@ -363,7 +375,7 @@ public final class Index {
     public List<UnknownSection> unknownSections() {
         List<UnknownSection> unknown = new ArrayList<>();
         for (long entry = HEAD_BYTES; entry < directory(bytes).byteSize(); entry += ENTRY_BYTES) {
-            if (SectionType.of(Fields.i32(bytes, entry)) == null) {
+            if (SectionType.of(Entry.SECTION.getInt(bytes, entry)) == null) {
                 unknown.add(unknownSection(entry));
             }
         }
@@ -371,11 +383,11 @@ public final class Index {
     }
 
     private UnknownSection unknownSection(long entry) {
-        long start = Fields.i64(bytes, entry + 8);
-        long length = Fields.i64(bytes, entry + 16);
+        long start = Entry.OFFSET.get(bytes, entry);
+        long length = Entry.LENGTH.get(bytes, entry);
         requireSound(start, length);
-        return new UnknownSection(code(entry), (Fields.u32(bytes, entry + 4) & SAFE_TO_COPY) != 0,
-                Fields.u32(bytes, entry + 32), bytes.asSlice(start, length));
+        return new UnknownSection(code(entry), (Entry.FLAGS.get(bytes, entry) & SAFE_TO_COPY) != 0,
+                Entry.RECORD_SIZE.get(bytes, entry), bytes.asSlice(start, length));
     }
 
     /// {@return all bytes of a section}
@@ -387,87 +399,70 @@ public final class Index {
         return bytes.asSlice(sound(type, 0, length), length);
     }
 
+    /// {@return a number in a record of a section, as [Field#get] returns it}
+    ///
+    /// @throws FormatException by rule V14 if the bytes of the record are not those that were written
+    long get(SectionType type, long number, Field field) {
+        return field.get(bytes, at(type, number));
+    }
+
     /// {@return the extent with this number}
     public ExtentRecord extent(int number) {
         long at = at(SectionType.EXTN, number);
-        return new ExtentRecord(ExtentKind.of(Fields.u8(bytes, at)), isShared(number), Fields.u16(bytes, at + 2),
-                Fields.i64(bytes, at + 8), Fields.i64(bytes, at + 16),
-                new ExtentSums(Fields.i32(bytes, at + 4), Fields.digest(bytes, at + 24)));
+        return new ExtentRecord(ExtentKind.of(Extn.KIND.getInt(bytes, at)), isShared(number),
+                Extn.BASE.getInt(bytes, at), Extn.OFFSET.get(bytes, at), Extn.LENGTH.get(bytes, at),
+                new ExtentSums(Extn.CRC.getInt(bytes, at), Extn.DIGEST.digest(bytes, at)));
     }
 
     /// {@return whether an extent is flagged as the same bytes as another}
     boolean isShared(int extent) {
-        return (Fields.u8(bytes, at(SectionType.EXTN, extent) + 1) & SHARED) != 0;
-    }
-
-    /// {@return the number of the file that an extent is in, 0 for this one}
-    int baseOfExtent(int extent) {
-        return Fields.u16(bytes, at(SectionType.EXTN, extent) + 2);
-    }
-
-    /// {@return where an extent is in its file}
-    long offsetOfExtent(int extent) {
-        return Fields.i64(bytes, at(SectionType.EXTN, extent) + 8);
+        return (get(SectionType.EXTN, extent, Extn.FLAGS) & SHARED) != 0;
     }
 
     /// {@return how many bytes of its file an extent takes, 0 if it is one of zeros}
     long storedLength(int extent) {
-        long at = at(SectionType.EXTN, extent);
-        return Fields.u8(bytes, at) == ExtentKind.ZERO.code() ? 0 : Fields.i64(bytes, at + 16);
-    }
-
-    /// {@return whether two extents have the same checksum and the same digest}
-    boolean sameSums(int left, int right) {
-        return extent(left).sums().equals(extent(right).sums());
+        boolean isZero = get(SectionType.EXTN, extent, Extn.KIND) == ExtentKind.ZERO.code();
+        return isZero ? 0 : get(SectionType.EXTN, extent, Extn.LENGTH);
     }
 
     /// {@return the base with this number, counted from 0}
     public BaseRecord base(int number) {
         long at = at(SectionType.BASE, number);
-        return new BaseRecord(BaseKind.of(Fields.u16(bytes, at + 12)), string(at), Fields.u16(bytes, at + 14),
-                Fields.uuid(bytes, at + 16), Fields.digest(bytes, at + 32), Fields.i64(bytes, at + 48),
-                Fields.i64(bytes, at + 56));
-    }
-
-    /// {@return whether the base with this number is a file of another format}
-    boolean isForeign(long base) {
-        return Fields.u16(bytes, at(SectionType.BASE, base) + 12) == BaseKind.FOREIGN.code();
-    }
-
-    /// {@return how many bytes of the base with this number extents may be in}
-    long lengthOfBase(long base) {
-        return Fields.i64(bytes, at(SectionType.BASE, base) + 48);
+        return new BaseRecord(BaseKind.of(Base.KIND.getInt(bytes, at)), string(at), Base.DEPTH.getInt(bytes, at),
+                Base.UUID.uuid(bytes, at), Base.DIGEST.digest(bytes, at), Base.LENGTH.get(bytes, at),
+                Base.SEQUENCE.get(bytes, at));
     }
 
     /// {@return the free range with this number}
     public FreeRange freeRange(int number) {
         long at = at(SectionType.FREE, number);
-        return new FreeRange(Fields.i64(bytes, at), Fields.i64(bytes, at + 8));
+        return new FreeRange(Free.OFFSET.get(bytes, at), Free.LENGTH.get(bytes, at));
     }
 
     /// {@return the storage with this number}
     public StorageRecord storage(int number) {
         long at = at(SectionType.STOR, number);
-        return new StorageRecord(Fields.i64(bytes, at), Fields.i32(bytes, at + 8),
+        return new StorageRecord(Stor.NBYTES.get(bytes, at), Stor.FIRST_EXTENT.getInt(bytes, at),
                 (int) (firstExtent(number + 1L) - firstExtent(number)),
-                string(at(SectionType.STRS, Fields.u32(bytes, at + 12))));
+                string(at(SectionType.STRS, Stor.DEVICE.get(bytes, at))));
     }
 
     /// {@return the number of the first extent of a storage; of all extents where the storage would be after the last}
     long firstExtent(long storage) {
         return storage == count(SectionType.STOR)
                 ? count(SectionType.EXTN)
-                : Fields.u32(bytes, at(SectionType.STOR, storage) + 8);
+                : get(SectionType.STOR, storage, Stor.FIRST_EXTENT);
     }
 
     /// {@return the tensor with this number}
     public TensorRecord tensor(int number) {
         long at = at(SectionType.TENS, number);
-        int rank = Fields.u8(bytes, at + 2);
-        int flags = Fields.u8(bytes, at + 3);
-        long firstDim = Fields.u32(bytes, at + 16);
-        return new TensorRecord(Fields.u16(bytes, at), Fields.i32(bytes, at + 4), Fields.i64(bytes, at + 8),
-                flags >> BIT_OFFSET, flags(flags), dims(firstDim, rank), dims(firstDim + rank, rank));
+        int rank = Tens.RANK.getInt(bytes, at);
+        int flags = Tens.FLAGS.getInt(bytes, at);
+        long firstDim = Tens.FIRST_DIM.get(bytes, at);
+        return new TensorRecord(Tens.DTYPE.getInt(bytes, at), Tens.STORAGE.getInt(bytes, at),
+                Tens.BYTE_OFFSET.get(bytes, at), flags >> BIT_OFFSET, flags(flags), dims(firstDim, rank),
+                dims(firstDim + rank, rank));
     }
 
     private static Set<TensorFlag> flags(int bits) {
@@ -484,20 +479,20 @@ public final class Index {
     long[] dims(long first, int rank) {
         long[] dims = new long[rank];
         for (int dim = 0; dim < rank; dim++) {
-            dims[dim] = Fields.i64(bytes, at(SectionType.DIMS, first + dim));
+            dims[dim] = get(SectionType.DIMS, first + dim, Dims.DIM);
         }
         return dims;
     }
 
     /// {@return the number of the name that a tensor is known by, or [#NONE]}
     public long nameOfTensor(int number) {
-        return Fields.u32(bytes, at(SectionType.TENS, number) + 20);
+        return get(SectionType.TENS, number, Tens.NAME);
     }
 
     /// {@return the element type with this number}
     public DTypeRecord dtype(int number) {
         long at = at(SectionType.DTYP, number);
-        return new DTypeRecord(string(at), Fields.i32(bytes, at + 12));
+        return new DTypeRecord(string(at), Dtyp.BITS.getInt(bytes, at));
     }
 
     /// {@return the name with this number}
@@ -520,22 +515,22 @@ public final class Index {
     }
 
     private long textStart(int name) {
-        return text(Fields.i64(bytes, at(SectionType.NAMS, name)), textLength(name));
+        return text(get(SectionType.NAMS, name, RecordLayout.TEXT), textLength(name));
     }
 
     private long textLength(int name) {
-        return Fields.u32(bytes, at(SectionType.NAMS, name) + 8);
+        return get(SectionType.NAMS, name, RecordLayout.TEXT_LENGTH);
     }
 
     /// {@return the number of the tensor that the name with this number belongs to}
     public int tensorOfName(int number) {
-        return Fields.i32(bytes, at(SectionType.NAMS, number) + 12);
+        return (int) get(SectionType.NAMS, number, Nams.TENSOR);
     }
 
     /// {@return the text that the record at `at` begins with a reference to}
     private String string(long at) {
-        long length = Fields.u32(bytes, at + 8);
-        return Utf8.decode(bytes, text(Fields.i64(bytes, at), length), length);
+        long length = RecordLayout.TEXT_LENGTH.get(bytes, at);
+        return Utf8.decode(bytes, text(RecordLayout.TEXT.get(bytes, at), length), length);
     }
 
     private Table sectionOf(SectionType type) {

@@ -3,6 +3,9 @@ package io.undercroft.format.internal.index;
 import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.index.Records.Entry;
+import io.undercroft.format.internal.index.Records.Head;
+import io.undercroft.format.internal.index.Records.Isum;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -30,7 +33,7 @@ public final class IndexAssembler {
         this.hasBlockSums = end(sections, directoryLength(sections.size())) > BlockSums.SMALL_INDEX;
         long directoryLength = directoryLength(sectionCount());
         this.end = end(sections, directoryLength);
-        this.index = allocate(hasBlockSums ? align(end + Integer.BYTES * BlockSums.count(end)) : end);
+        this.index = allocate(hasBlockSums ? align(end + Isum.RECORD.size() * BlockSums.count(end)) : end);
         this.directory = index.asSlice(0, directoryLength);
     }
 
@@ -56,38 +59,43 @@ public final class IndexAssembler {
     }
 
     private void write(long sequence) {
-        SegmentWriter entries = new SegmentWriter(directory.asSlice(Index.HEAD_BYTES));
+        long entry = Index.HEAD_BYTES;
         long start = directory.byteSize();
         for (Section section : sections) {
             start = align(start);
-            write(entries, section, start);
+            write(entry, section, start);
+            entry += Index.ENTRY_BYTES;
             start += section.length();
         }
         if (hasBlockSums) {
-            write(entries, Section.of(SectionType.ISUM, BlockSums.count(end), this::writeBlockSums), end);
+            write(entry, Section.of(SectionType.ISUM, BlockSums.count(end), this::writeBlockSums), end);
         }
-        // The checksum counts as zero in itself, which it is until it is written.
-        writeHead(sequence, 0);
-        writeHead(sequence, Index.directoryChecksum(directory));
-    }
-
-    private void writeHead(long sequence, int crc) {
-        RecordWriter.head(new SegmentWriter(directory), sectionCount(), index.byteSize(), sequence, crc);
+        Head.SIGNATURE.put(directory, 0, Index.SIGNATURE);
+        Head.SECTIONS.put(directory, 0, sectionCount());
+        Head.LENGTH.put(directory, 0, index.byteSize());
+        Head.SEQUENCE.put(directory, 0, sequence);
+        Head.CRC.put(directory, 0, Index.directoryChecksum(directory));
     }
 
     private int sectionCount() {
         return sections.size() + (hasBlockSums ? 1 : 0);
     }
 
-    private void write(FieldWriter entries, Section section, long start) {
+    private void write(long entry, Section section, long start) {
         MemorySegment bytes = index.asSlice(start, section.length());
         section.content().accept(bytes);
-        RecordWriter.entry(entries, section, start, Digests.crc32c(bytes));
+        Entry.SECTION.put(directory, entry, SectionType.code(section.name()));
+        Entry.FLAGS.put(directory, entry, section.flags());
+        Entry.OFFSET.put(directory, entry, start);
+        Entry.LENGTH.put(directory, entry, section.length());
+        Entry.COUNT.put(directory, entry, section.count());
+        Entry.RECORD_SIZE.put(directory, entry, section.recordSize());
+        Entry.CRC.put(directory, entry, Digests.crc32c(bytes));
     }
 
     private void writeBlockSums(MemorySegment sums) {
         for (long block = 0; block < BlockSums.count(end); block++) {
-            Fields.putInt(sums, Integer.BYTES * block, BlockSums.of(index, directory.byteSize(), end, block));
+            Isum.CRC.put(sums, Isum.RECORD.size() * block, BlockSums.of(index, directory.byteSize(), end, block));
         }
     }
 

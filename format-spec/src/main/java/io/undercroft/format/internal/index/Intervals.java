@@ -4,6 +4,7 @@ import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.FreeRange;
 import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.index.Records.Extn;
 
 /// The ranges of files that an index accounts for, sorted by file and place: its extents but for those of zeros, the
 /// free ranges, and itself with its parent record.
@@ -55,7 +56,7 @@ public final class Intervals {
         for (int rank = from; rank < to; rank++) {
             int item = sorted[rank];
             boolean isExtent = item < extents;
-            if (shared && (!isExtent || !index.sameSums(sorted[from], item))) {
+            if (shared && (!isExtent || !index.extent(sorted[from]).sums().equals(index.extent(item).sums()))) {
                 throw Rule.V2_RANGE.broken("two extents, or an extent and the index or a free range, are the same "
                         + "bytes and may not be", offset(item));
             }
@@ -64,7 +65,7 @@ public final class Intervals {
                         shared
                                 ? "an extent is not flagged as shared, and is"
                                 : "an extent is flagged as shared, and is not",
-                        index.fileOffset(SectionType.EXTN, item) + 1);
+                        index.fileOffset(SectionType.EXTN, item) + Extn.FLAGS.offset());
             }
         }
     }
@@ -80,12 +81,12 @@ public final class Intervals {
     }
 
     private int base(int item) {
-        return item < extents ? index.baseOfExtent(item) : ExtentRecord.THIS_FILE;
+        return item < extents ? (int) index.get(SectionType.EXTN, item, Extn.BASE) : ExtentRecord.THIS_FILE;
     }
 
     private long offset(int item) {
         if (item < extents) {
-            return index.offsetOfExtent(item);
+            return index.get(SectionType.EXTN, item, Extn.OFFSET);
         }
         return item < count - 1 ? free(item).offset() : commit.ownOffset();
     }

@@ -1,6 +1,7 @@
 package io.undercroft.format.internal.index;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.Records.Nams;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -13,13 +14,10 @@ public final class NameTable {
     public static final int IN_STRB = -1;
 
     private static final int BLOCK = 1 << 16;
-    private static final int TEXT = 0;
-    private static final int LENGTH = 8;
-    private static final int TENSOR = 12;
 
     private final Arena arena = Arena.ofAuto();
     private final List<MemorySegment> texts = new ArrayList<>();
-    private final RecordTable records = new RecordTable(16);
+    private final RecordTable records = new RecordTable(Nams.RECORD);
     private long end;
 
     /// Adds a name.
@@ -30,10 +28,10 @@ public final class NameTable {
     public int add(byte[] utf8, int tensor) {
         long text = space(utf8.length);
         MemorySegment.copy(MemorySegment.ofArray(utf8), 0, texts.getLast(), text % BLOCK, utf8.length);
-        FieldWriter out = records.append();
-        out.u64("text", text);
-        out.u32("length", utf8.length);
-        out.u32("tensor", tensor);
+        MemorySegment name = records.append();
+        RecordLayout.TEXT.put(name, 0, text);
+        RecordLayout.TEXT_LENGTH.put(name, 0, utf8.length);
+        Nams.TENSOR.put(name, 0, tensor);
         return (int) records.count() - 1;
     }
 
@@ -59,7 +57,7 @@ public final class NameTable {
     public long textLength(int[] inTree) {
         long length = 0;
         for (int name = 0; name < inTree.length; name++) {
-            length += inTree[name] == IN_STRB ? records.i32(name, LENGTH) : 0;
+            length += inTree[name] == IN_STRB ? length(name) : 0;
         }
         return length;
     }
@@ -90,16 +88,21 @@ public final class NameTable {
 
     /// Writes the records of NAMS.
     ///
+    /// @param section where they go
     /// @param sorted the numbers of the names in the order of the names
     /// @param firstText where their texts start in STRB, one after the other
     /// @param strings the length of STRB, behind which the state tree counts
     /// @param inTree of each name, where its text is in the state tree, or [#IN_STRB]
-    public void writeRecords(FieldWriter out, int[] sorted, long firstText, long strings, int[] inTree) {
+    public void writeRecords(MemorySegment section, int[] sorted, long firstText, long strings, int[] inTree) {
+        long at = 0;
         long text = firstText;
         for (int name : sorted) {
-            int length = records.i32(name, LENGTH);
+            int length = length(name);
             int place = inTree[name];
-            RecordWriter.name(out, place == IN_STRB ? text : strings + place, length, records.i32(name, TENSOR));
+            RecordLayout.TEXT.put(section, at, place == IN_STRB ? text : strings + place);
+            RecordLayout.TEXT_LENGTH.put(section, at, length);
+            Nams.TENSOR.put(section, at, records.get(name, Nams.TENSOR));
+            at += Nams.RECORD.size();
             text += place == IN_STRB ? length : 0;
         }
     }
@@ -116,8 +119,8 @@ public final class NameTable {
             if (inTree[name] != IN_STRB) {
                 continue;
             }
-            long text = records.i64(name, TEXT);
-            int length = records.i32(name, LENGTH);
+            long text = text(name);
+            int length = length(name);
             MemorySegment.copy(block(text), text % BLOCK, section, at, length);
             at += length;
         }
@@ -128,21 +131,29 @@ public final class NameTable {
     /// @param name its number
     /// @param utf8 the text
     public boolean isText(int name, MemorySegment utf8) {
-        long text = records.i64(name, TEXT);
-        return utf8.byteSize() == records.i32(name, LENGTH) && MemorySegment.mismatch(utf8, 0, utf8.byteSize(),
+        long text = text(name);
+        return utf8.byteSize() == length(name) && MemorySegment.mismatch(utf8, 0, utf8.byteSize(),
                 block(text), text % BLOCK, text % BLOCK + utf8.byteSize()) < 0;
     }
 
     private int compare(int left, int right) {
-        long one = records.i64(left, TEXT);
-        long other = records.i64(right, TEXT);
-        return Utf8.compare(block(one), one % BLOCK, one % BLOCK + records.i32(left, LENGTH), block(other),
-                other % BLOCK, other % BLOCK + records.i32(right, LENGTH));
+        long one = text(left);
+        long other = text(right);
+        return Utf8.compare(block(one), one % BLOCK, one % BLOCK + length(left), block(other),
+                other % BLOCK, other % BLOCK + length(right));
     }
 
     private String quoted(int name) {
-        long text = records.i64(name, TEXT);
-        return FormatException.quote(Utf8.decode(block(text), text % BLOCK, records.i32(name, LENGTH)));
+        long text = text(name);
+        return FormatException.quote(Utf8.decode(block(text), text % BLOCK, length(name)));
+    }
+
+    private long text(int name) {
+        return records.get(name, RecordLayout.TEXT);
+    }
+
+    private int length(int name) {
+        return records.getInt(name, RecordLayout.TEXT_LENGTH);
     }
 
     private MemorySegment block(long text) {

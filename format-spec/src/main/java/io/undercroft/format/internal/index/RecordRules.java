@@ -11,8 +11,17 @@ import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.format.internal.TensorFlag;
+import io.undercroft.format.internal.index.Records.Base;
+import io.undercroft.format.internal.index.Records.Dtyp;
+import io.undercroft.format.internal.index.Records.Extn;
+import io.undercroft.format.internal.index.Records.Free;
+import io.undercroft.format.internal.index.Records.Nams;
+import io.undercroft.format.internal.index.Records.Stor;
+import io.undercroft.format.internal.index.Records.Strs;
+import io.undercroft.format.internal.index.Records.Tens;
 import java.lang.foreign.MemorySegment;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 
 /// Checks what one record of an index says, before it is used, so that the accessors of [Index] need no checks.
@@ -20,6 +29,10 @@ import java.util.Set;
 /// What a check costs does not depend on the number of records, but for the extents of a storage, and for the tree and
 /// the metadata, which are checked as a whole. Safe for any thread.
 public final class RecordRules {
+    /// The fields of an extent that are zero in an extent of zeros.
+    private static final List<Field> OF_STORED_BYTES = List.of(Extn.FLAGS, Extn.BASE, Extn.CRC, Extn.OFFSET,
+            Extn.DIGEST);
+
     private final Index index;
     private final MemorySegment bytes;
     private final CommitRecord commit;
@@ -61,23 +74,23 @@ public final class RecordRules {
     /// Checks a numbered string.
     void checkString(long number) {
         checkText(SectionType.STRS, number);
-        reserved(SectionType.STRS, number, 12, 16);
+        reserved(SectionType.STRS, number, Strs.RESERVED);
     }
 
     /// Checks an element type.
     public void checkDType(long number) {
         checkText(SectionType.DTYP, number);
         checkElement(number);
-        reserved(SectionType.DTYP, number, 20, 32);
+        reserved(SectionType.DTYP, number, Dtyp.RESERVED);
     }
 
     /// Checks how large the elements of a type are, which is all that its tensors have to know.
     private void checkElement(long number) {
         long at = index.at(SectionType.DTYP, number);
-        if (Fields.i32(bytes, at + 12) <= 0) {
+        if (Dtyp.BITS.getInt(bytes, at) <= 0) {
             throw broken(Rule.V15_STRUCTURE, SectionType.DTYP, number, "has no possible size in bits");
         }
-        if (Fields.u32(bytes, at + 16) != 1) {
+        if (Dtyp.ELEMENTS.get(bytes, at) != 1) {
             throw broken(Rule.V13_UNSUPPORTED, SectionType.DTYP, number, "has blocks of several elements");
         }
     }
@@ -85,8 +98,8 @@ public final class RecordRules {
     /// A record that begins with the place and length of a text.
     private void checkText(SectionType type, long number) {
         long at = index.at(type, number);
-        long from = u64(at);
-        long length = Fields.u32(bytes, at + 8);
+        long from = u64(RecordLayout.TEXT, at);
+        long length = RecordLayout.TEXT_LENGTH.get(bytes, at);
         if (length > limits.maxNameBytes()) {
             throw broken(Rule.V8_LIMIT, type, number,
                     "has a text of " + length + " bytes, the limit is " + limits.maxNameBytes());
@@ -117,15 +130,16 @@ public final class RecordRules {
 
     private void checkBase(int number) {
         long at = index.at(SectionType.BASE, number);
-        if (Fields.u32(bytes, at + 8) == 0) {
+        if (RecordLayout.TEXT_LENGTH.get(bytes, at) == 0) {
             throw broken(Rule.V8_LIMIT, SectionType.BASE, number, "has an empty path");
         }
-        if (Fields.u16(bytes, at + 12) > BaseKind.FOREIGN.code()) {
-            throw broken(Rule.V13_UNSUPPORTED, SectionType.BASE, number, "has kind " + Fields.u16(bytes, at + 12));
+        long kind = Base.KIND.get(bytes, at);
+        if (kind > BaseKind.FOREIGN.code()) {
+            throw broken(Rule.V13_UNSUPPORTED, SectionType.BASE, number, "has kind " + kind);
         }
-        u64(at + 48);
-        u64(at + 56);
-        reserved(SectionType.BASE, number, 64, 96);
+        u64(Base.LENGTH, at);
+        u64(Base.SEQUENCE, at);
+        reserved(SectionType.BASE, number, Base.RESERVED);
         BaseRecord base = index.base(number);
         if (!PathHint.isValid(base.path())) {
             throw broken(Rule.V6_NAME, SectionType.BASE, number,
@@ -144,15 +158,15 @@ public final class RecordRules {
     public void checkFreeRange(long number) {
         long end = number == 0 ? -1 : endOfFreeRange(number - 1);
         endOfFreeRange(number);
-        if (u64(index.at(SectionType.FREE, number)) <= end) {
+        if (u64(Free.OFFSET, index.at(SectionType.FREE, number)) <= end) {
             throw broken(Rule.V2_RANGE, SectionType.FREE, number, "touches the one before it, or is out of order");
         }
     }
 
     private long endOfFreeRange(long number) {
         long at = index.at(SectionType.FREE, number);
-        long offset = u64(at);
-        long length = u64(at + 8);
+        long offset = u64(Free.OFFSET, at);
+        long length = u64(Free.LENGTH, at);
         boolean inside = offset >= header.dataStart() && offset <= commit.committedLength()
                 && length <= commit.committedLength() - offset;
         if (!inside || length == 0 || header.isInSlots(offset, offset + length)) {
@@ -165,35 +179,36 @@ public final class RecordRules {
     /// Checks an extent, and the bases if it is in one.
     public void checkExtent(long number) {
         long at = index.at(SectionType.EXTN, number);
-        int kind = Fields.u8(bytes, at);
+        int kind = Extn.KIND.getInt(bytes, at);
         if (kind > ExtentKind.FOREIGN.code()) {
             throw broken(Rule.V13_UNSUPPORTED, SectionType.EXTN, number, "has kind " + kind);
         }
-        if (Fields.u8(bytes, at + 1) > Index.SHARED) {
+        if (Extn.FLAGS.get(bytes, at) > Index.SHARED) {
             throw broken(Rule.V9_RESERVED, SectionType.EXTN, number, "has unknown flags");
         }
-        if (u64(at + 16) == 0) {
+        if (u64(Extn.LENGTH, at) == 0) {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number, "is empty");
         }
         if (kind == ExtentKind.ZERO.code()) {
-            reserved(SectionType.EXTN, number, 1, 16);
-            reserved(SectionType.EXTN, number, 24, 40);
+            for (Field field : OF_STORED_BYTES) {
+                reserved(SectionType.EXTN, number, field);
+            }
         } else {
             checkStored(number, at, ExtentKind.of(kind));
         }
     }
 
     private void checkStored(long number, long at, ExtentKind kind) {
-        int base = Fields.u16(bytes, at + 2);
+        int base = Extn.BASE.getInt(bytes, at);
         checkBaseOfExtent(number, base, kind);
         long low = header.dataStart();
         long high = commit.committedLength();
         if (base > 0) {
             low = kind == ExtentKind.RAW ? Layout.DATA_START : 0;
-            high = index.lengthOfBase(base - 1);
+            high = index.get(SectionType.BASE, base - 1, Base.LENGTH);
         }
-        long from = u64(at + 8);
-        long length = u64(at + 16);
+        long from = u64(Extn.OFFSET, at);
+        long length = u64(Extn.LENGTH, at);
         boolean isInSlots = base == 0 && header.isInSlots(from, from + length);
         if (from < low || from > high || length > high - from || isInSlots) {
             throw broken(Rule.V2_RANGE, SectionType.EXTN, number,
@@ -212,7 +227,8 @@ public final class RecordRules {
         if (base > 0) {
             checkBases();
         }
-        boolean foreign = base > 0 && index.isForeign(base - 1);
+        boolean foreign = base > 0
+                && index.get(SectionType.BASE, base - 1, Base.KIND) == BaseKind.FOREIGN.code();
         if (foreign != (kind == ExtentKind.FOREIGN)) {
             throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has kind " + kind + " and a base of another kind");
         }
@@ -232,7 +248,7 @@ public final class RecordRules {
 
     /// {@return the size of a storage in bytes, which are few enough to count their bits}
     long nbytes(long number) {
-        long nbytes = u64(index.at(SectionType.STOR, number));
+        long nbytes = u64(Stor.NBYTES, index.at(SectionType.STOR, number));
         if (nbytes > Spans.MAX_NBYTES) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.STOR, number,
                     "has " + nbytes + " bytes, too many to count bits");
@@ -247,46 +263,49 @@ public final class RecordRules {
         for (long i = firstExtent; i < end; i++) {
             checkExtent(i);
             long extent = index.at(SectionType.EXTN, i);
-            if (!shape.accepts(ExtentKind.of(Fields.u8(bytes, extent)), length, Fields.i64(bytes, extent + 8),
-                    Fields.i64(bytes, extent + 16))) {
+            long extentLength = Extn.LENGTH.get(bytes, extent);
+            if (!shape.accepts(ExtentKind.of(Extn.KIND.getInt(bytes, extent)), length,
+                    Extn.OFFSET.get(bytes, extent), extentLength)) {
                 throw broken(Rule.V2_RANGE, SectionType.EXTN, i,
                         "is not aligned to " + Layout.alignment(nbytes, header.chunkLog2())
                                 + " bytes");
             }
-            length = sum(length, Fields.i64(bytes, extent + 16), SectionType.EXTN, i);
+            length = sum(length, extentLength, SectionType.EXTN, i);
         }
         if (length != nbytes) {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.STOR, number,
                     "has " + nbytes + " bytes, but its extents " + length);
         }
-        if (Fields.u32(bytes, at + 12) >= count(SectionType.STRS)) {
+        long device = Stor.DEVICE.get(bytes, at);
+        if (device >= count(SectionType.STRS)) {
             throw broken(Rule.V10_INDEX, SectionType.STOR, number, "has a device string that is not there");
         }
-        checkString(Fields.u32(bytes, at + 12));
+        checkString(device);
     }
 
     /// Checks a tensor, and that it lies in its storage; the storage's extents are not looked at.
     public void checkTensor(long number) {
         long at = index.at(SectionType.TENS, number);
-        if (Fields.u16(bytes, at) >= count(SectionType.DTYP) || Fields.u32(bytes, at + 4) >= count(SectionType.STOR)) {
+        if (Tens.DTYPE.get(bytes, at) >= count(SectionType.DTYP)
+                || Tens.STORAGE.get(bytes, at) >= count(SectionType.STOR)) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has a dtype or storage that is not there");
         }
-        if (Fields.u8(bytes, at + 3) > Index.ALL_TENSOR_FLAGS) {
+        if (Tens.FLAGS.get(bytes, at) > Index.ALL_TENSOR_FLAGS) {
             throw broken(Rule.V9_RESERVED, SectionType.TENS, number, "has unknown flags");
         }
-        checkNameOfTensor(number, Fields.u32(bytes, at + 20));
+        checkNameOfTensor(number, Tens.NAME.get(bytes, at));
         int rank = checkRank(number, at);
-        long first = Fields.u32(bytes, at + 16);
+        long first = Tens.FIRST_DIM.get(bytes, at);
         checkSpan(number, at, index.dims(first, rank), index.dims(first + rank, rank));
     }
 
     private int checkRank(long number, long at) {
-        int rank = Fields.u8(bytes, at + 2);
+        int rank = Tens.RANK.getInt(bytes, at);
         if (rank > limits.maxRank()) {
             throw broken(Rule.V8_LIMIT, SectionType.TENS, number,
                     "has " + rank + " dimensions, the limit is " + limits.maxRank());
         }
-        long first = Fields.u32(bytes, at + 16);
+        long first = Tens.FIRST_DIM.get(bytes, at);
         if (first > count(SectionType.DIMS) || 2L * rank > count(SectionType.DIMS) - first) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has sizes and strides that are not there");
         }
@@ -303,17 +322,19 @@ public final class RecordRules {
             }
             reversed |= stride[dim] < 0;
         }
-        if (reversed != ((Fields.u8(bytes, at + 3) & TensorFlag.REVERSED.bit()) != 0)) {
+        long flags = Tens.FLAGS.get(bytes, at);
+        if (reversed != ((flags & TensorFlag.REVERSED.bit()) != 0)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "has strides that contradict its flag for negative ones");
         }
         if (!Spans.isCountable(shape, rank)) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.TENS, number, "has more than 2^63-1 elements");
         }
-        long nbytes = nbytes(Fields.u32(bytes, at + 4));
-        checkElement(Fields.u16(bytes, at));
-        int bits = Fields.i32(bytes, index.at(SectionType.DTYP, Fields.u16(bytes, at)) + 12);
-        if (!Spans.fits(shape, stride, rank, bits, u64(at + 8), Fields.u8(bytes, at + 3) >> Index.BIT_OFFSET,
+        long nbytes = nbytes(Tens.STORAGE.get(bytes, at));
+        long dtype = Tens.DTYPE.get(bytes, at);
+        checkElement(dtype);
+        int bits = (int) index.get(SectionType.DTYP, dtype, Dtyp.BITS);
+        if (!Spans.fits(shape, stride, rank, bits, u64(Tens.BYTE_OFFSET, at), (int) flags >> Index.BIT_OFFSET,
                 nbytes)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "reaches outside its storage of " + nbytes + " bytes");
@@ -324,8 +345,7 @@ public final class RecordRules {
         if (name == Index.NONE) {
             return;
         }
-        if (name >= count(SectionType.NAMS)
-                || Fields.u32(bytes, index.at(SectionType.NAMS, name) + 12) != number) {
+        if (name >= count(SectionType.NAMS) || index.get(SectionType.NAMS, name, Nams.TENSOR) != number) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "claims a name that is not its own");
         }
     }
@@ -333,7 +353,7 @@ public final class RecordRules {
     /// Checks a name; whether it is in its place, only [WholeRules] does.
     public void checkName(long number) {
         checkText(SectionType.NAMS, number);
-        if (Fields.u32(bytes, index.at(SectionType.NAMS, number) + 12) >= count(SectionType.TENS)) {
+        if (index.get(SectionType.NAMS, number, Nams.TENSOR) >= count(SectionType.TENS)) {
             throw broken(Rule.V10_INDEX, SectionType.NAMS, number, "belongs to a tensor that is not there");
         }
     }
@@ -342,13 +362,12 @@ public final class RecordRules {
         return index.count(type);
     }
 
-    private long u64(long at) {
-        return Fields.u64(bytes, at, index.fileOffset());
+    private long u64(Field field, long at) {
+        return field.u64(bytes, at, index.fileOffset());
     }
 
-    private void reserved(SectionType type, long number, int from, int to) {
-        long at = index.at(type, number);
-        Fields.reserved(bytes, at + from, at + to, index.fileOffset(), "record " + number + " of " + type);
+    private void reserved(SectionType type, long number, Field field) {
+        field.requireZero(bytes, index.at(type, number), index.fileOffset(), "record " + number + " of " + type);
     }
 
     long sum(long left, long right, SectionType type, long number) {

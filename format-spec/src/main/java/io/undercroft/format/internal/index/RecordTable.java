@@ -13,27 +13,24 @@ public final class RecordTable {
     private final Arena arena = Arena.ofAuto();
     private final List<MemorySegment> blocks = new ArrayList<>();
     private final int recordSize;
-    private FieldWriter writer = new SegmentWriter(MemorySegment.NULL);
     private long count;
 
     /// A table without records.
     ///
-    /// @param recordSize the size of a record in bytes
-    public RecordTable(int recordSize) {
-        this.recordSize = recordSize;
+    /// @param record the layout of its records
+    public RecordTable(RecordLayout record) {
+        this.recordSize = record.size();
     }
 
     /// Adds a record.
     ///
-    /// @return where its fields go, all of them
-    public FieldWriter append() {
+    /// @return its bytes, which are zero
+    public MemorySegment append() {
         if (count % RECORDS_PER_BLOCK == 0) {
-            MemorySegment block = arena.allocate((long) RECORDS_PER_BLOCK * recordSize, Long.BYTES);
-            blocks.add(block);
-            writer = new SegmentWriter(block);
+            blocks.add(arena.allocate((long) RECORDS_PER_BLOCK * recordSize, Long.BYTES));
         }
         count++;
-        return writer;
+        return blocks.getLast().asSlice(start(count - 1), recordSize);
     }
 
     /// {@return how many records there are}
@@ -41,32 +38,19 @@ public final class RecordTable {
         return count;
     }
 
-    /// {@return 8 bits of a record}
-    ///
-    /// @param field where they start in it
-    public int u8(long record, int field) {
-        return Fields.u8(block(record), at(record, field));
+    /// {@return a number in a record, as [Field#get] returns it}
+    public long get(long record, Field field) {
+        return field.get(block(record), start(record));
     }
 
-    /// {@return 32 bits of a record}
-    ///
-    /// @param field where they start in it
-    public int i32(long record, int field) {
-        return Fields.i32(block(record), at(record, field));
+    /// {@return the low 32 bits of a number in a record}
+    public int getInt(long record, Field field) {
+        return (int) get(record, field);
     }
 
-    /// {@return 64 bits of a record}
-    ///
-    /// @param field where they start in it
-    public long i64(long record, int field) {
-        return Fields.i64(block(record), at(record, field));
-    }
-
-    /// Replaces 32 bits of a record.
-    ///
-    /// @param field where they start in it
-    public void putInt(long record, int field, int value) {
-        Fields.putInt(block(record), at(record, field), value);
+    /// Sets a number in a record.
+    public void put(long record, Field field, long value) {
+        field.put(block(record), start(record), value);
     }
 
     /// Copies all records.
@@ -85,7 +69,7 @@ public final class RecordTable {
         return blocks.get((int) (record / RECORDS_PER_BLOCK));
     }
 
-    private long at(long record, int field) {
-        return record % RECORDS_PER_BLOCK * recordSize + field;
+    private long start(long record) {
+        return record % RECORDS_PER_BLOCK * recordSize;
     }
 }

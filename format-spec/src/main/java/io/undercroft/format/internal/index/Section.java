@@ -30,11 +30,6 @@ public record Section(String name, boolean isRequired, int flags, long recordSiz
                 section.count(), bytes -> bytes.copyFrom(section.bytes()));
     }
 
-    /// {@return its code as a little-endian number}
-    int code() {
-        return SectionType.code(name);
-    }
-
     /// {@return its size in bytes}
     ///
     /// @throws ArithmeticException if that is past 2^63-1

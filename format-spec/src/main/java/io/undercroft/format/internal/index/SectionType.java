@@ -5,51 +5,56 @@ import org.jspecify.annotations.Nullable;
 /// The sections of an index that this version knows, in their canonical order.
 public enum SectionType {
     /// Extents.
-    EXTN(40),
+    EXTN(Records.Extn.RECORD),
     /// Storages.
-    STOR(16),
+    STOR(Records.Stor.RECORD),
     /// Tensors.
-    TENS(24),
+    TENS(Records.Tens.RECORD),
     /// Sizes and strides of tensors.
-    DIMS(8),
+    DIMS(Records.Dims.RECORD),
     /// Sorted names of tensors.
-    NAMS(16),
+    NAMS(Records.Nams.RECORD),
     /// Numbered strings.
-    STRS(16),
+    STRS(Records.Strs.RECORD),
     /// Element types.
-    DTYP(32),
+    DTYP(Records.Dtyp.RECORD),
     /// The bytes of all names and strings.
-    STRB(1),
+    STRB(Records.BYTES),
     /// The state tree.
-    TREE(1),
+    TREE(Records.BYTES),
     /// Metadata.
-    META(1),
+    META(Records.BYTES),
     /// Other files in which bytes are.
-    BASE(96, false, true),
+    BASE(Records.Base.RECORD, false, true),
     /// Ranges of the file that no snapshot uses.
-    FREE(16, false, true),
+    FREE(Records.Free.RECORD, false, true),
     /// Checksums of the blocks of the index before it.
-    ISUM(4, false, false);
+    ISUM(Records.Isum.RECORD, false, false);
 
     private static final SectionType[] ALL = values();
 
-    private final int recordSize;
+    private final RecordLayout record;
     private final boolean isRequired;
     private final boolean isCritical;
 
-    SectionType(int recordSize) {
-        this(recordSize, true, true);
+    SectionType(RecordLayout record) {
+        this(record, true, true);
     }
 
-    SectionType(int recordSize, boolean isRequired, boolean isCritical) {
-        this.recordSize = recordSize;
+    SectionType(RecordLayout record, boolean isRequired, boolean isCritical) {
+        this.record = record;
         this.isRequired = isRequired;
         this.isCritical = isCritical;
     }
 
+    /// {@return the fields of a record}
+    public RecordLayout record() {
+        return record;
+    }
+
     /// {@return the size of a record in bytes, 1 for a run of bytes}
     public int recordSize() {
-        return recordSize;
+        return record.size();
     }
 
     /// {@return whether an index without it is malformed; the others are left out when they have no records}
@@ -64,7 +69,7 @@ public enum SectionType {
 
     /// {@return whether a newer minor version may widen the records: not where they are plain numbers or bytes}
     public boolean isWidenable() {
-        return recordSize > Long.BYTES;
+        return record.size() > Long.BYTES;
     }
 
     /// {@return the four characters as a little-endian number}

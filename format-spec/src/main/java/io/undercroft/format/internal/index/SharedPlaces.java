@@ -3,6 +3,7 @@ package io.undercroft.format.internal.index;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.index.Records.Extn;
 import java.lang.foreign.MemorySegment;
 
 /// The extents of a table that are the same bytes as others.
@@ -48,12 +49,12 @@ public final class SharedPlaces {
 
     /// Flags the extents from one rank to before another, all of the same place.
     private void flag(int from, int to) {
-        boolean stored = Fields.u8(table, at(sorted[from])) != ExtentKind.ZERO.code();
+        boolean stored = Extn.KIND.get(table, at(sorted[from])) != ExtentKind.ZERO.code();
         for (int rank = from; rank < to; rank++) {
             long at = at(sorted[rank]);
-            Fields.putByte(table, at + 1, stored && to - from > 1 ? Index.SHARED : 0);
-            boolean counts = stored && rank == from && Fields.u16(table, at + 2) == ExtentRecord.THIS_FILE;
-            long more = counts ? 0 : Fields.i64(table, at + 16);
+            Extn.FLAGS.put(table, at, stored && to - from > 1 ? Index.SHARED : 0);
+            boolean counts = stored && rank == from && Extn.BASE.get(table, at) == ExtentRecord.THIS_FILE;
+            long more = counts ? 0 : Extn.LENGTH.get(table, at);
             // Far beyond the limit it does not matter by how much.
             expansion = more > Long.MAX_VALUE - expansion ? Long.MAX_VALUE : expansion + more;
         }
@@ -62,9 +63,9 @@ public final class SharedPlaces {
     private int compare(int left, int right) {
         long one = at(left);
         long other = at(right);
-        int order = Integer.compare(Fields.u16(table, one + 2), Fields.u16(table, other + 2));
-        order = order != 0 ? order : Long.compare(Fields.i64(table, one + 8), Fields.i64(table, other + 8));
-        return order != 0 ? order : Long.compare(Fields.i64(table, one + 16), Fields.i64(table, other + 16));
+        int order = Long.compare(Extn.BASE.get(table, one), Extn.BASE.get(table, other));
+        order = order != 0 ? order : Long.compare(Extn.OFFSET.get(table, one), Extn.OFFSET.get(table, other));
+        return order != 0 ? order : Long.compare(Extn.LENGTH.get(table, one), Extn.LENGTH.get(table, other));
     }
 
     private long at(int extent) {

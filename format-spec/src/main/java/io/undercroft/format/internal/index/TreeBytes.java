@@ -33,19 +33,19 @@ public final class TreeBytes {
     /// Writes the low 16 bits of a number.
     public void u16(int value) {
         int at = grow(Short.BYTES);
-        Fields.putShort(MemorySegment.ofArray(bytes), at, value);
+        LittleEndian.putShort(MemorySegment.ofArray(bytes), at, value);
     }
 
     /// Writes 32 bits.
     public void u32(int value) {
         int at = grow(Integer.BYTES);
-        Fields.putInt(MemorySegment.ofArray(bytes), at, value);
+        LittleEndian.putInt(MemorySegment.ofArray(bytes), at, value);
     }
 
     /// Writes 64 bits.
     public void u64(long value) {
         int at = grow(Long.BYTES);
-        Fields.putLong(MemorySegment.ofArray(bytes), at, value);
+        LittleEndian.putLong(MemorySegment.ofArray(bytes), at, value);
     }
 
     /// Writes a number in stop-bit encoding: 7 bits in each byte, the lowest first, the top bit set in all but the

@@ -68,12 +68,12 @@ public final class Utf8 {
         if (at == leftTo - leftFrom || at == rightTo - rightFrom) {
             return Long.compare(leftTo - leftFrom, rightTo - rightFrom);
         }
-        return Fields.u8(left, leftFrom + at) - Fields.u8(right, rightFrom + at);
+        return LittleEndian.u8(left, leftFrom + at) - LittleEndian.u8(right, rightFrom + at);
     }
 
     /// The table of RFC 3629, section 4: how many bytes the sequence at `at` has, or 0 if it is not one.
     private static int sequenceLength(MemorySegment bytes, long at, long end) {
-        int lead = Fields.u8(bytes, at);
+        int lead = LittleEndian.u8(bytes, at);
         if (lead < 0x80) {
             return 1;
         }
@@ -81,14 +81,14 @@ public final class Utf8 {
         if (size == 0 || end - at < size) {
             return 0;
         }
-        int second = Fields.u8(bytes, at + 1);
+        int second = LittleEndian.u8(bytes, at + 1);
         int lowest = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
         int highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
         if (second < lowest || second > highest) {
             return 0;
         }
         for (int i = 2; i < size; i++) {
-            if ((Fields.u8(bytes, at + i) & 0xC0) != 0x80) {
+            if ((LittleEndian.u8(bytes, at + i) & 0xC0) != 0x80) {
                 return 0;
             }
         }

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.index.Records.Extn;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -86,7 +87,7 @@ public final class WholeRules {
     private void checkBasesAreNamed() {
         BitSet named = new BitSet();
         for (int extent = 0; extent < index.count(SectionType.EXTN); extent++) {
-            named.set(index.baseOfExtent(extent));
+            named.set((int) index.get(SectionType.EXTN, extent, Extn.BASE));
         }
         int unnamed = named.nextClearBit(1);
         if (unnamed <= index.count(SectionType.BASE)) {
