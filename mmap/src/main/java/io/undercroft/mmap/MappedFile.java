@@ -587,9 +587,9 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException if the system does not say
     /// @throws IllegalStateException if the file is closed
     public void requireAtLeast(long end) {
-        var _ = heldOrUnknown(() -> {
+        boolean _ = heldOrUnknown(() -> {
             checkLength(end);
-            return null;
+            return true;
         });
     }
 

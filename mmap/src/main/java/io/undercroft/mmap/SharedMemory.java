@@ -407,7 +407,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @param source where it comes from
     /// @param fd a descriptor of it
     /// @param nbytes how many bytes of it
-    /// @param access what is allowed
+    /// @param mode what is allowed
     /// @return the memory, with one holder
     /// @throws ErrnoException if it cannot be mapped
     static SharedMemory map(Libc libc, Source source, int fd, long nbytes, MapMode mode) throws ErrnoException {

@@ -62,7 +62,7 @@ public final class ObjectsProof {
             this.random = new SplittableRandom(seed);
         }
 
-        public List<Figure> run(Check check) throws IOException {
+        List<Figure> run(Check check) throws IOException {
             while (System.nanoTime() < end) {
                 byte[] state = bytes(MAX_CHOICES);
                 byte[] strikes = bytes(MAX_STRIKES);

@@ -91,7 +91,8 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
     /// @throws IllegalArgumentException if it is not saved
     static @Nullable CollectionType of(Object collection) {
         String name = collection.getClass().getName();
-        if (REPLACED.get(name) instanceof CollectionType other) {
+        CollectionType other = REPLACED.get(name);
+        if (other != null) {
             throw new IllegalArgumentException("a " + name + " is not saved; use a " + other.type.getName()
                     + ", or register the class with a StateCodec");
         }

@@ -198,6 +198,7 @@ final class JdkValues {
         if (held.size() > 1) {
             throw ObjectFaults.damaged("is an optional number of " + held.size() + " values");
         }
-        return type.cast(Fitting.fit(type, held.getFirst(), () -> "is an optional number"));
+        return Objects.requireNonNull(
+                type.cast(Fitting.fit(type, held.getFirst(), () -> "is an optional number")));
     }
 }

@@ -182,10 +182,12 @@ final class NodeFactories {
     // ---- what the tree has of itself ----
 
     private static Recipe typed(Typed node) {
-        return Recipe.early(new ArrayList<>(StateIndex.children(node)), new Typed(node.type(), null), (made, values) -> {
-            made.value(values.getFirst());
-            made.attributes().putAll(zip(List.copyOf(node.attributes().keySet()), values.subList(1, values.size())));
-        });
+        return Recipe.early(new ArrayList<>(StateIndex.children(node)), new Typed(node.type(), null),
+                (made, values) -> {
+                    made.value(values.getFirst());
+                    made.attributes()
+                            .putAll(zip(List.copyOf(node.attributes().keySet()), values.subList(1, values.size())));
+                });
     }
 
     private static Recipe typedMap(TypedMap node) {

@@ -114,7 +114,7 @@ final class ObjectType {
             Object fitting = Fitting.fit(field.getType(), value, () -> "has a field " + name);
             reflect(() -> {
                 field.set(object, fitting);
-                return null;
+                return object;
             });
         });
     }
