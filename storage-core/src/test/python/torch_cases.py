@@ -430,6 +430,35 @@ def write_retyped(folder, count):
             print(*geometry(base), wanted, *answer, file=out)
 
 
+# ---- formats.txt: shape, stride, a memory format, whether the tensor lies in it, and the strides of contiguous(format)
+# ---- or "refused" ----
+
+
+def write_formats(folder, count):
+    rng = random.Random(17)
+    formats = {"CONTIGUOUS": torch.contiguous_format, "CHANNELS_LAST": torch.channels_last,
+               "CHANNELS_LAST_3D": torch.channels_last_3d}
+    with open(folder / "formats.txt", "w") as out:
+        for _ in range(count):
+            rank = rng.choice((3, 4, 4, 4, 5, 5))
+            base = torch.empty([rng.choice((1, 1, 2, 3, 4, 0) if rng.random() < 0.3 else (1, 2, 3))
+                                for _ in range(rank)])
+            move = rng.random()
+            if move < 0.3 and rank > 3:
+                base = base.to(memory_format=torch.channels_last if rank == 4 else torch.channels_last_3d)
+            elif move < 0.6:
+                base = base.permute(rng.sample(range(rank), rank))
+            elif move < 0.7:
+                base = base.narrow(1, 0, base.shape[1] // 2)
+            for name, memory_format in formats.items():
+                inside = base.is_contiguous(memory_format=memory_format)
+                try:
+                    answer = integers(base.contiguous(memory_format=memory_format).stride())
+                except RuntimeError:
+                    answer = "refused"
+                print(integers(base.shape), integers(base.stride()), name, inside, answer, file=out)
+
+
 # ---- comparisons.txt: dtype, bytes of two tensors, rtol, atol, whether NaNs are equal, isclose, eq, equal ----
 
 
@@ -510,5 +539,6 @@ if __name__ == "__main__":
     write_chains(target, count)
     write_contents(target, count)
     write_retyped(target, count)
+    write_formats(target, count // 4)
     write_comparisons(target, count)
     write_promotions(target)

@@ -3,10 +3,12 @@ package io.undercroft.storage;
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor.NaNs;
 import io.undercroft.storage.internal.Elements;
+import io.undercroft.storage.internal.Layouts;
 import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.function.DoubleUnaryOperator;
+import java.util.function.Function;
 import java.util.function.LongPredicate;
 
 /// Two tensors of one dtype and shape, compared element by element.
@@ -36,9 +38,14 @@ final class Comparison {
     }
 
     static boolean allEqual(Tensor a, Tensor b) {
-        DType dtype = Promotion.common(a.dtype(), b.dtype());
+        DType dtype = Promotion.common(a, b);
         Comparison comparison = new Comparison(a.to(dtype), b.to(dtype));
         return comparison.all(comparison.equality());
+    }
+
+    static Tensor eachEqual(Tensor a, Tensor b) {
+        DType dtype = Promotion.common(a, b);
+        return each(a.to(dtype), b.to(dtype), Comparison::equality);
     }
 
     static boolean allClose(Tensor a, Tensor b, Tolerance tolerance) {
@@ -46,6 +53,11 @@ final class Comparison {
         long[] sizes = commonSizes(a, b);
         Comparison comparison = new Comparison(a.expand(sizes), b.expand(sizes));
         return comparison.all(comparison.closeness(tolerance));
+    }
+
+    static Tensor eachClose(Tensor a, Tensor b, Tolerance tolerance) {
+        checkSameDType(a, b);
+        return each(a, b, comparison -> comparison.closeness(tolerance));
     }
 
     private boolean all(LongPredicate test) {
@@ -57,6 +69,22 @@ final class Comparison {
             }
             return true;
         });
+    }
+
+    private static Tensor each(Tensor a, Tensor b, Function<Comparison, LongPredicate> kind) {
+        long[] sizes = commonSizes(a, b);
+        if (a.device().isMeta() && b.device().isMeta()) {
+            return Tensor.meta(DType.BOOL, sizes);
+        }
+        Comparison comparison = new Comparison(a.expand(sizes), b.expand(sizes));
+        LongPredicate test = kind.apply(comparison);
+        Tensor answer = Tensor.zeros(DType.BOOL, sizes);
+        MemorySegment answers = answer.bytes();
+        comparison.all(i -> {
+            answers.set(Layouts.BYTE, i, (byte) (test.test(i) ? 1 : 0));
+            return true;
+        });
+        return answer;
     }
 
     private LongPredicate equality() {

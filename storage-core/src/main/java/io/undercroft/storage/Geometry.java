@@ -1,6 +1,7 @@
 package io.undercroft.storage;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /// Arithmetic on the sizes and strides of a tensor, which are kept in one array: first the sizes, then the strides.
 ///
@@ -76,12 +77,15 @@ final class Geometry {
         return reach;
     }
 
-    /// Whether the dimensions, from the last to the first, lie one inside the other without gaps. Those of size 1 do not
-    /// matter.
-    static boolean isRowMajor(long[] geometry) {
+    /// Whether the dimensions, taken from the last of `order` to the first, lie one inside the other without gaps.
+    /// Dimensions of size 1 do not matter.
+    ///
+    /// @param order the dimensions, or null for row-major order
+    static boolean isDense(long[] geometry, int @Nullable [] order) {
         int rank = rank(geometry);
         long expected = 1;
-        for (int d = rank - 1; d >= 0; d--) {
+        for (int i = rank - 1; i >= 0; i--) {
+            int d = order == null ? i : order[i];
             if (geometry[d] != 1) {
                 if (geometry[rank + d] != expected) {
                     return false;

@@ -13,6 +13,26 @@ final class Promotion {
 
     private Promotion() {}
 
+    /// The dtype in which two tensors are compared. A tensor without dimensions counts less than one with some, unless
+    /// its numbers are of a higher kind (`result_type`).
+    static DType common(Tensor a, Tensor b) {
+        if (a.dim() == 0 && b.dim() > 0) {
+            return withNumber(b.dtype(), a.dtype());
+        }
+        return b.dim() == 0 && a.dim() > 0 ? withNumber(a.dtype(), b.dtype()) : common(a.dtype(), b.dtype());
+    }
+
+    /// The dtype of many elements and of a single number next to them: the number's kind counts, not its width.
+    private static DType withNumber(DType elements, DType number) {
+        if (rank(number) <= rank(elements)) {
+            return elements;
+        }
+        if (number.kind() == Kind.COMPLEX && isOrdinaryFloat(elements)) {
+            return elements.equals(DType.FLOAT16) ? DType.COMPLEX32 : climb(elements, DType.COMPLEX64);
+        }
+        return WIDE_UNSIGNED.contains(elements) && number.kind() == Kind.COMPLEX ? number : common(elements, number);
+    }
+
     /// The smallest dtype that both become.
     ///
     /// @throws IllegalArgumentException if there is none
@@ -49,5 +69,15 @@ final class Promotion {
 
     private static boolean isOrdinaryFloat(DType dtype) {
         return dtype.kind() == Kind.FLOATING && LADDER.contains(dtype);
+    }
+
+    /// Truth values, integers, floating-point numbers, complex numbers.
+    private static int rank(DType dtype) {
+        return switch (dtype.kind()) {
+            case BOOLEAN -> 0;
+            case SIGNED, UNSIGNED, QUANTIZED, BITS -> 1;
+            case FLOATING -> 2;
+            case COMPLEX -> 3;
+        };
     }
 }

@@ -448,7 +448,17 @@ public abstract sealed class Tensor {
     /// {@return whether the elements lie in row-major order without gaps} As in PyTorch, dimensions of size 1 do not
     /// matter, and an empty tensor is contiguous.
     public boolean isContiguous() {
-        return numel == 0 || Geometry.isRowMajor(geometry);
+        return numel == 0 || Geometry.isDense(geometry, null);
+    }
+
+    /// {@return whether the elements lie in a given order without gaps} As in PyTorch, a tensor that has not the
+    /// dimensions of the format does not lie in it.
+    ///
+    /// @param format the order
+    public boolean isContiguous(MemoryFormat format) {
+        return format == MemoryFormat.CONTIGUOUS
+                ? isContiguous()
+                : format.fits(dim()) && Geometry.isDense(geometry, format.order());
     }
 
     // ---- reading ----
@@ -1067,12 +1077,32 @@ public abstract sealed class Tensor {
         return isOneRun() ? this : copy();
     }
 
-    /// {@return the same elements in row-major order on a storage of their own} Conjugation and negation are carried out.
-    /// A meta tensor stays one. (`clone` in PyTorch keeps the order of the strides.)
+    /// {@return this tensor if its elements lie in an order without gaps and are what is stored, else a copy in that
+    /// order}
+    ///
+    /// @param format the order
+    /// @throws IllegalArgumentException if the format is for another number of dimensions
+    /// @throws IllegalStateException if a copy is needed and the storage was freed or has become too small
+    public Tensor contiguous(MemoryFormat format) {
+        return type.isResolved() && startsOnByte() && isContiguous(format) ? this : copy(format);
+    }
+
+    /// {@return the same elements in row-major order on a storage of their own} Conjugation and negation are carried
+    /// out. (PyTorch's `clone` keeps the strides of a tensor that is dense in some other order; ours is always
+    /// row-major, and [#copy(MemoryFormat)] is for the other orders.)
     ///
     /// @throws IllegalStateException if the storage was freed or has become too small
     public Tensor copy() {
-        return copy(Allocator.offHeap());
+        return copy(MemoryFormat.CONTIGUOUS);
+    }
+
+    /// {@return the same elements in a given order on a storage of their own} Conjugation and negation are carried out.
+    ///
+    /// @param format the order
+    /// @throws IllegalArgumentException if the format is for another number of dimensions
+    /// @throws IllegalStateException if the storage was freed or has become too small
+    public Tensor copy(MemoryFormat format) {
+        return Tensors.empty(this, type.resolved(), format, Allocator.offHeap()).copyFrom(this);
     }
 
     /// {@return the same elements in row-major order in memory of the caller's choice} Conjugation and negation are
@@ -1082,7 +1112,7 @@ public abstract sealed class Tensor {
     /// @throws IllegalStateException if the storage was freed or has become too small
     /// @throws OutOfMemoryError if the bytes cannot be allocated
     public Tensor copy(Allocator allocator) {
-        return Tensors.empty(this, type.resolved(), allocator).copyFrom(this);
+        return Tensors.empty(this, type.resolved(), MemoryFormat.CONTIGUOUS, allocator).copyFrom(this);
     }
 
     /// Copies all elements of another tensor into this one (`copy_` in PyTorch): they are expanded to this shape and
@@ -1254,14 +1284,25 @@ public abstract sealed class Tensor {
         return isSameSize(other) && Comparison.allEqual(this, other);
     }
 
-    /// {@return as [#allClose(Tensor,double,double,NaNs)] with PyTorch's defaults: 1e-5, 1e-8, [NaNs#DIFFERENT]}
+    /// {@return a bool tensor that says for each element whether it equals that of another tensor, as [#equal]
+    /// compares} The two are expanded to a common shape.
     ///
     /// @param other another tensor
-    public boolean allClose(Tensor other) {
-        return allClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
+    /// @throws IllegalArgumentException if there is no common shape, or no common dtype
+    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
+    public Tensor eq(Tensor other) {
+        return Comparison.eachEqual(this, other);
     }
 
-    /// Says whether all elements are close to those of another tensor: equal, or finitely
+    /// {@return as [#isClose(Tensor,double,double,NaNs)] with PyTorch's defaults: 1e-5, 1e-8, [NaNs#DIFFERENT]}
+    ///
+    /// @param other another tensor
+    public Tensor isClose(Tensor other) {
+        return isClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
+    }
+
+    /// Says for each element whether it is close to that of another tensor: equal, or finitely
     /// `abs(this - other) <= atol + abs(rtol * other)`. As in PyTorch, each step is rounded to the dtype, and integers
     /// are taken as float32. The two are expanded to a common shape.
     ///
@@ -1269,10 +1310,27 @@ public abstract sealed class Tensor {
     /// @param rtol how far off, relative to `other`
     /// @param atol how far off in any case
     /// @param nans whether NaNs are close to each other
-    /// @return whether they are
+    /// @return a bool tensor
     /// @throws IllegalArgumentException if the dtypes differ, there is no common shape, or a tolerance is negative
     /// @throws UnsupportedOperationException if the dtype has no numbers
     /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
+    public Tensor isClose(Tensor other, double rtol, double atol, NaNs nans) {
+        return Comparison.eachClose(this, other, new Comparison.Tolerance(rtol, atol, nans));
+    }
+
+    /// {@return whether all elements are close, as [#isClose(Tensor)]}
+    ///
+    /// @param other another tensor
+    public boolean allClose(Tensor other) {
+        return allClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
+    }
+
+    /// {@return whether all elements are close, as [#isClose(Tensor,double,double,NaNs)]}
+    ///
+    /// @param other the tensor to compare with
+    /// @param rtol how far off, relative to `other`
+    /// @param atol how far off in any case
+    /// @param nans whether NaNs are close to each other
     public boolean allClose(Tensor other, double rtol, double atol, NaNs nans) {
         return Comparison.allClose(this, other, new Comparison.Tolerance(rtol, atol, nans));
     }

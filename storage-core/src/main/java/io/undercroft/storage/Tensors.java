@@ -35,12 +35,13 @@ final class Tensors {
         return source.device().isMeta() ? Tensor.meta(dtype, sizes) : Tensor.zeros(dtype, sizes);
     }
 
-    /// A zeroed tensor of the shape of another one, in row-major order; a meta tensor if that is one.
-    static Tensor empty(Tensor like, ElementType type, Allocator allocator) {
+    /// A zeroed tensor of the shape of another one; a meta tensor if that is one.
+    static Tensor empty(Tensor like, ElementType type, MemoryFormat format, Allocator allocator) {
         Shape shape = like.shape();
+        long[] stride = format.stride(shape);
         long nbytes = nbytes(type.dtype, shape);
         Storage storage = like.device().isMeta() ? Storage.meta(nbytes) : Storage.allocate(nbytes, allocator);
-        return Tensor.rowMajor(storage, type, shape);
+        return Tensor.on(storage, type, 0, Geometry.of(shape, stride));
     }
 
     /// A tensor of the elements of an array of Java numbers.
@@ -93,7 +94,7 @@ final class Tensors {
         boolean differentiable = dtype.kind() == DType.Kind.FLOATING || dtype.kind() == DType.Kind.COMPLEX;
         ElementType type = ElementType.of(dtype);
         ElementType kept = differentiable && tensor.is(Flag.REQUIRES_GRAD) ? type.toggled(Flag.REQUIRES_GRAD) : type;
-        return empty(tensor, kept, Allocator.offHeap()).copyFrom(tensor);
+        return empty(tensor, kept, MemoryFormat.CONTIGUOUS, Allocator.offHeap()).copyFrom(tensor);
     }
 
     static Tensor moved(Tensor tensor, Device device) {

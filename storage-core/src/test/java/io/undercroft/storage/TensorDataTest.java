@@ -167,6 +167,8 @@ class TensorDataTest {
             assertThat(huge.t().contiguous().stride()).containsExactly(1L << 30, 1);
             assertThat(huge.t().reshape(-1).device()).isEqualTo(Device.META);
             assertThat(huge.to(DType.INT8).nbytes()).isEqualTo(1L << 57);
+            assertThat(huge.eq(huge).dtype()).isEqualTo(DType.BOOL);
+            assertThat(huge.isClose(huge).device()).isEqualTo(Device.META);
             assertThat(huge).hasToString(
                     "tensor(..., device='meta', size=(1073741824, 134217728), dtype=torch.float64)");
         }
@@ -207,7 +209,7 @@ class TensorDataTest {
                     Tensor::copy, t -> t.t().contiguous(), Tensor::toIntArray, t -> t.fill(1), t -> t.t().fill(1),
                     t -> t.to(DType.INT64), t -> t.copyTo(MemorySegment.ofArray(new byte[24])),
                     t -> t.equal(t), t -> t.contentEquals(t), t -> t.copyFrom(Tensor.zeros(DType.INT32, 2, 3)),
-                    t -> Tensor.zeros(DType.INT32, 2, 3).copyFrom(t), t -> t.asIntBuffer(), t -> t.allClose(t),
+                    t -> Tensor.zeros(DType.INT32, 2, 3).copyFrom(t), t -> t.asIntBuffer(), t -> t.isClose(t),
                     t -> t.getComplex(1, 1), t -> t.select(0, 1).getLong(0));
         }
 

@@ -477,6 +477,8 @@ class TensorTest {
 
     @Test
     void tensorsWithoutElementsAreCopiedWhateverTheirStrides() {
+        assertThat(Tensor.zeros(DType.FLOAT32, 2, 0, 4, 2).contiguous(MemoryFormat.CHANNELS_LAST).shape())
+                .isEqualTo(Shape.of(2, 0, 4, 2));
         Tensor repeated = Tensor.of(Storage.allocate(8), DType.FLOAT32, 0, Shape.of(2, 0), 0, 1);
         assertThat(repeated.copyFrom(Tensor.zeros(DType.FLOAT32, 2, 0)).numel()).isZero();
     }

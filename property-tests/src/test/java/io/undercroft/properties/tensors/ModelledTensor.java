@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.MemoryFormat;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
 import java.lang.foreign.MemorySegment;
@@ -25,6 +26,14 @@ record ModelledTensor(Tensor tensor, Memory memory, DType dtype, Set<Flag> flags
     /// A copy whose elements should lie one after another.
     ModelledTensor rowMajorCopy(Tensor copy) {
         return copy(copy, elements(), IndexModel.rowMajor(model.sizes(), 0, width()));
+    }
+
+    /// A copy whose channels, dimension 1, should lie innermost.
+    ModelledTensor channelsLastCopy(Tensor copy) {
+        IndexModel innermost = model.movedim(1, model.rank() - 1);
+        List<List<Long>> stored = innermost.places().stream().map(this::element).toList();
+        IndexModel places = IndexModel.rowMajor(innermost.sizes(), 0, width()).movedim(model.rank() - 1, 1);
+        return copy(copy, stored, places);
     }
 
     private ModelledTensor copy(Tensor copy, List<List<Long>> stored, IndexModel places) {
@@ -50,6 +59,10 @@ record ModelledTensor(Tensor tensor, Memory memory, DType dtype, Set<Flag> flags
 
     boolean startsOnByte() {
         return model.numel() == 0 || model.places().getFirst() % Byte.SIZE == 0;
+    }
+
+    boolean isChannelsLast() {
+        return model.movedim(1, model.rank() - 1).isRun(width());
     }
 
     /// Whether a dimension repeats elements.
@@ -89,7 +102,14 @@ record ModelledTensor(Tensor tensor, Memory memory, DType dtype, Set<Flag> flags
 
     private void checkOrder(Object story) {
         assertThat(tensor.isContiguous()).as("isContiguous of %s", story).isEqualTo(model.isRun(width()));
+        boolean images = model.rank() == 4;
+        boolean volumes = model.rank() == 5;
+        // Without elements it is a question of strides alone.
         if (model.numel() > 0) {
+            assertThat(tensor.isContiguous(MemoryFormat.CHANNELS_LAST)).as("channels last of %s", story)
+                    .isEqualTo(images && isChannelsLast());
+            assertThat(tensor.isContiguous(MemoryFormat.CHANNELS_LAST_3D)).as("channels last of %s", story)
+                    .isEqualTo(volumes && isChannelsLast());
             assertThat(tensor.storageOffset() * width()).as("offset of %s", story)
                     .isEqualTo((long) model.places().getFirst());
         }

@@ -7,6 +7,7 @@ import io.undercroft.properties.Choices;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.DType.Kind;
+import io.undercroft.storage.MemoryFormat;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
@@ -427,12 +428,35 @@ final class ViewChain {
     // ---- links that may copy ----
 
     private void copy() {
-        switch (choices.below(4)) {
+        switch (choices.below(5)) {
             case 0 -> next("copy", last.rowMajorCopy(tensor().copy()));
             case 1 -> sameOrCopy("contiguous", tensor().contiguous(), last.isOneRun());
             case 2 -> sameOrCopy("resolveConj", tensor().resolveConj(), !last.flags().contains(Flag.CONJ));
-            default -> sameOrCopy("resolveNeg", tensor().resolveNeg(), !last.flags().contains(Flag.NEG));
+            case 3 -> sameOrCopy("resolveNeg", tensor().resolveNeg(), !last.flags().contains(Flag.NEG));
+            default -> channelsLast();
         }
+    }
+
+    private void channelsLast() {
+        if (model().rank() < 4) {
+            assertThatThrownBy(() -> tensor().copy(MemoryFormat.CHANNELS_LAST), "channels of %s",
+                    this).isInstanceOf(IllegalArgumentException.class);
+            return;
+        }
+        MemoryFormat format = model().rank() == 4 ? MemoryFormat.CHANNELS_LAST : MemoryFormat.CHANNELS_LAST_3D;
+        if (model().numel() == 0) {
+            // Without elements the order is a question of strides alone, of which the model knows nothing.
+            assertThat(tensor().contiguous(format).shape()).isEqualTo(tensor().shape());
+            return;
+        }
+        boolean inOrder = last.isResolved() && last.startsOnByte() && last.isChannelsLast();
+        Tensor ordered = tensor().contiguous(format);
+        assertThat(ordered == tensor()).as("%s -> contiguous %s is this", this, format).isEqualTo(inOrder);
+        assertThat(ordered.isContiguous(format)).as("%s -> contiguous %s", this, format).isTrue();
+        if (ordered != tensor()) {
+            last.channelsLastCopy(ordered).check(this + " -> contiguous " + format);
+        }
+        next("copy " + format, last.channelsLastCopy(tensor().copy(format)));
     }
 
     private void sameOrCopy(String what, Tensor made, boolean same) {

@@ -1,0 +1,56 @@
+package io.undercroft.storage;
+
+import java.util.Arrays;
+
+/// The order in which the dimensions of a tensor lie in memory (`torch.memory_format`). The shape stays the same; only
+/// the strides differ.
+public enum MemoryFormat {
+    /// Row-major: the last dimension lies innermost. For tensors of any shape.
+    CONTIGUOUS(-1),
+    /// Images `[batch, channel, height, width]` whose channels lie innermost.
+    CHANNELS_LAST(4),
+    /// Volumes `[batch, channel, depth, height, width]` whose channels lie innermost.
+    CHANNELS_LAST_3D(5);
+
+    private final int rank;
+
+    MemoryFormat(int rank) {
+        this.rank = rank;
+    }
+
+    /// {@return the strides, in elements, of a tensor without gaps in this order} Sizes of 0 are taken as they are,
+    /// except by [#CONTIGUOUS], which takes them as 1; both as PyTorch.
+    ///
+    /// @param shape the sizes
+    /// @throws IllegalArgumentException if the format is for another number of dimensions, or a stride is not to be
+    ///     held in a `long`
+    public long[] stride(Shape shape) {
+        if (this == CONTIGUOUS) {
+            return shape.contiguousStride();
+        }
+        if (!fits(shape.rank())) {
+            throw new IllegalArgumentException(
+                    this + " is for " + rank + " dimensions, not for the shape " + shape);
+        }
+        int[] order = order();
+        long[] stride = new long[rank];
+        long step = 1;
+        for (int i = rank - 1; i >= 0; i--) {
+            stride[order[i]] = step;
+            step = i == 0 ? step : Shape.times(step, shape.size(order[i]), shape);
+        }
+        return stride;
+    }
+
+    /// Whether tensors of so many dimensions may lie in this format.
+    boolean fits(int dimensions) {
+        return this == CONTIGUOUS || dimensions == rank;
+    }
+
+    /// The dimensions from the outermost to the innermost, of the formats whose channels, dimension 1, lie innermost.
+    int[] order() {
+        int[] order = new int[rank];
+        Arrays.setAll(order, i -> i == 0 ? 0 : i == rank - 1 ? 1 : i + 1);
+        return order;
+    }
+}
