@@ -64,21 +64,22 @@ import org.jspecify.annotations.Nullable;
 /// Immutable: each method returns a changed copy. Reflection must be able to reach the classes: a named module has to
 /// open their packages to `io.undercroft.serializer`, but for classes with a codec.
 public final class StateClasses {
-    private static final StateClasses NONE = new StateClasses(Map.of(), Map.of(), Map.of(), Map.of());
+    private static final StateClasses NONE = new StateClasses(Map.of(), Map.of(), Map.of());
 
     /// For each class its name in files, in the order of registration.
     private final SequencedMap<Class<?>, String> names;
     private final Map<String, Class<?>> byName;
-    private final Map<Class<?>, StateCodec<?>> codecs;
-    private final Map<Class<?>, Growth> growths;
+    private final Map<Class<?>, Rules> rules;
 
-    /// How objects of other versions of a class become those of the present one.
+    /// What is declared of a class.
     ///
+    /// @param codec converts its objects, or null
     /// @param upgrader changes what was saved, or null
     /// @param defaults values of components that the file lacks
     /// @param ignoresUnknown whether components or fields that the class lacks are ignored
-    private record Growth(@Nullable Upgrader upgrader, Map<String, @Nullable Object> defaults, boolean ignoresUnknown) {
-        static final Growth NONE = new Growth(null, Map.of(), false);
+    private record Rules(@Nullable StateCodec<?> codec, @Nullable Upgrader upgrader,
+            Map<String, @Nullable Object> defaults, boolean ignoresUnknown) {
+        static final Rules NONE = new Rules(null, null, Map.of(), false);
     }
 
     /// Brings what was saved of an old version of a record, or of another class that is saved by its fields, to the
@@ -92,12 +93,10 @@ public final class StateClasses {
         void upgrade(SequencedMap<String, @Nullable Object> components);
     }
 
-    private StateClasses(Map<Class<?>, String> names, Map<String, Class<?>> byName,
-            Map<Class<?>, StateCodec<?>> codecs, Map<Class<?>, Growth> growths) {
+    private StateClasses(Map<Class<?>, String> names, Map<String, Class<?>> byName, Map<Class<?>, Rules> rules) {
         this.names = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(names));
         this.byName = Map.copyOf(byName);
-        this.codecs = Map.copyOf(codecs);
-        this.growths = Map.copyOf(growths);
+        this.rules = Map.copyOf(rules);
     }
 
     /// {@return the given classes, each under its own name}
@@ -150,8 +149,8 @@ public final class StateClasses {
         if (type.isEnum()) {
             throw new IllegalArgumentException(type.getName() + " is an enum, which needs no codec; add it without");
         }
-        StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
-        return new StateClasses(all.names, all.byName, put(codecs, type, codec), growths);
+        Rules before = rules(type);
+        return with(type, new Rules(codec, before.upgrader, before.defaults, before.ignoresUnknown));
     }
 
     /// Adds a class under a name that files have for it, whatever the class is called. A class that is there already
@@ -175,7 +174,7 @@ public final class StateClasses {
             found.remove(before);
         }
         found.put(name, type);
-        return new StateClasses(put(names, type, name), found, codecs, growths);
+        return new StateClasses(put(names, type, name), found, rules);
     }
 
     /// Says what a class was called when files were written that are still to be read.
@@ -188,7 +187,7 @@ public final class StateClasses {
         Objects.requireNonNull(oldName, "oldName");
         StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
         checkName(oldName, type);
-        return new StateClasses(all.names, put(all.byName, oldName, type), codecs, growths);
+        return new StateClasses(all.names, put(all.byName, oldName, type), rules);
     }
 
     /// Says how objects of an older version become those of the present one.
@@ -200,7 +199,8 @@ public final class StateClasses {
     public StateClasses upgrading(Class<?> type, Upgrader upgrader) {
         Objects.requireNonNull(upgrader, "upgrader");
         checkNoEnum(type);
-        return with(type, new Growth(upgrader, growth(type).defaults, growth(type).ignoresUnknown));
+        Rules before = rules(type);
+        return with(type, new Rules(before.codec, upgrader, before.defaults, before.ignoresUnknown));
     }
 
     /// Declares the value of a component of a record for files that were written before the record had it. An
@@ -220,10 +220,11 @@ public final class StateClasses {
             throw new IllegalArgumentException(type.getName() + " is no record with a component "
                     + FormatException.quote(component));
         }
-        Map<String, @Nullable Object> defaults = new LinkedHashMap<>(growth(type).defaults);
+        Rules before = rules(type);
+        Map<String, @Nullable Object> defaults = new LinkedHashMap<>(before.defaults);
         defaults.put(component, value);
-        return with(type, new Growth(growth(type).upgrader, Collections.unmodifiableMap(defaults),
-                growth(type).ignoresUnknown));
+        return with(type, new Rules(before.codec, before.upgrader, Collections.unmodifiableMap(defaults),
+                before.ignoresUnknown));
     }
 
     /// Ignores components and fields in files that some classes do not have (any more). A state that is saved again is
@@ -238,19 +239,19 @@ public final class StateClasses {
         StateClasses all = this;
         for (Class<?> type : types) {
             checkNoEnum(type);
-            Growth before = all.growth(type);
-            all = all.with(type, new Growth(before.upgrader, before.defaults, true));
+            Rules before = all.rules(type);
+            all = all.with(type, new Rules(before.codec, before.upgrader, before.defaults, true));
         }
         return all;
     }
 
-    private Growth growth(Class<?> type) {
-        return growths.getOrDefault(type, Growth.NONE);
+    private Rules rules(Class<?> type) {
+        return rules.getOrDefault(type, Rules.NONE);
     }
 
-    private StateClasses with(Class<?> type, Growth growth) {
+    private StateClasses with(Class<?> type, Rules changed) {
         StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
-        return new StateClasses(all.names, all.byName, codecs, put(growths, type, growth));
+        return new StateClasses(all.names, all.byName, put(rules, type, changed));
     }
 
     private static void checkNoEnum(Class<?> type) {
@@ -321,7 +322,7 @@ public final class StateClasses {
     /// @param type any class
     public Optional<StateCodec<?>> codec(Class<?> type) {
         Objects.requireNonNull(type, "type");
-        return Optional.ofNullable(codecs.get(type));
+        return Optional.ofNullable(rules(type).codec);
     }
 
     /// {@return the upgrader of a record, if it has one}
@@ -329,7 +330,7 @@ public final class StateClasses {
     /// @param type any class
     public Optional<Upgrader> upgrader(Class<?> type) {
         Objects.requireNonNull(type, "type");
-        return Optional.ofNullable(growth(type).upgrader);
+        return Optional.ofNullable(rules(type).upgrader);
     }
 
     /// {@return the declared values of components that a file may lack, by name}
@@ -337,7 +338,7 @@ public final class StateClasses {
     /// @param type any class
     public Map<String, @Nullable Object> defaults(Class<?> type) {
         Objects.requireNonNull(type, "type");
-        return growth(type).defaults;
+        return rules(type).defaults;
     }
 
     /// {@return whether components and fields that a class does not have are ignored}
@@ -345,7 +346,7 @@ public final class StateClasses {
     /// @param type any class
     public boolean ignoresUnknown(Class<?> type) {
         Objects.requireNonNull(type, "type");
-        return growth(type).ignoresUnknown;
+        return rules(type).ignoresUnknown;
     }
 
     /// {@return the names of the classes}

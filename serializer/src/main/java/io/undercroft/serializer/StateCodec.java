@@ -8,7 +8,10 @@ import org.jspecify.annotations.Nullable;
 /// ```java
 /// class PatternCodec implements StateCodec<Pattern> {
 ///     public SequencedMap<String, Object> encode(Pattern pattern) {
-///         return new LinkedHashMap<>(Map.of("regex", pattern.pattern(), "flags", pattern.flags()));
+///         SequencedMap<String, Object> parts = new LinkedHashMap<>();
+///         parts.put("regex", pattern.pattern());
+///         parts.put("flags", pattern.flags());
+///         return parts;
 ///     }
 ///
 ///     public Pattern decode(SequencedMap<String, Object> parts) {

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /// the keys is hashed into a map, and is not saved either.
 public final class HashBudget {
     /// The most parts that are hashed and compared, in addition to [#PER_KEY] for each key.
-    public static final long MAX = 1L << 24;
+    private static final long MAX = 1L << 24;
     /// The most parts that one key may have.
     static final int MAX_PARTS = 1 << 16;
     /// So many parts are nothing unusual, for instance of pairs of small numbers.

@@ -18,11 +18,11 @@ import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.TreeMap;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.objenesis.ObjenesisStd;
+import org.objenesis.instantiator.ObjectInstantiator;
 
 /// The components of a record class, or the fields of another class and of those above it, but for static and transient
 /// ones.
@@ -37,7 +37,7 @@ final class ObjectType {
     private final List<RecordComponent> components;
     /// The canonical one of a record, of another class the one without parameters, if there is one.
     private final Optional<Constructor<?>> constructor;
-    private final Supplier<Object> withoutConstructor;
+    private final @Nullable ObjectInstantiator<?> instantiator;
 
     /// Looks a class up.
     ///
@@ -50,8 +50,7 @@ final class ObjectType {
         List<Class<?>> parameters = components.stream().<Class<?>>map(RecordComponent::getType).toList();
         this.constructor = Arrays.stream(type.getDeclaredConstructors())
                 .filter(known -> List.of(known.getParameterTypes()).equals(parameters)).findFirst();
-        ObjenesisStd instances = new ObjenesisStd();
-        this.withoutConstructor = () -> instances.newInstance(type);
+        this.instantiator = constructor.isPresent() ? null : new ObjenesisStd(false).getInstantiatorOf(type);
         for (Class<?> at = type; at != Object.class && at != null; at = at.getSuperclass()) {
             for (Field field : at.getDeclaredFields()) {
                 if (!Modifier.isStatic(field.getModifiers()) && !Modifier.isTransient(field.getModifiers())) {
@@ -98,7 +97,7 @@ final class ObjectType {
     ///
     /// @throws FormatException if the constructor fails
     Object newInstance() {
-        return constructor.map(this::call).orElseGet(withoutConstructor);
+        return instantiator == null ? call(constructor.orElseThrow()) : instantiator.newInstance();
     }
 
     /// Sets the fields of an object. Those that are not mentioned stay as they are.
