@@ -13,7 +13,6 @@ import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.Verification;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
@@ -47,16 +46,12 @@ public final class ForeignReading {
     /// @param way a number that chooses it
     /// @throws AssertionError if reading takes too much, or a refusal does not say what it should
     public static Outcome of(Path path, int way) throws IOException {
-        long allocated = Proc.allocatedByThisThread();
         long read = bytesRead();
-        Outcome outcome = outcome(path, options(way));
+        Object outcome = Operations.bounded(path, memory(path), ForeignReading.class, "outcomeName", path.toString(),
+                way);
         assertThat(bytesRead() - read).as("bytes read from files")
                 .isLessThan(AT_LEAST + WORK_PER_BYTE * Files.size(path));
-        assertThat(Proc.allocatedByThisThread() - allocated).as("bytes allocated on the heap")
-                .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
-        assertThat(Operations.bounded(path, ForeignReading.class, "outcomeName", path.toString(), way))
-                .isEqualTo(outcome.name());
-        return outcome;
+        return Outcome.valueOf((String) outcome);
     }
 
     /// Called in the copy whose operations are counted.
@@ -85,14 +80,12 @@ public final class ForeignReading {
     /// @return the code of the refusal, or an empty text
     /// @throws AssertionError if that takes too much, or a refusal does not say what it should
     static String inspect(Path path, String format, Report report) throws IOException {
-        long before = Proc.allocatedByThisThread();
-        String outcome = inspection(path.toString(), format, report.name());
-        assertThat(Proc.allocatedByThisThread() - before)
-                .as("bytes allocated for %s, %s, %s", path.getFileName(), report, outcome)
-                .isLessThan(AT_LEAST + PER_BYTE * Files.size(path));
-        assertThat(Operations.bounded(path, ForeignReading.class, "inspection", path.toString(), format,
-                report.name())).isEqualTo(outcome);
-        return outcome;
+        return (String) Operations.bounded(path, memory(path), ForeignReading.class, "inspection", path.toString(),
+                format, report.name());
+    }
+
+    private static long memory(Path path) throws IOException {
+        return AT_LEAST + PER_BYTE * Files.size(path);
     }
 
     private static String inspection(String file, String format, String report) throws IOException {

@@ -12,7 +12,8 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 
-/// Files that pass every checksum, and whose trees say of Java objects what no save would.
+/// Files that pass every checksum, and whose trees say of Java objects what no save would. `property-tests/run objects`
+/// tries as many as there is time for.
 class ObjectTreeLawsTest {
     @Provide
     Arbitrary<byte[]> choices() {
@@ -28,7 +29,7 @@ class ObjectTreeLawsTest {
         }
     }
 
-    @Property(tries = 2000)
+    @Property(tries = 500)
     void aTreeWithDamagedBytesIsReadOrRefused(@ForAll("choices") byte[] state, @ForAll("choices") byte[] strikes)
             throws IOException {
         try (Scratch scratch = Scratch.make()) {
@@ -36,7 +37,7 @@ class ObjectTreeLawsTest {
         }
     }
 
-    @Property(tries = 2000)
+    @Property(tries = 500)
     void aTreeWithNodesInWrongPlacesIsReadOrRefused(@ForAll("choices") byte[] state,
             @ForAll("choices") byte[] strikes) throws IOException {
         try (Scratch scratch = Scratch.make()) {

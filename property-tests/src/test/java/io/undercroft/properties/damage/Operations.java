@@ -2,6 +2,7 @@ package io.undercroft.properties.damage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.classfile.ClassFile;
@@ -78,10 +79,19 @@ public final class Operations {
     /// Calls a static method that reads a file, as [#of].
     ///
     /// @param file the file
+    /// @param memory how many bytes the method may allocate on the heap
     /// @return what the method returned
-    /// @throws AssertionError if that took more operations than the size of the file justifies
-    static Object bounded(Path file, Class<?> type, String method, Object... arguments) throws IOException {
+    /// @throws AssertionError if that took more operations than the size of the file justifies, or more memory
+    static Object bounded(Path file, long memory, Class<?> type, String method, Object... arguments)
+            throws IOException {
+        long before = Proc.allocatedByThisThread();
         Result result = of(type, method, arguments);
+        if (Proc.allocatedByThisThread() - before >= memory) {
+            // Once more without the classes that it may have loaded.
+            before = Proc.allocatedByThisThread();
+            result = of(type, method, arguments);
+            assertThat(Proc.allocatedByThisThread() - before).as("bytes allocated on the heap").isLessThan(memory);
+        }
         assertThat(result.operations).as("operations").isLessThan(AT_LEAST + PER_BYTE * Files.size(file));
         return result.value;
     }
