@@ -1,6 +1,8 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.mmap.internal.ByteRun;
+import io.undercroft.mmap.internal.ByteRun.FileRun;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.ForeignSegmentException;
 import io.undercroft.mmap.internal.Hold;
@@ -9,8 +11,6 @@ import io.undercroft.mmap.internal.HostPath;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.RegistryException;
-import io.undercroft.mmap.internal.Run;
-import io.undercroft.mmap.internal.Run.FileRun;
 import io.undercroft.mmap.internal.SegmentNames;
 import io.undercroft.mmap.internal.SegmentNames.Attached;
 import io.undercroft.storage.Allocation;
@@ -377,7 +377,7 @@ public final class MappedFile implements AutoCloseable {
         return mode == MapMode.READ_ONLY ? nothing.asReadOnly() : nothing;
     }
 
-    private MemorySegment map(List<Run> runs, long length) throws IOException {
+    private MemorySegment map(List<ByteRun> runs, long length) throws IOException {
         if (mode != MapMode.SHARED) {
             return file.stitch(runs, length, budget, lifetime.arena());
         }

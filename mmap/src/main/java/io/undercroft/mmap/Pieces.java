@@ -1,9 +1,9 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.Piece.FilePiece;
-import io.undercroft.mmap.internal.Run;
-import io.undercroft.mmap.internal.Run.FileRun;
-import io.undercroft.mmap.internal.Run.ZeroRun;
+import io.undercroft.mmap.internal.ByteRun;
+import io.undercroft.mmap.internal.ByteRun.FileRun;
+import io.undercroft.mmap.internal.ByteRun.ZeroRun;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -36,11 +36,11 @@ final class Pieces {
     /// {@return the same bytes in the fewest runs, none of them empty}
     ///
     /// @param pieces whose sums are known to be exact
-    static List<Run> merge(List<Piece> pieces) {
-        List<Run> merged = new ArrayList<>();
+    static List<ByteRun> merge(List<Piece> pieces) {
+        List<ByteRun> merged = new ArrayList<>();
         for (Piece piece : pieces) {
             if (piece.length() > 0) {
-                Run run = run(piece);
+                ByteRun run = run(piece);
                 if (merged.isEmpty() || !run.continues(merged.getLast())) {
                     merged.add(run);
                 } else {
@@ -51,7 +51,7 @@ final class Pieces {
         return merged;
     }
 
-    private static Run run(Piece piece) {
+    private static ByteRun run(Piece piece) {
         return piece instanceof FilePiece(MappedFile file, long offset, long length)
                 ? new FileRun(file.host(), offset, length)
                 : new ZeroRun(piece.length());

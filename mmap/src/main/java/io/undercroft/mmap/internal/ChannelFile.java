@@ -2,7 +2,7 @@ package io.undercroft.mmap.internal;
 
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.internal.Run.FileRun;
+import io.undercroft.mmap.internal.ByteRun.FileRun;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
@@ -111,7 +111,7 @@ public final class ChannelFile implements HostFile {
     }
 
     @Override
-    public MemorySegment stitch(List<Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
+    public MemorySegment stitch(List<ByteRun> runs, long length, MapBudget budget, Arena arena) throws IOException {
         MemorySegment range = Stitch.copied(runs, length, arena);
         return mode == MapMode.READ_ONLY ? range.asReadOnly() : range;
     }

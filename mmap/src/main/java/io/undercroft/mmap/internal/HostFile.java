@@ -109,7 +109,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @param arena how long the range lives
     /// @return exactly these bytes
     /// @throws IOException if mapping or reading failed; nothing stays mapped then
-    MemorySegment stitch(List<Run> runs, long length, MapBudget budget, Arena arena) throws IOException;
+    MemorySegment stitch(List<ByteRun> runs, long length, MapBudget budget, Arena arena) throws IOException;
 
     /// {@return whether a path still means this file: not when another one was renamed over it, or when it was removed}
     ///

@@ -110,7 +110,7 @@ public final class PosixFile implements HostFile {
     }
 
     @Override
-    public MemorySegment stitch(List<Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
+    public MemorySegment stitch(List<ByteRun> runs, long length, MapBudget budget, Arena arena) throws IOException {
         return protect(new Stitch(libc, runs, length, protection(), flags()).map(budget, arena));
     }
 

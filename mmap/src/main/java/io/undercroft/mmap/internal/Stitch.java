@@ -1,7 +1,7 @@
 package io.undercroft.mmap.internal;
 
 import io.undercroft.mmap.MapBudget;
-import io.undercroft.mmap.internal.Run.FileRun;
+import io.undercroft.mmap.internal.ByteRun.FileRun;
 import io.undercroft.mmap.internal.StitchPlan.Copied;
 import io.undercroft.mmap.internal.StitchPlan.Mapped;
 import io.undercroft.storage.Storage;
@@ -20,7 +20,7 @@ import java.util.Map;
 /// @param length the sum of their lengths
 /// @param protection how its pages may be used
 /// @param flags how files are mapped
-record Stitch(Libc libc, List<Run> runs, long length, int protection, int flags) {
+record Stitch(Libc libc, List<ByteRun> runs, long length, int protection, int flags) {
     /// Maps, as far as the budget goes. Otherwise, copies.
     ///
     /// @param budget what the mappings are taken from until they are gone
@@ -52,7 +52,7 @@ record Stitch(Libc libc, List<Run> runs, long length, int protection, int flags)
     /// @param arena how long the memory lives
     /// @return the memory
     /// @throws IOException if reading failed
-    static MemorySegment copied(List<Run> runs, long length, Arena arena) throws IOException {
+    static MemorySegment copied(List<ByteRun> runs, long length, Arena arena) throws IOException {
         MemorySegment range = arena.allocate(length, Storage.ALIGNMENT);
         copy(StitchPlan.copying(runs, length), range);
         return range;
@@ -90,7 +90,7 @@ record Stitch(Libc libc, List<Run> runs, long length, int protection, int flags)
     /// What is mapped may have been cut off meanwhile, and reading it would fail later.
     private void checkSizes() throws IOException {
         Map<HostFile, Long> ends = new HashMap<>();
-        for (Run run : runs) {
+        for (ByteRun run : runs) {
             if (run instanceof FileRun file) {
                 ends.merge(file.file(), file.end(), Math::max);
             }

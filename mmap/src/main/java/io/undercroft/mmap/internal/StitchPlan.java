@@ -1,6 +1,6 @@
 package io.undercroft.mmap.internal;
 
-import io.undercroft.mmap.internal.Run.FileRun;
+import io.undercroft.mmap.internal.ByteRun.FileRun;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -46,7 +46,7 @@ record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied
     /// @param runs what the range is made of
     /// @param length the sum of their lengths
     /// @param pageSize the size of a page
-    static StitchPlan of(List<Run> runs, long length, long pageSize) {
+    static StitchPlan of(List<ByteRun> runs, long length, long pageSize) {
         return new Planning(lead(runs, pageSize), length, pageSize).plan(runs);
     }
 
@@ -54,10 +54,10 @@ record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied
     ///
     /// @param runs what the range is made of
     /// @param length the sum of their lengths
-    static StitchPlan copying(List<Run> runs, long length) {
+    static StitchPlan copying(List<ByteRun> runs, long length) {
         List<Copied> copied = new ArrayList<>();
         long at = 0;
-        for (Run run : runs) {
+        for (ByteRun run : runs) {
             if (run instanceof FileRun(HostFile file, long offset, long size)) {
                 copied.add(new Copied(file, offset, at, size));
             }
@@ -81,11 +81,11 @@ record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied
         return mappings + (size > end ? 1 : 0);
     }
 
-    private static long lead(List<Run> runs, long pageSize) {
+    private static long lead(List<ByteRun> runs, long pageSize) {
         long at = 0;
         long longest = 0;
         long lead = 0;
-        for (Run run : runs) {
+        for (ByteRun run : runs) {
             if (run instanceof FileRun(HostFile _, long offset, long size) && size > longest) {
                 longest = size;
                 lead = Math.floorMod(offset - at, pageSize);
@@ -109,9 +109,9 @@ record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied
             this.pageSize = pageSize;
         }
 
-        StitchPlan plan(List<Run> runs) {
+        StitchPlan plan(List<ByteRun> runs) {
             long at = lead;
-            for (Run run : runs) {
+            for (ByteRun run : runs) {
                 if (run instanceof FileRun file) {
                     place(file, at);
                 }

@@ -135,7 +135,7 @@ public final class TensorPrinter {
         Tensor readable = tensor.cpu();
         List<Tensor> shown = new ArrayList<>();
         forEachShown(readable, shown::add);
-        return new Layout(Cells.of(shown)).lay(readable, indent);
+        return new Lines(Cells.of(shown)).lay(readable, indent);
     }
 
     private boolean hidesMiddle(Tensor part) {
@@ -158,11 +158,11 @@ public final class TensorPrinter {
 
     /// Puts cells between brackets and on lines. A shape has a bounded number of dimensions, which bounds the
     /// recursion.
-    private final class Layout {
+    private final class Lines {
         private final Cells cells;
         private int next;
 
-        Layout(Cells cells) {
+        Lines(Cells cells) {
             this.cells = cells;
         }
 

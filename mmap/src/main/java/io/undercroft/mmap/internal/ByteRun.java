@@ -1,38 +1,38 @@
 package io.undercroft.mmap.internal;
 
 /// Bytes that are one after the other: in a file, or zeros in none.
-public sealed interface Run {
+public sealed interface ByteRun {
     /// {@return how many bytes, more than 0}
     long length();
 
     /// {@return whether this is where another one would go on}
     ///
     /// @param before the other one
-    boolean continues(Run before);
+    boolean continues(ByteRun before);
 
     /// {@return the run with more bytes after it}
     ///
     /// @param more how many
-    Run longer(long more);
+    ByteRun longer(long more);
 
     /// Bytes of a file.
     ///
     /// @param file which file
     /// @param offset where in the file they start
     /// @param length how many
-    record FileRun(HostFile file, long offset, long length) implements Run {
+    record FileRun(HostFile file, long offset, long length) implements ByteRun {
         /// {@return where in the file they end}
         long end() {
             return offset + length;
         }
 
         @Override
-        public boolean continues(Run before) {
+        public boolean continues(ByteRun before) {
             return before instanceof FileRun other && other.file == file && other.end() == offset;
         }
 
         @Override
-        public Run longer(long more) {
+        public ByteRun longer(long more) {
             return new FileRun(file, offset, length + more);
         }
     }
@@ -40,14 +40,14 @@ public sealed interface Run {
     /// Zeros.
     ///
     /// @param length how many
-    record ZeroRun(long length) implements Run {
+    record ZeroRun(long length) implements ByteRun {
         @Override
-        public boolean continues(Run before) {
+        public boolean continues(ByteRun before) {
             return before instanceof ZeroRun;
         }
 
         @Override
-        public Run longer(long more) {
+        public ByteRun longer(long more) {
             return new ZeroRun(length + more);
         }
     }
