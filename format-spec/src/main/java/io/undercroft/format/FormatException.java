@@ -108,11 +108,11 @@ public final class FormatException extends RuntimeException {
         return file;
     }
 
-    /// Names the file: those who read bytes do not know it, those who opened it do.
+    /// Names the file: code that reads bytes does not know it, the code that opened the file does.
     ///
     /// @param name the file's name
     /// @return a copy of this exception, with its stack trace and cause, that names the file; this one if it names one
-    ///     already, since who was nearer to the fault knew better
+    ///     already, since code nearer to the fault knows better
     public FormatException withFile(String name) {
         if (file != null) {
             return this;

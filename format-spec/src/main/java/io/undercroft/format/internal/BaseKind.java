@@ -1,6 +1,6 @@
 package io.undercroft.format.internal;
 
-/// What another file is in which bytes of this one are.
+/// The kind of another file in which bytes of this one are.
 public enum BaseKind {
     /// A `.croft` file, recognised by its id.
     CROFT(0),

@@ -5,13 +5,13 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// Where the bytes of a file come from: a channel, a segment, an object store.
+/// The bytes of a file, from a channel, a segment or an object store.
 ///
-/// An implementation says itself whether several threads may read at once; this package never does.
+/// Whether several threads may read at once depends on the implementation; this package never does that.
 public interface ByteSource {
     /// {@return the size in bytes}
     ///
-    /// @throws IOException if it cannot be found out
+    /// @throws IOException if it cannot be determined
     long size() throws IOException;
 
     /// Fills a segment with the bytes from `offset` on.
@@ -22,13 +22,13 @@ public interface ByteSource {
     /// @throws IOException if reading fails
     void read(long offset, MemorySegment into) throws IOException;
 
-    /// The bytes from `offset` on in place, where the source has them in memory or maps them. A large index is not read
-    /// then, but looked at, and of its bytes only those that are needed.
+    /// The bytes from `offset` on in place, where the source has them in memory or maps them. Of a large index
+    /// only the bytes that are needed are then loaded.
     ///
     /// @param offset the first byte
     /// @param length how many bytes
-    /// @return exactly these bytes, for as long as the source lives; nothing if they can only be read. The source sees
-    ///     to it that nobody changes them.
+    /// @return exactly these bytes, valid as long as the source; empty if they can only be read. The source must not
+    ///     change them.
     /// @throws EOFException if the source ends before
     /// @throws IOException if mapping fails
     default Optional<MemorySegment> segment(long offset, long length) throws IOException {

@@ -24,7 +24,7 @@ import java.util.UUID;
 /// @param timeMillis when it was made, in milliseconds since 1970 UTC; 0 where canonical bytes are wanted
 /// @param requiredFeatures bits of features without which this commit cannot be read
 /// @param rootDigest the digest of the whole index, and so of all that the file holds
-/// @param message what whoever saved it says about it, at most 508 bytes in UTF-8; may be empty
+/// @param message a description by the program that saved it, at most 508 bytes in UTF-8; may be empty
 public record CommitRecord(long sequence, long indexOffset, long indexLength, Digest128 directoryDigest, UUID uuid,
         long committedLength, long previousRecord, long timeMillis, long requiredFeatures, Digest128 rootDigest,
         String message) {

@@ -1,6 +1,6 @@
 package io.undercroft.format.internal;
 
-/// How the bytes of an extent are kept. The numbers 3 (CODED) and 4 (DELTA) are reserved; files that have them are
+/// How the bytes of an extent are stored. The numbers 3 (CODED) and 4 (DELTA) are reserved; files that have them are
 /// refused.
 public enum ExtentKind {
     /// As they are, in this file or in another `.croft` file.

@@ -14,7 +14,7 @@ import io.undercroft.format.Digest128;
 /// @param sums the checksum and the digest of its bytes; [ExtentSums#NONE] for a ZERO extent
 public record ExtentRecord(ExtentKind kind, boolean isShared, int base, long fileOffset, long length,
         ExtentSums sums) {
-    /// What stands for "in this file" where the number of a base is expected.
+    /// The number of this file where the number of a base is expected.
     public static final int THIS_FILE = 0;
 
     /// {@return a run of zeros that takes no space in a file}

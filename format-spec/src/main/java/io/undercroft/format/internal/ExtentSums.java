@@ -7,6 +7,6 @@ import io.undercroft.format.Digest128;
 /// @param checksum the CRC32C
 /// @param digest the digest
 public record ExtentSums(int checksum, Digest128 digest) {
-    /// What is stored where there are no bytes to sum up.
+    /// The sums that are stored where there are no bytes.
     public static final ExtentSums NONE = new ExtentSums(0, Digest128.ZERO);
 }

@@ -18,13 +18,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/// Collects what an index says and writes it, with canonical bytes: the same calls give the same index.
+/// Builds an index with canonical bytes: the same calls give the same index.
 ///
 /// Everything is numbered from 0 in the order in which it is added. A storage is made of the extents added since the
 /// storage before it. What a reader would refuse is refused here with [IllegalArgumentException], but for places
@@ -34,8 +34,10 @@ import java.util.TreeMap;
 /// memory than their index. Belongs to one thread.
 public final class IndexBuilder {
     private final int chunkLog2;
-    final Numbered<DTypeRecord> dtypes = new Numbered<>();
-    final Numbered<String> strings = new Numbered<>();
+    /// The element types and strings with their numbers, in the order of these.
+    final Map<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
+    final Map<String, Integer> strings = new LinkedHashMap<>();
+    private final List<Integer> bitsOfDTypes = new ArrayList<>();
     final RecordTable extents = new RecordTable(Extn.RECORD);
     final RecordTable storages = new RecordTable(Stor.RECORD);
     final RecordTable tensors = new RecordTable(Tens.RECORD);
@@ -68,7 +70,10 @@ public final class IndexBuilder {
         if (dtype.bits() <= 0) {
             throw new IllegalArgumentException(dtype + " has no possible size");
         }
-        int number = dtypes.numberOf(dtype);
+        int number = numberOf(dtype, dtypes);
+        if (number == bitsOfDTypes.size()) {
+            bitsOfDTypes.add(dtype.bits());
+        }
         if (number >= Limits.MAX_DTYPES) {
             throw tooMuch(number + 1 + " element types", Limits.MAX_DTYPES);
         }
@@ -181,7 +186,7 @@ public final class IndexBuilder {
         MemorySegment record = storages.append();
         Stor.NBYTES.put(record, 0, nbytes);
         Stor.FIRST_EXTENT.put(record, 0, firstExtent);
-        Stor.DEVICE.put(record, 0, strings.numberOf(device));
+        Stor.DEVICE.put(record, 0, numberOf(device, strings));
         ownedExtents = extents.count();
         return Math.toIntExact(storages.count() - 1);
     }
@@ -207,7 +212,7 @@ public final class IndexBuilder {
     /// @return its number
     /// @throws IllegalArgumentException if it reaches outside its storage
     public int addTensor(TensorRecord tensor) {
-        int bits = dtypes.get(checkNumber(tensor.dtype(), dtypes.count(), "dtype")).bits();
+        int bits = bitsOfDTypes.get(checkNumber(tensor.dtype(), dtypes.size(), "dtype"));
         long nbytes = storages.get(checkNumber(tensor.storage(), storages.count(), "storage"), Stor.NBYTES);
         long[] shape = tensor.shape();
         long[] stride = tensor.stride();
@@ -321,7 +326,7 @@ public final class IndexBuilder {
     private void checkTree() {
         StateTreeReader reader = new StateTreeReader(MemorySegment.ofArray(tree), Limits.DEFAULT, 0);
         try {
-            TreeRules.checkState(reader, tensors.count(), storages.count(), dtypes.count());
+            TreeRules.checkState(reader, tensors.count(), storages.count(), dtypes.size());
         } catch (FormatException e) {
             throw new IllegalStateException("the state tree does not fit the index: " + e.what(), e);
         }
@@ -359,29 +364,9 @@ public final class IndexBuilder {
         return utf8;
     }
 
-    /// Different values, numbered in the order in which they come.
-    static final class Numbered<T> {
-        private final Map<T, Integer> numbers = new HashMap<>();
-        private final List<T> values = new ArrayList<>();
-
-        int numberOf(T value) {
-            Integer number = numbers.putIfAbsent(value, values.size());
-            if (number == null) {
-                values.add(value);
-            }
-            return number == null ? values.size() - 1 : number;
-        }
-
-        T get(int number) {
-            return values.get(number);
-        }
-
-        int count() {
-            return values.size();
-        }
-
-        List<T> inOrder() {
-            return values;
-        }
+    /// {@return the number of a value, counted in the order in which different values come}
+    private static <T> int numberOf(T value, Map<T, Integer> numbers) {
+        Integer number = numbers.putIfAbsent(value, numbers.size());
+        return number == null ? numbers.size() - 1 : number;
     }
 }

@@ -41,9 +41,9 @@ final class IndexEncoder {
     /// @throws IllegalArgumentException if two of them are equal
     IndexEncoder(IndexBuilder content) {
         this.content = content;
-        this.dtypes = content.dtypes.inOrder();
+        this.dtypes = List.copyOf(content.dtypes.keySet());
         this.dtypeNames = dtypes.stream().map(dtype -> Utf8.encode(dtype.name())).toList();
-        this.strings = content.strings.inOrder().stream().map(Utf8::encode).toList();
+        this.strings = content.strings.keySet().stream().map(Utf8::encode).toList();
         this.tree = MemorySegment.ofArray(content.tree);
         this.metadata = MemorySegment.ofArray(content.metadataTree());
         this.baseNumbers = new BaseNumbers(content.namedBases);

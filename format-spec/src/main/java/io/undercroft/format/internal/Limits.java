@@ -1,6 +1,6 @@
 package io.undercroft.format.internal;
 
-/// How much a reader is willing to believe. A file over a limit is refused by rule V8 (or V7) before anything of that
+/// Limits on what a reader accepts. A file over a limit is refused by rule V8 (or V7) before anything of that
 /// size is allocated.
 ///
 /// @param maxIndexBytes the largest index that has to be checked in one piece, in bytes

@@ -19,7 +19,7 @@ final class Scan {
         this.buffer = MemorySegment.ofArray(new byte[Math.clamp(length, Layout.SLOTS_BYTES, LARGEST_BUFFER)]);
     }
 
-    /// {@return some bytes, at most those of both commit slots, which are good until the next call}
+    /// {@return some bytes, at most as many as both commit slots have, valid until the next call}
     MemorySegment bytes(ByteSource source, long offset, int length) throws IOException {
         return piece(source, offset, length);
     }

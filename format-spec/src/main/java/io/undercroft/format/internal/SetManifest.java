@@ -19,7 +19,7 @@ import java.util.UUID;
 /// each rank. It is next to them in a file of its own, `*.croftset`, whose renaming commits them all.
 ///
 /// @param uuid the id of the set
-/// @param shards the files, in the order that whoever saved them gave them
+/// @param shards the files, in the order in which they were saved
 public record SetManifest(UUID uuid, List<Shard> shards) {
     /// The size of the head in bytes.
     static final int HEAD_BYTES = SetHead.RECORD.size();
@@ -112,7 +112,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
     /// Reads and checks a manifest.
     ///
     /// @param source all its bytes
-    /// @param limits how much to believe
+    /// @param limits the limits that the file must not exceed
     /// @return the set
     /// @throws FormatException if it is not one that this version can read
     /// @throws IOException if reading fails

@@ -25,7 +25,7 @@ public record Shard(UUID uuid, Digest128 digest, long sequence, long length, Str
     /// Opens a file at the snapshot that the set means. The file may have newer ones.
     ///
     /// @param file its bytes
-    /// @param limits how much to believe
+    /// @param limits the limits that the file must not exceed
     /// @return the snapshot
     /// @throws FormatException by rule V21 if this is another file, or it does not have that snapshot; by any other if
     ///     the file itself is at fault

@@ -69,11 +69,11 @@ public final class Snapshot {
 
     /// Opens the newest commit of a file; if that one is damaged, as after a crash, the one before it.
     ///
-    /// Finding means that a checksum or digest does not match or that the file is too short. A commit that is undamaged
-    /// and breaks a rule is refused, not passed over.
+    /// A commit is damaged if a checksum or digest does not match or the file is too short. A commit that is undamaged
+    /// and breaks a rule is refused, not skipped.
     ///
     /// @param source the file
-    /// @param limits how much to believe
+    /// @param limits the limits that the file must not exceed
     /// @return the snapshot
     /// @throws FormatException if there is no snapshot that this version can read
     /// @throws IOException if reading fails
@@ -105,8 +105,8 @@ public final class Snapshot {
         throw Rule.V17_COMMIT.broken("the file has no commit record", Layout.FIRST_COMMIT);
     }
 
-    /// What is wrong with a file that goes on behind its first snapshot, and ends before its slots do: nothing that a
-    /// writer leaves behind, but maybe a copy that was cut.
+    /// The fault of a file that continues after its first snapshot and ends before its slots do. No writer leaves such
+    /// a file; it may be a copy that was truncated.
     private static @Nullable FormatException lostSlots(ByteSource source, Header header, List<Slot> slots)
             throws IOException {
         CommitRecord first = slots.size() == 1 ? slots.getFirst().decoded() : null;
@@ -149,7 +149,7 @@ public final class Snapshot {
     /// @param header its header
     /// @param commit the record
     /// @param place where it was found
-    /// @param limits how much to believe
+    /// @param limits the limits that the file must not exceed
     /// @param passedOver why no snapshot opens in the usual way
     /// @return the snapshot
     /// @throws FormatException if the record is none of this file, or the snapshot is damaged or breaks a rule
@@ -254,8 +254,8 @@ public final class Snapshot {
         }
     }
 
-    /// Small indexes go to the heap, where memory is quick to get and to give back; large ones outside it, where a
-    /// channel can read into them without a second copy.
+    /// Allocates small indexes on the heap, which is fast, and large ones off it, where a channel can read into them
+    /// without a second copy.
     static MemorySegment allocate(long length) {
         return length <= SMALL_INDEX
                 ? MemorySegment.ofArray(new byte[(int) length])
@@ -274,7 +274,7 @@ public final class Snapshot {
         return Rule.V11_TRUNCATED.broken("the file became shorter while it was read", offset, cause);
     }
 
-    /// {@return how much is believed}
+    /// {@return the limits that the file must not exceed}
     Limits limits() {
         return limits;
     }
@@ -294,7 +294,7 @@ public final class Snapshot {
         return place;
     }
 
-    /// {@return why a newer commit was passed over, or null if this is the newest}
+    /// {@return why a newer commit was skipped, or null if this is the newest}
     public @Nullable FormatException passedOver() {
         return passedOver;
     }
@@ -314,7 +314,7 @@ public final class Snapshot {
         return Collections.unmodifiableList(chain);
     }
 
-    /// Opens an earlier snapshot of the file. There is nothing to fall back to if it is damaged.
+    /// Opens an earlier snapshot of the file. If it is damaged, no other is opened instead.
     ///
     /// @param sequence the number of its commit, from 1 to that of this one
     /// @return the snapshot
@@ -357,7 +357,7 @@ public final class Snapshot {
         return new Snapshot(source, limits, header, parent, next.previousRecord(), null);
     }
 
-    /// Refuses to look at more commits than the limits allow.
+    /// Refuses to read more commits than the limits allow.
     void checkWalk(long steps) {
         if (steps > limits.maxSnapshots()) {
             throw Rule.V8_LIMIT.broken(

@@ -38,7 +38,7 @@ public final class SnapshotSearch {
     /// Opens the newest snapshot that opens. If none does in the usual way, the file is read from end to end.
     ///
     /// @param source the file
-    /// @param limits how much to believe
+    /// @param limits the limits that the file must not exceed
     /// @return the snapshot
     /// @throws FormatException why [Snapshot#open] failed, if no other snapshot opens, or the header is damaged
     /// @throws IOException if reading fails

@@ -19,7 +19,7 @@ public record Span(long start, long end) {
         return of(record, snapshot.dtype(record.dtype()).bits());
     }
 
-    /// Rule V5, which the record was checked by, sees to it that no sum here is too large.
+    /// The record was checked by rule V5, so no sum here overflows.
     private static Optional<Span> of(TensorRecord tensor, int bits) {
         long[] shape = tensor.shape();
         long[] stride = tensor.stride();

@@ -1,6 +1,6 @@
 package io.undercroft.format.internal;
 
-/// What [StateTreeReader#next] has come to.
+/// A token of the state tree, as [StateTreeReader#next] returns it.
 public enum StateToken {
     /// Python's `None`.
     NULL,

@@ -39,7 +39,7 @@ public final class StateTreeReader {
     /// A reader at the start of a tree.
     ///
     /// @param bytes the tree, and nothing after it
-    /// @param limits how much to believe: depth and rank
+    /// @param limits the limits on depth and rank
     /// @param base where the tree starts in its file, for messages
     public StateTreeReader(MemorySegment bytes, Limits limits, long base) {
         this.bytes = bytes;

@@ -74,7 +74,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInt16(short value) {
         tag(Tag.INT16);
-        out.u16(value);
+        out.fixed(value, Short.BYTES);
     }
 
     /// Writes an integer as one of 32 bits.
@@ -82,7 +82,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInt32(int value) {
         tag(Tag.INT32);
-        out.u32(value);
+        out.fixed(value, Integer.BYTES);
     }
 
     /// Writes a floating-point number of 32 bits, bit by bit.
@@ -90,7 +90,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeFloat32(float value) {
         tag(Tag.FLOAT32);
-        out.u32(Float.floatToRawIntBits(value));
+        out.fixed(Float.floatToRawIntBits(value), Integer.BYTES);
     }
 
     /// Writes a floating-point number of 64 bits, bit by bit.
@@ -98,7 +98,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeFloat(double value) {
         tag(Tag.FLOAT);
-        out.u64(Double.doubleToRawLongBits(value));
+        out.fixed(Double.doubleToRawLongBits(value), Long.BYTES);
     }
 
     /// Writes a complex number.
@@ -107,8 +107,8 @@ public final class StateTreeWriter {
     /// @param imaginary its imaginary part
     public void writeComplex(double real, double imaginary) {
         tag(Tag.COMPLEX);
-        out.u64(Double.doubleToRawLongBits(real));
-        out.u64(Double.doubleToRawLongBits(imaginary));
+        out.fixed(Double.doubleToRawLongBits(real), Long.BYTES);
+        out.fixed(Double.doubleToRawLongBits(imaginary), Long.BYTES);
     }
 
     /// Writes text.

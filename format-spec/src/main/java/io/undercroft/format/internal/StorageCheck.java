@@ -44,7 +44,7 @@ public final class StorageCheck {
     /// Where the bytes of files come from.
     @FunctionalInterface
     public interface Files {
-        /// {@return a file in which bytes are, or nothing if it cannot be had}
+        /// {@return a file in which bytes are, or empty if it is unavailable}
         ///
         /// @param base [ExtentRecord#THIS_FILE], or one more than the number of a [Snapshot#base]
         /// @throws IOException if opening it fails
@@ -119,7 +119,7 @@ public final class StorageCheck {
     /// @throws IOException if reading fails
     public List<StorageChunk> stored(int storage, Files files) throws IOException {
         try {
-            return chunks(storage).filter(chunk -> !isSound(chunk, files)).toList();
+            return chunks(storage).filter(chunk -> !isIntact(chunk, files)).toList();
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
@@ -192,7 +192,7 @@ public final class StorageCheck {
         return chunks.stream();
     }
 
-    private static boolean isSound(StorageChunk chunk, Files files) {
+    private static boolean isIntact(StorageChunk chunk, Files files) {
         try {
             Optional<ByteSource> source = files.of(chunk.base());
             return source.isEmpty() || crc32c(chunk, source.get()) == chunk.checksum();

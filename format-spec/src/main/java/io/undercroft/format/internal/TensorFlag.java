@@ -1,6 +1,6 @@
 package io.undercroft.format.internal;
 
-/// What else is true of a tensor. The meanings are PyTorch's.
+/// A flag of a tensor, with the meaning that PyTorch gives it.
 public enum TensorFlag {
     /// Gradients are wanted for it.
     REQUIRES_GRAD(1),

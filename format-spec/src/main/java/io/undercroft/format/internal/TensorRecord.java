@@ -5,53 +5,25 @@ import java.util.Objects;
 import java.util.Set;
 
 /// One tensor: a strided window on a storage. Immutable.
-public final class TensorRecord {
-    private final int dtype;
-    private final int storage;
-    private final long byteOffset;
-    private final int bitOffset;
-    private final Set<TensorFlag> flags;
-    private final long[] shape;
-    private final long[] stride;
-
-    /// A tensor that starts at a whole byte.
+///
+/// @param dtype the number of its element type
+/// @param storage the number of its storage
+/// @param byteOffset where element 0 starts in the storage, in bytes
+/// @param bitOffset how many bits further it starts, from 0 to 7; the least significant bit of a byte is the first
+/// @param flags its flags
+/// @param shape the size of each dimension, outermost first, in elements
+/// @param stride the step of each dimension, in elements; negative only with [TensorFlag#REVERSED]
+@SuppressWarnings("ArrayRecordComponent")
+public record TensorRecord(int dtype, int storage, long byteOffset, int bitOffset, Set<TensorFlag> flags, long[] shape,
+        long[] stride) {
+    /// Copies what can change, and checks the rest.
     ///
-    /// @param dtype the number of its element type
-    /// @param storage the number of its storage
-    /// @param byteOffset where element 0 starts in the storage, in bytes
-    /// @param flags what else is true of it
-    /// @param shape the size of each dimension, outermost first, in elements
-    /// @param stride the step of each dimension, in elements; negative only with [TensorFlag#REVERSED]
     /// @throws IllegalArgumentException if shape and stride differ in length, if anything else is negative, or if the
     ///     flag is there without a negative stride
-    public TensorRecord(int dtype, int storage, long byteOffset, Set<TensorFlag> flags, long[] shape, long[] stride) {
-        this(dtype, storage, byteOffset, 0, flags, shape, stride);
-    }
-
-    /// A tensor that may start inside a byte.
-    ///
-    /// @param dtype the number of its element type
-    /// @param storage the number of its storage
-    /// @param byteOffset where element 0 starts in the storage, in bytes
-    /// @param bitOffset how many bits further it starts, from 0 to 7; the least significant bit of a byte is the first
-    /// @param flags what else is true of it
-    /// @param shape the size of each dimension, outermost first, in elements
-    /// @param stride the step of each dimension, in elements; negative only with [TensorFlag#REVERSED]
-    /// @throws IllegalArgumentException if shape and stride differ in length, if anything else is negative, or if the
-    ///     flag is there without a negative stride
-    public TensorRecord(int dtype, int storage, long byteOffset, int bitOffset, Set<TensorFlag> flags, long[] shape,
-            long[] stride) {
-        this.dtype = dtype;
-        this.storage = storage;
-        this.byteOffset = byteOffset;
-        this.bitOffset = bitOffset;
-        this.flags = Set.copyOf(flags);
-        this.shape = shape.clone();
-        this.stride = stride.clone();
-        check();
-    }
-
-    private void check() {
+    public TensorRecord {
+        flags = Set.copyOf(flags);
+        shape = shape.clone();
+        stride = stride.clone();
         if (shape.length != stride.length) {
             throw new IllegalArgumentException(shape.length + " sizes but " + stride.length + " strides");
         }
@@ -59,36 +31,19 @@ public final class TensorRecord {
             throw new IllegalArgumentException("bit offset " + bitOffset + " is not in 0..7");
         }
         if (Arrays.stream(stride).anyMatch(step -> step < 0) != flags.contains(TensorFlag.REVERSED)) {
-            throw new IllegalArgumentException("strides and the flag REVERSED contradict each other in " + this);
+            throw new IllegalArgumentException(
+                    "strides and the flag REVERSED contradict each other: " + Arrays.toString(stride));
         }
         if (Arrays.stream(shape).anyMatch(size -> size < 0) || dtype < 0 || storage < 0 || byteOffset < 0) {
-            throw new IllegalArgumentException("negative number in " + this);
+            throw new IllegalArgumentException("a tensor with a negative size, number or offset");
         }
     }
 
-    /// {@return the number of its element type}
-    public int dtype() {
-        return dtype;
-    }
-
-    /// {@return the number of its storage}
-    public int storage() {
-        return storage;
-    }
-
-    /// {@return where element 0 starts in the storage, in bytes}
-    public long byteOffset() {
-        return byteOffset;
-    }
-
-    /// {@return how many bits further it starts, from 0 to 7}
-    public int bitOffset() {
-        return bitOffset;
-    }
-
-    /// {@return what else is true of it}
-    public Set<TensorFlag> flags() {
-        return flags;
+    /// A tensor that starts at a whole byte.
+    ///
+    /// @throws IllegalArgumentException as for any other tensor
+    public TensorRecord(int dtype, int storage, long byteOffset, Set<TensorFlag> flags, long[] shape, long[] stride) {
+        this(dtype, storage, byteOffset, 0, flags, shape, stride);
     }
 
     /// {@return how many dimensions it has}
@@ -97,11 +52,13 @@ public final class TensorRecord {
     }
 
     /// {@return the size of each dimension, in elements, in a fresh array}
+    @Override
     public long[] shape() {
         return shape.clone();
     }
 
     /// {@return the step of each dimension, in elements, in a fresh array}
+    @Override
     public long[] stride() {
         return stride.clone();
     }

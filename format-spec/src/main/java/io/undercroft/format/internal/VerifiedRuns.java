@@ -1,28 +1,38 @@
 package io.undercroft.format.internal;
 
-import io.undercroft.format.internal.index.RunTable;
 import java.io.IOException;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.UUID;
 
 /// Compares the bytes of extents with their checksums and digests. Each run of bytes is read once, however many extents
 /// of however many snapshots it belongs to.
 final class VerifiedRuns {
-    /// What is in the table for the file itself; bases have numbers from 1 on, the same in all snapshots.
-    static final int OWN_FILE = 0;
+    /// The number of the file itself; bases have numbers from 1 on, the same in all snapshots.
+    private static final int OWN_FILE = 0;
+    private static final Comparator<Run> ORDER = Comparator.comparingInt(Run::file).thenComparingLong(Run::offset)
+            .thenComparingLong(Run::length);
 
     private final ByteSource own;
     private final Scan scan;
     private final CheckedBases bases;
-    private final RunTable read = new RunTable();
-    private final RunTable unread = new RunTable();
+    private final SortedMap<Run, ExtentSums> read = new TreeMap<>(ORDER);
+    private final Set<Run> unread = new TreeSet<>(ORDER);
     private final Map<File, Integer> files = new HashMap<>();
     private long unreadBytes;
 
     /// What may be said of one file by several bases: they name other snapshots of it.
     private record File(UUID uuid, String path) {}
+
+    /// A run of bytes in a file.
+    record Run(int file, long offset, long length) {}
 
     VerifiedRuns(ByteSource own, Scan scan, CheckedBases bases) {
         this.own = own;
@@ -30,14 +40,14 @@ final class VerifiedRuns {
         this.bases = bases;
     }
 
-    /// {@return the runs that were read}
-    RunTable table() {
-        return read;
+    /// {@return the runs of the file itself that were read}
+    Collection<Run> own() {
+        return read.headMap(new Run(OWN_FILE + 1, 0, 0)).keySet();
     }
 
     /// {@return how many runs could not be read, as they are in bases that are not there}
     long unreadCount() {
-        return unread.count();
+        return unread.size();
     }
 
     /// {@return how many bytes they have}
@@ -57,23 +67,16 @@ final class VerifiedRuns {
             file = files.computeIfAbsent(new File(base.uuid(), base.path()), _ -> files.size() + 1);
             source = bases.open(base);
         }
+        Run run = new Run(file, extent.fileOffset(), extent.storedLength());
         if (source.isEmpty()) {
-            leave(file, extent);
+            unreadBytes = Math.addExact(unreadBytes, unread.add(run) ? run.length() : 0);
             return Optional.empty();
         }
-        int run = read.find(file, extent.fileOffset(), extent.storedLength());
-        if (run >= 0) {
-            return Optional.of(read.sums(run));
+        ExtentSums sums = read.get(run);
+        if (sums == null) {
+            sums = scan.sums(source.get(), run.offset(), run.length());
+            read.put(run, sums);
         }
-        ExtentSums sums = scan.sums(source.get(), extent.fileOffset(), extent.storedLength());
-        read.add(file, extent.fileOffset(), extent.storedLength(), sums);
         return Optional.of(sums);
-    }
-
-    private void leave(int file, ExtentRecord extent) {
-        if (unread.find(file, extent.fileOffset(), extent.storedLength()) < 0) {
-            unread.add(file, extent.fileOffset(), extent.storedLength(), ExtentSums.NONE);
-            unreadBytes = Math.addExact(unreadBytes, extent.storedLength());
-        }
     }
 }

@@ -1,7 +1,6 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.Coverage;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -18,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /// files are read too if [BaseFiles] finds these, else counted.
 ///
 /// Each run of bytes is read once, however many storages and snapshots have it in common, through a buffer of 1 MiB.
-/// Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.
+/// Memory is needed for the indexes of two snapshots, and some 170 bytes for each run.
 public final class Verifier {
     /// What was found.
     ///
@@ -119,7 +118,7 @@ public final class Verifier {
     }
 
     /// The slot that the next commit will take has the commit before, unless one was torn while it was written there:
-    /// that was passed over then. While there are fewer than three commits, it is empty, and so are both if there is
+    /// that was skipped then. While there are fewer than three commits, it is empty, and so are both if there is
     /// one. The slots say nothing about an earlier snapshot.
     private void verifySlots() throws IOException {
         Header header = newest.header();
@@ -180,7 +179,7 @@ public final class Verifier {
         }
     }
 
-    /// {@return the commit before another one, or null if there is none or it cannot be told}
+    /// {@return the commit before another one, or null if there is none or it is damaged}
     private @Nullable CommitRecord parent(CommitRecord commit) throws IOException {
         if (commit.sequence() == 1) {
             return null;
@@ -206,20 +205,20 @@ public final class Verifier {
             report(commit.sequence(), e, 0);
             return null;
         }
-        Snapshot sound = verifySnapshot(earlier);
-        if (newer != null && sound != null) {
+        Snapshot usable = verifySnapshot(earlier);
+        if (newer != null && usable != null) {
             verifyFreeRanges(earlier, newer);
         }
-        return sound;
+        return usable;
     }
 
     /// {@return the snapshot if all its records can be used}
     private @Nullable Snapshot verifySnapshot(Snapshot snapshot) throws IOException {
-        boolean isSound = verifyIndex(snapshot);
+        boolean isIntact = verifyIndex(snapshot);
         verifyBases(snapshot);
         verifyStorages(snapshot);
-        isCoverageKnown &= isSound;
-        return isSound ? snapshot : null;
+        isCoverageKnown &= isIntact;
+        return isIntact ? snapshot : null;
     }
 
     /// Checks the index as it is in the file, and as it was when the snapshot was opened, which is the same if it is
@@ -313,8 +312,7 @@ public final class Verifier {
 
     private void verifyCoverage() throws IOException {
         try {
-            new Coverage(runs.table(), VerifiedRuns.OWN_FILE, newest.index(), chain, newest.header())
-                    .walk(newest.header().dataStart(), this::verifyZero);
+            new Coverage(runs.own(), newest, chain).walk(newest.header().dataStart(), this::verifyZero);
         } catch (FormatException e) {
             report(Finding.WHOLE_FILE, e, 0);
         }

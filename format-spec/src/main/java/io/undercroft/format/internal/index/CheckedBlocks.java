@@ -18,7 +18,7 @@ final class CheckedBlocks {
     private final long directory;
     private final long sums;
     private final long fileOffset;
-    private final long[] sound;
+    private final long[] intact;
 
     /// Blocks of which none has been checked.
     ///
@@ -31,7 +31,7 @@ final class CheckedBlocks {
         this.directory = directory;
         this.sums = sums;
         this.fileOffset = fileOffset;
-        this.sound = new long[(int) ((count() + Long.SIZE - 1) / Long.SIZE)];
+        this.intact = new long[(int) ((count() + Long.SIZE - 1) / Long.SIZE)];
     }
 
     /// {@return how many there are}
@@ -39,20 +39,20 @@ final class CheckedBlocks {
         return BlockSums.count(sums);
     }
 
-    /// Demands that bytes before ISUM are what was written.
+    /// Checks that bytes before ISUM are those that were written.
     void require(long from, long length) {
         for (long block = from / Layout.PAGE; block * Layout.PAGE < from + length; block++) {
             int word = (int) (block / Long.SIZE);
             long bit = 1L << block % Long.SIZE;
-            // A thread that does not see the bit yet checks once more; none that sets its own may wipe out another's.
-            if ((sound[word] & bit) == 0) {
+            // A thread that does not see the bit yet checks again; the update is atomic, so that no bit is lost.
+            if ((intact[word] & bit) == 0) {
                 check(block);
-                BITS.getAndBitwiseOr(sound, word, bit);
+                BITS.getAndBitwiseOr(intact, word, bit);
             }
         }
     }
 
-    /// Demands that a block is what was written, whether that was asked before or not.
+    /// Checks that a block is what was written, even if it was checked before.
     void check(long block) {
         if (BlockSums.of(index, directory, sums, block) != Isum.CRC.getInt(index, sums + block * Isum.RECORD.size())) {
             throw Rule.V14_CHECKSUM.broken("the checksum of a block of the index does not match",

@@ -17,7 +17,7 @@ public final class Expansion {
     /// No storage is used yet.
     ///
     /// @param commit of the snapshot that has the storages
-    /// @param limits how much to believe
+    /// @param limits the limits that the file must not exceed
     public Expansion(CommitRecord commit, Limits limits) {
         this.commit = commit;
         this.limits = limits;
@@ -37,7 +37,7 @@ public final class Expansion {
         }
     }
 
-    /// Demands that storages are not much larger than the file.
+    /// Checks that storages are not much larger than the file.
     ///
     /// @param bytes how many bytes they have
     void check(long bytes) {

@@ -68,7 +68,7 @@ public record Field(String name, int offset, int size) {
                 Long.reverseBytes(LittleEndian.i64(bytes, at + Long.BYTES)));
     }
 
-    /// Demands that the field is zero.
+    /// Checks that the field is zero.
     ///
     /// @param record where the record starts in `bytes`
     /// @param base the file offset of `bytes`, for the message

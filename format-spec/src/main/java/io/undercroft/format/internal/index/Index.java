@@ -40,11 +40,11 @@ import java.util.Set;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/// The tables of an index, read in place: nothing is decoded until somebody asks for a record.
+/// The tables of an index, read in place: nothing is decoded before a record is read.
 ///
 /// [#parse] checks the directory, and the checksums of either all sections or the checksums of all blocks. In the
 /// latter case each block is checked when [#at] or another accessor first needs it. [RecordRules] checks what a record
-/// says; only after that are the accessors of the record safe.
+/// contains; only then are the accessors of the record safe.
 public final class Index {
     /// The size of the directory's head in bytes.
     public static final int HEAD_BYTES = Head.RECORD.size();
@@ -94,7 +94,7 @@ public final class Index {
     ///
     /// @param bytes the whole index
     /// @param commit the record that points to it
-    /// @param limits how much to believe
+    /// @param limits the limits that the file must not exceed
     /// @return the index, its records not yet checked
     /// @throws FormatException by rule V14 if it is not what was committed; otherwise if the directory breaks a rule
     public static Index parse(MemorySegment bytes, CommitRecord commit, Limits limits) {
@@ -311,7 +311,7 @@ public final class Index {
     ///
     /// @throws FormatException by rule V14 if they are not
     long at(SectionType type, long number) {
-        return sound(type, number, type.recordSize());
+        return intact(type, number, type.recordSize());
     }
 
     /// {@return whether there is a text}
@@ -333,17 +333,17 @@ public final class Index {
     long text(long from, long length) {
         long strings = count(SectionType.STRB);
         return from < strings
-                ? sound(SectionType.STRB, from, length)
-                : sound(SectionType.TREE, from - strings, length);
+                ? intact(SectionType.STRB, from, length)
+                : intact(SectionType.TREE, from - strings, length);
     }
 
-    private long sound(SectionType type, long number, long length) {
+    private long intact(SectionType type, long number, long length) {
         long at = place(type, number);
-        requireSound(at, length);
+        requireIntact(at, length);
         return at;
     }
 
-    private void requireSound(long at, long length) {
+    private void requireIntact(long at, long length) {
         if (blocks != null) {
             blocks.require(at, length);
         }
@@ -385,7 +385,7 @@ public final class Index {
     private UnknownSection unknownSection(long entry) {
         long start = Entry.OFFSET.get(bytes, entry);
         long length = Entry.LENGTH.get(bytes, entry);
-        requireSound(start, length);
+        requireIntact(start, length);
         return new UnknownSection(code(entry), (Entry.FLAGS.get(bytes, entry) & SAFE_TO_COPY) != 0,
                 Entry.RECORD_SIZE.get(bytes, entry), bytes.asSlice(start, length));
     }
@@ -396,7 +396,7 @@ public final class Index {
     public MemorySegment section(SectionType type) {
         Table section = sectionOf(type);
         long length = section.count() * section.recordSize();
-        return bytes.asSlice(sound(type, 0, length), length);
+        return bytes.asSlice(intact(type, 0, length), length);
     }
 
     /// {@return a number in a record of a section, as [Field#get] returns it}

@@ -1,6 +1,6 @@
 package io.undercroft.format.internal.index;
 
-/// Sorts numbers of records by what the records say, without an object for each.
+/// Sorts the numbers of records by their contents, without an object for each.
 final class IndexSort {
     private IndexSort() {}
 

@@ -72,7 +72,7 @@ public final class LittleEndian {
         return at;
     }
 
-    /// Demands that reserved bytes are zero (rule V9).
+    /// Checks that reserved bytes are zero (rule V9).
     ///
     /// @param base the file offset of `bytes`, for the message
     /// @throws FormatException if one is not

@@ -10,7 +10,7 @@ import java.util.List;
 /// Names of tensors in the order in which they are added, kept off the heap until they are sorted. Belongs to one
 /// thread.
 public final class NameTable {
-    /// Says of a name that its text is not in the state tree.
+    /// The place of a name whose text is not in the state tree.
     public static final int IN_STRB = -1;
 
     private static final int BLOCK = 1 << 16;

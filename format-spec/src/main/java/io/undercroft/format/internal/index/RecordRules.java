@@ -24,7 +24,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// Checks what one record of an index says, before it is used, so that the accessors of [Index] need no checks.
+/// Checks the contents of one record of an index before it is used, so that the accessors of [Index] need no checks.
 ///
 /// What a check costs does not depend on the number of records, but for the extents of a storage, and for the tree and
 /// the metadata, which are checked as a whole. Safe for any thread.
@@ -38,14 +38,14 @@ public final class RecordRules {
     private final CommitRecord commit;
     private final Header header;
     private final Limits limits;
-    private volatile boolean basesAreSound;
+    private volatile boolean areBasesChecked;
 
     /// The rules for an index.
     ///
     /// @param index whose directory was checked
     /// @param commit the record that points to it
     /// @param header the file's header
-    /// @param limits how much to believe
+    /// @param limits the limits that the file must not exceed
     public RecordRules(Index index, CommitRecord commit, Header header, Limits limits) {
         this.index = index;
         this.bytes = index.bytes();
@@ -114,7 +114,7 @@ public final class RecordRules {
 
     /// Checks all bases, when the first of them is used. Their number is limited.
     public void checkBases() {
-        if (basesAreSound) {
+        if (areBasesChecked) {
             return;
         }
         Set<Object> identities = new HashSet<>();
@@ -125,7 +125,7 @@ public final class RecordRules {
                 throw broken(Rule.V15_STRUCTURE, SectionType.BASE, i, "is the same file as another base");
             }
         }
-        basesAreSound = true;
+        areBasesChecked = true;
     }
 
     private void checkBase(int number) {

@@ -1,6 +1,5 @@
 package io.undercroft.format.internal.index;
 
-import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
 /// The bytes of a state tree, which grow as values are written. Belongs to one thread.
@@ -30,22 +29,13 @@ public final class TreeBytes {
         bytes[at] = (byte) value;
     }
 
-    /// Writes the low 16 bits of a number.
-    public void u16(int value) {
-        int at = grow(Short.BYTES);
-        LittleEndian.putShort(MemorySegment.ofArray(bytes), at, value);
-    }
-
-    /// Writes 32 bits.
-    public void u32(int value) {
-        int at = grow(Integer.BYTES);
-        LittleEndian.putInt(MemorySegment.ofArray(bytes), at, value);
-    }
-
-    /// Writes 64 bits.
-    public void u64(long value) {
-        int at = grow(Long.BYTES);
-        LittleEndian.putLong(MemorySegment.ofArray(bytes), at, value);
+    /// Writes the low bytes of a number, the lowest first.
+    ///
+    /// @param size how many
+    public void fixed(long value, int size) {
+        for (int shift = 0; shift < Byte.SIZE * size; shift += Byte.SIZE) {
+            u8((int) (value >>> shift));
+        }
     }
 
     /// Writes a number in stop-bit encoding: 7 bits in each byte, the lowest first, the top bit set in all but the

@@ -32,7 +32,7 @@ public final class WholeRules {
     /// @param index whose bytes were compared with the root digest
     /// @param records the rules for one record of it
     /// @param commit the record that points to it
-    /// @param limits how much to believe
+    /// @param limits the limits that the file must not exceed
     /// @return of each table the first fault
     public static List<FormatException> faults(Index index, RecordRules records, CommitRecord commit, Limits limits) {
         WholeRules rules = new WholeRules(index, records, commit, limits);

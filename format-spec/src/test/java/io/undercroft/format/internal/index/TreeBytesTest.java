@@ -36,9 +36,9 @@ class TreeBytesTest {
             expected.writeByte((byte) value).writeShort((short) value).writeInt((int) value).writeLong(value);
             expected.write(run);
             written.u8((int) value);
-            written.u16((int) value);
-            written.u32((int) value);
-            written.u64(value);
+            written.fixed(value, Short.BYTES);
+            written.fixed(value, Integer.BYTES);
+            written.fixed(value, Long.BYTES);
             written.bytes(run);
         }
 
