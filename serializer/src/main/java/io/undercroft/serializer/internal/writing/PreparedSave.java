@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
+import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.internal.disk.Target;
 import java.io.Closeable;
@@ -63,6 +64,9 @@ public final class PreparedSave implements Closeable {
     public DedupReport run() throws IOException {
         try (resources) {
             return target.write(saving);
+        } catch (MappingException e) {
+            // Of a storage that is mapped first when it is saved; of others the read itself fails.
+            throw new IOException(e.getMessage(), e);
         }
     }
 
