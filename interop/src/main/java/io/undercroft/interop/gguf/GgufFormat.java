@@ -63,11 +63,11 @@ public final class GgufFormat implements CheckpointFormat {
         state.attributes().putAll(header.values());
         return TreeContents.of(state, text(header.values()), List::of, budget).withPlaces(storages::placeOf)
                 .withUnverified(header.tensors().size(),
-                        header.tensors().values().stream().mapToLong(TensorInfo::nbytes).sum())
+                        header.tensors().values().stream().mapToLong(GgufHeader.TensorInfo::nbytes).sum())
                 .withUnread(header.besides(file.size())).only(options);
     }
 
-    private static Storage storage(MappedFile file, GgufHeader header, TensorInfo info, FileStorages storages) {
+    private static Storage storage(MappedFile file, GgufHeader header, GgufHeader.TensorInfo info, FileStorages storages) {
         // What is empty may claim to start anywhere.
         long offset = header.data() + (info.nbytes() == 0 ? 0 : info.offset());
         if (header.order() == ByteOrder.nativeOrder() || info.type().dtype().itemsize() == 1) {

@@ -38,6 +38,15 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
     private static final int LEAST_VALUE = 8 + 4 + 1;
     private static final int LEAST_TENSOR = 8 + 4 + 4 + 8;
 
+    /// A tensor as the header describes it.
+    ///
+    /// @param name its name
+    /// @param type its type
+    /// @param shape its sizes, outermost first, in elements of its dtype
+    /// @param offset where it starts, in bytes from the first byte behind the header
+    /// @param nbytes its size in bytes
+    record TensorInfo(String name, TensorType type, Shape shape, long offset, long nbytes) {}
+
     /// Reads the header of a file.
     ///
     /// @param file the file
@@ -45,12 +54,11 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
     /// @return the header
     static GgufHeader read(MappedFile file, ReadBudget budget) throws IOException {
         if (!file.startsWith(MAGIC)) {
-            throw Input.damaged("GGUF-HEADER", "the file does not begin with GGUF", 0);
+            throw GgufInput.damaged("GGUF-HEADER", "the file does not begin with GGUF", 0);
         }
-        Input in = new Input(file, MAGIC.length);
-        in.order(ByteOrder.LITTLE_ENDIAN);
-        ByteOrder order = order(in);
-        in.order(order);
+        GgufInput in = new GgufInput(file, MAGIC.length, budget);
+        ByteOrder order = order(in.numbers().i32());
+        in.numbers().order(order);
         long tensorCount = in.count(LEAST_TENSOR, "tensors");
         long valueCount = in.count(LEAST_VALUE, "values of metadata");
         GgufHeader header = new GgufHeader(order, new LinkedHashMap<>(), new LinkedHashMap<>(), 0);
@@ -60,13 +68,12 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
             budget.takeMemory(ReadBudget.TENSOR);
             header.readTensor(in, alignment);
         }
-        long data = Math.ceilDiv(in.position(), alignment) * alignment;
+        long data = Math.ceilDiv(in.numbers().position(), alignment) * alignment;
         header.checkLayout(data, file.size());
         return new GgufHeader(order, header.values, header.tensors, data);
     }
 
-    private static ByteOrder order(Input in) throws IOException {
-        int version = in.i32();
+    private static ByteOrder order(int version) {
         // A version has two bytes at most, so that a file of the other byte order shows.
         boolean big = (version & 0xFFFF) == 0;
         int number = big ? Integer.reverseBytes(version) : version;
@@ -77,15 +84,14 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
         return big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
     }
 
-    private void readValues(Input in, long count, ReadBudget budget) throws IOException {
-        Values reader = new Values(in, budget);
+    private void readValues(GgufInput in, long count, ReadBudget budget) throws IOException {
         for (long i = 0; i < count; i++) {
-            long position = in.position();
+            long position = in.numbers().position();
             budget.takeMemory(2 * ReadBudget.ENTRY);
-            String key = in.name(LONGEST_KEY);
+            String key = in.name();
             budget.takeText(key.length());
-            if (values.putIfAbsent(key, reader.read()) != null) {
-                throw Input.damaged("GGUF-DUPLICATE", "the metadata " + FormatException.quote(key) + " is there twice",
+            if (values.putIfAbsent(key, in.read()) != null) {
+                throw GgufInput.damaged("GGUF-DUPLICATE", "the metadata " + FormatException.quote(key) + " is there twice",
                         position);
             }
         }
@@ -99,37 +105,37 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
         if (!(value instanceof Typed typed && typed.value() instanceof Long alignment)
                 || !typed.type().equals(ValueType.UINT32.scalarName())
                 || Long.bitCount(alignment) != 1 || alignment > LARGEST_ALIGNMENT) {
-            throw Input.damaged("GGUF-VALUE", ALIGNMENT + " is no power of two in 32 bits up to " + LARGEST_ALIGNMENT,
+            throw GgufInput.damaged("GGUF-VALUE", ALIGNMENT + " is no power of two in 32 bits up to " + LARGEST_ALIGNMENT,
                     FormatException.NO_OFFSET);
         }
         return alignment;
     }
 
-    private void readTensor(Input in, long alignment) throws IOException {
-        long position = in.position();
-        String name = in.name(LONGEST_KEY);
-        int rank = in.i32();
+    private void readTensor(GgufInput in, long alignment) throws IOException {
+        long position = in.numbers().position();
+        String name = in.name();
+        int rank = in.numbers().i32();
         if (rank < 0 || rank > MOST_DIMENSIONS) {
             throw broken(name, "has " + Integer.toUnsignedString(rank) + " dimensions and not up to " + MOST_DIMENSIONS,
                     position);
         }
         long[] sizes = new long[rank];
         for (int dim = rank - 1; dim >= 0; dim--) {
-            sizes[dim] = in.i64();
+            sizes[dim] = in.numbers().i64();
         }
-        int code = in.i32();
+        int code = in.numbers().i32();
         TensorType type = TensorType.of(code);
         if (type == null) {
             throw new FormatException("GGUF-TYPE", "tensor " + FormatException.quote(name)
                     + " is of the type " + Integer.toUnsignedString(code), position, "It is none of those known here");
         }
-        long offset = in.i64();
+        long offset = in.numbers().i64();
         if (offset < 0 || offset % alignment != 0) {
             throw broken(name, "starts at " + Long.toUnsignedString(offset) + ", no multiple of " + alignment,
                     position);
         }
         if (tensors.putIfAbsent(name, info(name, type, sizes, offset, position)) != null) {
-            throw Input.damaged("GGUF-DUPLICATE", "the tensor " + FormatException.quote(name) + " is there twice",
+            throw GgufInput.damaged("GGUF-DUPLICATE", "the tensor " + FormatException.quote(name) + " is there twice",
                     position);
         }
     }
@@ -192,6 +198,6 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
     }
 
     private static FormatException broken(String name, String what, long position) {
-        return Input.damaged("GGUF-TENSOR", "tensor " + FormatException.quote(name) + " " + what, position);
+        return GgufInput.damaged("GGUF-TENSOR", "tensor " + FormatException.quote(name) + " " + what, position);
     }
 }

@@ -93,7 +93,7 @@ final class HeaderBytes {
     }
 
     private void array(String path, ValueType type, @Nullable Object elements, int depth) {
-        if (!(elements instanceof List<?> list) || depth > Values.DEEPEST) {
+        if (!(elements instanceof List<?> list) || depth > GgufInput.DEEPEST) {
             throw unfit(path, elements);
         }
         u32(type.code());

@@ -1,11 +1,8 @@
 package io.undercroft.interop.internal;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.function.Consumer;
@@ -340,12 +337,10 @@ public final class JsonReader {
     }
 
     private String utf8(int start, int end) {
-        try {
-            return UTF_8.newDecoder().decode(ByteBuffer.wrap(text, start, end - start)).toString();
-        } catch (CharacterCodingException _) {
+        return Utf8.decode(Arrays.copyOfRange(text, start, end)).orElseThrow(() -> {
             at = start;
-            throw malformed("a string is not UTF-8");
-        }
+            return malformed("a string is not UTF-8");
+        });
     }
 
     private FormatException malformed(String what) {

@@ -107,7 +107,7 @@ final class LegacySave {
             Entry entry = entries.get(i);
             long offset = elements(stream, entry);
             long tail = tail(stream, entry, i + 1 < entries.size() ? entries.get(i + 1) : null);
-            stream.run(tail);
+            stream.bytes().skip(tail);
             runs.put(entry.key(), new Run(offset, tail));
         }
         return runs;
@@ -116,12 +116,14 @@ final class LegacySave {
     /// {@return where the elements of a storage start, behind their number}
     private static long elements(PickleStream stream, Entry entry) throws IOException {
         long start = stream.position();
-        long count = stream.i64();
+        long count = stream.bytes().i64();
         require(entry.counted() % entry.itemsize() == 0 && count == entry.counted() / entry.itemsize(),
                 "storage " + FormatException.quote(entry.key()) + " of " + entry.counted() + " bytes has " + count
                         + " elements of " + entry.itemsize(),
                 start);
-        return stream.run(entry.counted());
+        long elements = stream.position();
+        stream.bytes().skip(entry.counted());
+        return elements;
     }
 
     /// PyTorch writes the number of the whole elements and then all bytes, of which it reads these elements only: a
@@ -132,7 +134,7 @@ final class LegacySave {
     private static long tail(PickleStream stream, Entry entry, @Nullable Entry next) throws IOException {
         for (int tail = 0; tail < entry.itemsize(); tail++) {
             boolean isEnd = next == null
-                    ? stream.remaining() == tail || stream.startsWith(tail, START)
+                    ? stream.bytes().remaining() == tail || stream.startsWith(tail, START)
                     : stream.startsWith(tail, next.counted() / next.itemsize());
             if (isEnd) {
                 return tail;

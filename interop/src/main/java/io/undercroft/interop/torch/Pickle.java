@@ -44,7 +44,7 @@ record Pickle(MemorySegment bytes, List<Storage> storages, List<String> distrust
     private void checkReadable() {
         try {
             ReadBudget budget = ReadBudget.of(bytes.byteSize());
-            Object state = new Unpickler(new PickleInput(bytes), TorchStorages.ofSizes()::find, budget, "the pickle")
+            Object state = new Unpickler(bytes, TorchStorages.ofSizes()::find, budget, "the pickle")
                     .run(FormatException.NO_OFFSET);
             StateCheck.check(state, tensor -> Unreadable.why(tensor).ifPresent(why -> {
                 throw why;

@@ -1,29 +1,21 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.spi.ReadBudget;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /// Pickles, numbers and runs of bytes that are one after the other in a part of a file. Nothing says how long a
 /// pickle is, so its end is looked for first; then it is read and run. Belongs to one thread.
 final class PickleStream {
-    private static final int BUFFER = 1 << 16;
-    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
     private final MappedFile file;
-    private final long end;
     private final ReadBudget budget;
-    private long position;
-    private MemorySegment buffer = MemorySegment.NULL;
-    private long buffered;
+    private final ByteReader in;
 
     /// @param file the file
     /// @param start where the part starts
@@ -31,19 +23,19 @@ final class PickleStream {
     /// @param budget what reading the pickles may cost
     PickleStream(MappedFile file, long start, long end, ReadBudget budget) {
         this.file = file;
-        this.position = start;
-        this.end = end;
         this.budget = budget;
+        this.in = new ByteReader(file, start, end,
+                (due, position, left) -> refused(due + " bytes are due and " + left + " are left", position));
+    }
+
+    /// {@return the numbers between pickles, and the bytes of storages}
+    ByteReader bytes() {
+        return in;
     }
 
     /// {@return where in the file the next thing starts}
     long position() {
-        return position;
-    }
-
-    /// {@return whether nothing is left}
-    boolean isAtEnd() {
-        return position == end;
+        return in.position();
     }
 
     /// Runs a pickle.
@@ -54,13 +46,12 @@ final class PickleStream {
     /// @throws FormatException if it is malformed or asks for anything that is not in the table
     @Nullable
     Object pickle(Function<@Nullable Object, @Nullable Object> persistent) throws IOException {
-        long start = position;
+        long start = in.position();
         long length = findStop() - start;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pickle = arena.allocate(length, Long.BYTES);
             file.read(start, pickle);
-            position = start + length;
-            return new Unpickler(new PickleInput(pickle), persistent, budget, file.path().toString()).run(start);
+            return new Unpickler(pickle, persistent, budget, file.path().toString()).run(start);
         }
     }
 
@@ -76,48 +67,16 @@ final class PickleStream {
         });
     }
 
-    /// {@return the next 4 bytes as a number}
-    ///
-    /// @throws IOException if reading fails
-    /// @throws FormatException if the part ends before
-    int i32() throws IOException {
-        return bytes(run(Integer.BYTES), Integer.BYTES).get(INT, 0);
-    }
-
-    /// {@return the next 8 bytes as a number}
-    ///
-    /// @throws IOException if reading fails
-    /// @throws FormatException if the part ends before
-    long i64() throws IOException {
-        return bytes(run(Long.BYTES), Long.BYTES).get(LONG, 0);
-    }
-
-    /// {@return how many bytes are left}
-    long remaining() {
-        return end - position;
-    }
-
     /// {@return whether some bytes further on 8 bytes are a number}
     ///
     /// @param ahead how many bytes further on
     /// @param number the number
     /// @throws IOException if reading fails
     boolean startsWith(long ahead, long number) throws IOException {
-        return remaining() - ahead >= Long.BYTES && bytes(position + ahead, Long.BYTES).get(LONG, 0) == number;
-    }
-
-    /// Passes over bytes.
-    ///
-    /// @param nbytes how many
-    /// @return where in the file they start
-    /// @throws FormatException if the part ends before
-    long run(long nbytes) {
-        if (nbytes < 0 || nbytes > end - position) {
-            throw refused(nbytes + " bytes are due and " + (end - position) + " are left", position);
-        }
-        long start = position;
-        position += nbytes;
-        return start;
+        long here = in.position();
+        boolean found = in.remaining() - ahead >= Long.BYTES && in.at(here + ahead).i64() == number;
+        in.at(here);
+        return found;
     }
 
     /// {@return a refusal of what is at an offset of the file}
@@ -127,25 +86,26 @@ final class PickleStream {
 
     /// Steps over opcodes up to the one that ends the pickle.
     private long findStop() throws IOException {
-        long at = position;
-        while (at - position < TorchZipFormat.LARGEST_PICKLE) {
-            Opcode opcode = opcode(at);
-            at++;
+        long start = in.position();
+        while (in.position() - start < TorchZipFormat.LARGEST_PICKLE) {
+            Opcode opcode = opcode();
             if (opcode == Opcode.STOP) {
-                return at;
+                return in.position();
             }
-            long argument = argument(opcode, at);
-            if (argument < 0 || argument > end - at) {
+            long at = in.position();
+            long argument = argument(opcode);
+            if (argument < 0 || argument > in.remaining()) {
                 throw refused("the pickle ends too early, in the argument of opcode " + opcode, at);
             }
-            at += argument;
+            in.skip(argument);
         }
         throw new FormatException("TORCH-PICKLE", "the pickle has more than " + TorchZipFormat.LARGEST_PICKLE
-                + " bytes", position, "Keep large data in tensors and not in lists");
+                + " bytes", start, "Keep large data in tensors and not in lists");
     }
 
-    private Opcode opcode(long at) throws IOException {
-        int code = u8(at);
+    private Opcode opcode() throws IOException {
+        long at = in.position();
+        int code = in.u8();
         try {
             return Opcode.of(code);
         } catch (PickleFault refused) {
@@ -153,50 +113,31 @@ final class PickleStream {
         }
     }
 
-    /// {@return the bytes behind an opcode that belong to it}
-    private long argument(Opcode opcode, long at) throws IOException {
+    /// {@return the bytes behind an opcode that belong to it, but for what says how many they are}
+    private long argument(Opcode opcode) throws IOException {
         return switch (opcode) {
             case PROTO, BININT1, BINGET, BINPUT -> 1;
             case BININT2 -> 2;
             case BININT, LONG_BINGET, LONG_BINPUT -> 4;
             case BINFLOAT, FRAME -> 8;
-            case LONG1, SHORT_BINSTRING, SHORT_BINUNICODE, SHORT_BINBYTES -> 1 + u8(at);
-            case LONG4, BINSTRING, BINUNICODE, BINBYTES -> 4 + Integer.toUnsignedLong(bytes(at, 4).get(INT, 0));
-            case BINUNICODE8, BINBYTES8, BYTEARRAY8 -> {
-                long length = bytes(at, 8).get(LONG, 0);
-                yield length < 0 || length > end - at ? -1 : 8 + length;
+            case LONG1, SHORT_BINSTRING, SHORT_BINUNICODE, SHORT_BINBYTES -> in.u8();
+            case LONG4, BINSTRING, BINUNICODE, BINBYTES -> in.u32();
+            case BINUNICODE8, BINBYTES8, BYTEARRAY8 -> in.i64();
+            case GLOBAL -> {
+                skipLine();
+                skipLine();
+                yield 0;
             }
-            case GLOBAL -> line(line(at)) - at;
             default -> 0;
         };
     }
 
-    /// {@return what is behind a line}
-    private long line(long start) throws IOException {
-        long at = start;
-        while (u8(at) != '\n') {
-            at++;
-            if (at - start > PickleInput.LONGEST_LINE) {
+    private void skipLine() throws IOException {
+        long start = in.position();
+        while (in.u8() != '\n') {
+            if (in.position() - start > Unpickler.LONGEST_LINE) {
                 throw refused("a name does not end", start);
             }
         }
-        return at + 1;
-    }
-
-    private int u8(long at) throws IOException {
-        return Byte.toUnsignedInt(bytes(at, 1).get(ValueLayout.JAVA_BYTE, 0));
-    }
-
-    /// {@return a few bytes, through a buffer}
-    private MemorySegment bytes(long at, int length) throws IOException {
-        if (length > end - at) {
-            throw refused("the file ends too early", at);
-        }
-        if (at < buffered || at + length > buffered + buffer.byteSize()) {
-            buffer = MemorySegment.ofArray(new byte[(int) Math.min(BUFFER, end - at)]);
-            buffered = at;
-            file.read(at, buffer);
-        }
-        return buffer.asSlice(at - buffered, length);
     }
 }

@@ -105,9 +105,9 @@ final class TarSave {
     }
 
     private void checkEnd(String member, PickleStream stream) {
-        if (!stream.isAtEnd()) {
+        if (stream.bytes().remaining() > 0) {
             unread.add(new UnreadPart(Kind.BYTES, "what is behind the end of " + FormatException.quote(member),
-                    stream.position(), stream.remaining()));
+                    stream.position(), stream.bytes().remaining()));
         }
     }
 
@@ -131,10 +131,10 @@ final class TarSave {
             throw PickleFault.malformed("a storage without key and class");
         }
         budget.takeMemory(ReadBudget.TENSOR);
-        long numel = stream.i64();
+        long numel = stream.bytes().i64();
         offset = stream.position();
         put(key, storages.findStorage(Tuple.of("storage", type, key.toString(), parts.get(1), numel)));
-        stream.run(Math.multiplyExact(numel, type.itemsize()));
+        stream.bytes().skip(Math.multiplyExact(numel, type.itemsize()));
     }
 
     private void readViews(PickleStream stream) throws IOException {
@@ -161,14 +161,14 @@ final class TarSave {
                 && objectOf(parts.get(1)) instanceof TypedStorage storage)) {
             throw PickleFault.malformed("a tensor without key and storage");
         }
-        int rank = stream.i32();
-        stream.i32();
+        int rank = stream.bytes().i32();
+        stream.bytes().i32();
         if (rank < 0 || rank > Shape.MAX_RANK) {
             throw PickleFault.malformed("a tensor of " + rank + " dimensions");
         }
         long[] sizes = longs(stream, rank);
         long[] strides = longs(stream, rank);
-        put(key, tensor(storage, stream.i64(), sizes, strides));
+        put(key, tensor(storage, stream.bytes().i64(), sizes, strides));
     }
 
     private static Tensor tensor(TypedStorage storage, long first, long[] sizes, long[] strides) {
@@ -181,7 +181,7 @@ final class TarSave {
     private static long[] longs(PickleStream stream, int count) throws IOException {
         long[] values = new long[count];
         for (int i = 0; i < count; i++) {
-            values[i] = stream.i64();
+            values[i] = stream.bytes().i64();
         }
         return values;
     }

@@ -293,14 +293,14 @@ public final class TorchZipFormat implements CheckpointFormat {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pickle = zip.read(record, arena);
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
-            PickleInput input = new PickleInput(pickle);
-            Object state = new Unpickler(input, storages::find, budget, zip.file()).run(base);
+            Unpickler unpickler = new Unpickler(pickle, storages::find, budget, zip.file());
+            Object state = unpickler.run(base);
             StateCheck.check(state, tensor -> {
                 if (isForeign) {
                     storages.use(tensor.storage(), tensor.dtype());
                 }
             });
-            return new Unpickled(state, input.position());
+            return new Unpickled(state, unpickler.position());
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }

@@ -1,10 +1,14 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ByteReader;
+import io.undercroft.interop.internal.Utf8;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -12,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -25,10 +30,12 @@ final class Unpickler {
     private static final int HIGHEST_PROTOCOL = 5;
     /// Python has no limit, but nobody counts beyond this many bytes.
     private static final long LONGEST_INTEGER = 4096;
+    /// The longest line of text that is read, in bytes.
+    static final int LONGEST_LINE = 256;
     /// Represents in the memo Python's None, as null there means that nothing was put.
     private static final Object NONE = new Object();
 
-    private final PickleInput in;
+    private final ByteReader in;
     private final Function<@Nullable Object, ? extends @Nullable Object> persistent;
     private final Containers containers;
     private final ReadBudget budget;
@@ -41,15 +48,16 @@ final class Unpickler {
     private @Nullable Object[] memo = new @Nullable Object[64];
     private int memoized;
 
-    /// @param in the pickle
+    /// @param pickle the pickle; other bytes may follow
     /// @param persistent gives what a persistent id refers to; throws [PickleFault]
     /// @param budget what running the pickle may cost
     /// @param file the name of the file that the pickle is in
-    Unpickler(PickleInput in, Function<@Nullable Object, ? extends @Nullable Object> persistent, ReadBudget budget,
-            String file) {
-        this.in = in;
+    Unpickler(MemorySegment pickle, Function<@Nullable Object, ? extends @Nullable Object> persistent,
+            ReadBudget budget, String file) {
+        this.in = new ByteReader(pickle, (due, _, left) -> PickleFault.malformed("the pickle ends too early: "
+                + Long.toUnsignedString(due) + " bytes are due and " + left + " are left"));
         this.persistent = persistent;
-        this.containers = new Containers(in.size(), budget, file);
+        this.containers = new Containers(pickle.byteSize(), budget, file);
         this.budget = budget;
     }
 
@@ -74,8 +82,15 @@ final class Unpickler {
                 String place = (opcode == null ? "" : ", opcode " + opcode)
                         + (base >= 0 ? "" : " at byte " + start + " of the uncompressed pickle");
                 throw refused.at(place, base >= 0 ? base + start : FormatException.NO_OFFSET);
+            } catch (IOException e) {
+                throw new AssertionError("a pickle in memory is read without I/O", e);
             }
         }
+    }
+
+    /// {@return how many bytes of the pickle have been read}
+    long position() {
+        return in.position();
     }
 
     /// Python lets a pickle leave values behind, but no pickler does.
@@ -86,7 +101,7 @@ final class Unpickler {
         return pop();
     }
 
-    private void step(Opcode opcode) {
+    private void step(Opcode opcode) throws IOException {
         switch (opcode) {
             case PROTO -> protocol();
             case FRAME -> in.require(in.i64());
@@ -100,10 +115,10 @@ final class Unpickler {
             case BININT2 -> push(number(in.u16()));
             case LONG1 -> push(integer(in.u8()));
             case LONG4 -> push(integer(in.i32()));
-            case BINFLOAT -> push(number(in.bigDouble()));
-            case BINUNICODE -> push(in.utf8(charged(in.u32())));
-            case SHORT_BINUNICODE -> push(in.utf8(charged(in.u8())));
-            case BINUNICODE8 -> push(in.utf8(charged(in.i64())));
+            case BINFLOAT -> push(number(Double.longBitsToDouble(Long.reverseBytes(in.i64()))));
+            case BINUNICODE -> push(utf8(charged(in.u32())));
+            case SHORT_BINUNICODE -> push(utf8(charged(in.u8())));
+            case BINUNICODE8 -> push(utf8(charged(in.i64())));
             case BINSTRING -> push(python2String(in.i32()));
             case SHORT_BINSTRING -> push(python2String(in.u8()));
             case BINBYTES -> push(in.bytes(charged(in.u32())));
@@ -135,7 +150,7 @@ final class Unpickler {
             case BINGET -> push(remembered(in.u8()));
             case LONG_BINGET -> push(remembered(in.u32()));
 
-            case GLOBAL -> push(global(in.line(), in.line()));
+            case GLOBAL -> push(global(line(), line()));
             case STACK_GLOBAL -> stackGlobal();
             case REDUCE, NEWOBJ -> reduce();
             case BUILD -> build();
@@ -165,7 +180,7 @@ final class Unpickler {
 
     // ---- values ----
 
-    private void protocol() {
+    private void protocol() throws IOException {
         int version = in.u8();
         if (version > HIGHEST_PROTOCOL) {
             throw PickleFault.because("TORCH-PROTOCOL", "the pickle has protocol " + version,
@@ -190,7 +205,7 @@ final class Unpickler {
         return length;
     }
 
-    private Number integer(long length) {
+    private Number integer(long length) throws IOException {
         if (length > LONGEST_INTEGER) {
             throw PickleFault.malformed("an integer of " + length + " bytes");
         }
@@ -204,14 +219,30 @@ final class Unpickler {
         return value.bitLength() < Long.SIZE ? (Number) value.longValue() : value;
     }
 
-    /// Python 2 had one type for text and bytes. As PyTorch does, it is taken as UTF-8 text; what is not stays bytes.
-    private Object python2String(long length) {
-        byte[] bytes = in.bytes(charged(length));
-        try {
-            return in.decode(bytes);
-        } catch (PickleFault _) {
-            return bytes;
+    private String utf8(long length) throws IOException {
+        return Utf8.decode(in.bytes(length))
+                .orElseThrow(() -> PickleFault.malformed("a string is not valid UTF-8"));
+    }
+
+    private String line() throws IOException {
+        long start = in.position();
+        while (in.position() - start <= LONGEST_LINE && in.remaining() > 0) {
+            if (in.u8() == '\n') {
+                long length = in.position() - 1 - start;
+                in.at(start);
+                String line = utf8(length);
+                in.skip(1);
+                return line;
+            }
         }
+        throw PickleFault.malformed("a name does not end");
+    }
+
+    /// Python 2 had one type for text and bytes. As PyTorch does, it is taken as UTF-8 text; what is not stays bytes.
+    private Object python2String(long length) throws IOException {
+        byte[] bytes = in.bytes(charged(length));
+        Optional<String> text = Utf8.decode(bytes);
+        return text.isPresent() ? text.get() : bytes;
     }
 
     // ---- containers ----
@@ -392,8 +423,8 @@ final class Unpickler {
 
     private void memoize(long slot) {
         // A pickle writes at least one byte for every slot, so this bounds the memo.
-        if (slot >= in.size()) {
-            throw PickleFault.malformed("memo slot " + slot + " in a pickle of " + in.size() + " bytes");
+        if (slot >= in.end()) {
+            throw PickleFault.malformed("memo slot " + slot + " in a pickle of " + in.end() + " bytes");
         }
         int index = (int) slot;
         if (index >= memo.length) {

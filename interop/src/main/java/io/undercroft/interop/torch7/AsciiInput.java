@@ -3,6 +3,7 @@ package io.undercroft.interop.torch7;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.storage.DType;
 import java.io.IOException;
@@ -32,8 +33,8 @@ final class AsciiInput extends Input {
     private boolean isAtLine = true;
     private boolean isTidy = true;
 
-    AsciiInput(FileBytes bytes) {
-        super(bytes);
+    AsciiInput(MappedFile file, long start, ByteReader.Limits limits) {
+        super(file, start, limits);
     }
 
     @Override
@@ -70,7 +71,7 @@ final class AsciiInput extends Input {
     @Override
     byte[] readBytes(int count) throws IOException {
         checkLine(count);
-        byte[] read = bytes.take(count);
+        byte[] read = super.readBytes(count);
         if (count > 0) {
             endCall();
         }
@@ -90,7 +91,7 @@ final class AsciiInput extends Input {
         int next = bytes.peek();
         isAtLine = next == '\n';
         if (isAtLine) {
-            bytes.next();
+            bytes.u8();
         } else {
             // An editor may have taken the last one off.
             isTidy &= next < 0;
@@ -101,7 +102,7 @@ final class AsciiInput extends Input {
     boolean isAtEnd() throws IOException {
         for (int c = bytes.peek(); isSpace(c); c = bytes.peek()) {
             isTidy = false;
-            bytes.next();
+            bytes.u8();
         }
         return bytes.peek() < 0;
     }
@@ -125,7 +126,7 @@ final class AsciiInput extends Input {
             if (length == LONGEST_NUMBER) {
                 throw Torch7Faults.of("NUMBER", "a number of more than " + LONGEST_NUMBER + " characters", position());
             }
-            word[length++] = (byte) bytes.next();
+            word[length++] = bytes.i8();
         }
         if (length == 0) {
             throw Torch7Faults.ends(position());
@@ -138,7 +139,7 @@ final class AsciiInput extends Input {
         for (int c = bytes.peek(); isSpace(c); c = bytes.peek()) {
             isTidy &= isExpected && c == ' ';
             isExpected = false;
-            bytes.next();
+            bytes.u8();
         }
         isInCall = true;
     }
@@ -232,9 +233,8 @@ final class AsciiInput extends Input {
         if (count > 0) {
             endCall();
         }
-        MappedFile file = bytes.file();
         return new Elements(offset, Math.multiplyExact(count, dtype.itemsize()), into -> {
-            AsciiInput again = new AsciiInput(new FileBytes(file, offset, FileBytes.UNLIMITED));
+            AsciiInput again = new AsciiInput(file, offset, Torch7Faults::tooShort);
             for (long at = 0; at < into.byteSize(); at += dtype.itemsize()) {
                 again.readElement(dtype, into, at);
             }

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -14,9 +15,10 @@ final class BinaryInput extends Input {
 
     private final Encoding encoding;
 
-    BinaryInput(Encoding encoding, FileBytes bytes) {
-        super(bytes);
+    BinaryInput(Encoding encoding, MappedFile file, ByteReader.Limits limits) {
+        super(file, 0, limits);
         this.encoding = encoding;
+        bytes.order(encoding.order());
     }
 
     @Override
@@ -26,36 +28,21 @@ final class BinaryInput extends Input {
 
     @Override
     int readInt() throws IOException {
-        return (int) number(Integer.BYTES);
+        return bytes.i32();
     }
 
     @Override
     long[] readLongs(int count) throws IOException {
         long[] values = new long[count];
         for (int i = 0; i < count; i++) {
-            long value = number(encoding.longBytes());
-            values[i] = encoding.longBytes() == Integer.BYTES ? (int) value : value;
+            values[i] = encoding.longBytes() == Integer.BYTES ? bytes.i32() : bytes.i64();
         }
         return values;
     }
 
     @Override
     double readDouble() throws IOException {
-        return Double.longBitsToDouble(number(Double.BYTES));
-    }
-
-    private long number(int width) throws IOException {
-        long value = 0;
-        for (int i = 0; i < width; i++) {
-            long next = bytes.next();
-            value = encoding.isLittle() ? value | next << (Byte.SIZE * i) : value << Byte.SIZE | next;
-        }
-        return value;
-    }
-
-    @Override
-    byte[] readBytes(int count) throws IOException {
-        return bytes.take(count);
+        return Double.longBitsToDouble(bytes.i64());
     }
 
     @Override
@@ -70,7 +57,6 @@ final class BinaryInput extends Input {
         bytes.skip(count * width);
         // No more than twice the size of the file.
         long nbytes = count * dtype.itemsize();
-        MappedFile file = bytes.file();
         if (widens) {
             return new Elements(offset, nbytes, into -> widen(file, offset, encoding.order(), into));
         }

@@ -1,5 +1,7 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.interop.internal.ByteReader;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.storage.DType;
 import java.io.IOException;
@@ -8,11 +10,18 @@ import org.jspecify.annotations.Nullable;
 /// What objects are made of, in the order of the file. Belongs to one thread. What does not fit into the rest of the
 /// file is refused before any memory is taken for it.
 abstract sealed class Input permits BinaryInput, AsciiInput {
-    protected final FileBytes bytes;
+    /// The most bytes that are taken at once, for a string or the code of a function.
+    private static final int LONGEST = 1 << 28;
 
-    /// @param bytes the file, where the first object begins
-    Input(FileBytes bytes) {
-        this.bytes = bytes;
+    protected final MappedFile file;
+    protected final ByteReader bytes;
+
+    /// @param file the file
+    /// @param start where the first object begins
+    /// @param limits how much is read
+    Input(MappedFile file, long start, ByteReader.Limits limits) {
+        this.file = file;
+        this.bytes = new ByteReader(file, start, file.size(), limits);
     }
 
     /// Elements of a storage, which are not read yet.
@@ -22,8 +31,16 @@ abstract sealed class Input permits BinaryInput, AsciiInput {
     /// @param decoder how they are read, or null if they are in the file as in memory
     record Elements(long offset, long nbytes, FileStorages.@Nullable Decoder decoder) {}
 
-    static Input of(Encoding encoding, FileBytes bytes) {
-        return encoding == Encoding.ASCII ? new AsciiInput(bytes) : new BinaryInput(encoding, bytes);
+    /// {@return the objects of a file from its start}
+    static Input of(Encoding encoding, MappedFile file) {
+        return of(encoding, file, Torch7Faults::tooShort);
+    }
+
+    /// {@return the objects of a file from its start}
+    ///
+    /// @param limits how much of it is read
+    static Input of(Encoding encoding, MappedFile file, ByteReader.Limits limits) {
+        return encoding == Encoding.ASCII ? new AsciiInput(file, 0, limits) : new BinaryInput(encoding, file, limits);
     }
 
     long position() {
@@ -62,7 +79,14 @@ abstract sealed class Input permits BinaryInput, AsciiInput {
     /// Reads bytes that were written in one call.
     ///
     /// @param count how many; not negative
-    abstract byte[] readBytes(int count) throws IOException;
+    byte[] readBytes(int count) throws IOException {
+        bytes.require(count);
+        if (count > LONGEST) {
+            throw Torch7Faults.of("STRING", "a string of " + count + " bytes, more than are read into memory",
+                    position());
+        }
+        return bytes.bytes(count);
+    }
 
     /// Passes elements over.
     ///

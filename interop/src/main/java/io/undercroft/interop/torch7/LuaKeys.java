@@ -2,6 +2,7 @@ package io.undercroft.interop.torch7;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import io.undercroft.interop.internal.Utf8;
 import io.undercroft.storage.TypedStorage;
 import java.util.HashSet;
 import java.util.Optional;
@@ -36,7 +37,7 @@ final class LuaKeys {
                 yield value.isPresent() ? (Object) (value.getAsDouble() + 0.0) : number;
             }
             // One that has no bytes is refused when it is written.
-            case String text -> LuaText.encode(text).map(LuaKeys::identity).orElse(text);
+            case String text -> Utf8.encode(text).map(LuaKeys::identity).orElse(text);
             case byte[] bytes -> identity(bytes);
             case TypedStorage storage -> storage.untyped();
             default -> key;

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.interop.internal.Utf8;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.torch7.Input.Elements;
 import io.undercroft.serializer.spi.ReadBudget;
@@ -169,7 +170,7 @@ final class LuaReader {
     private Object string() throws IOException {
         hasStrings = true;
         byte[] bytes = bytes();
-        Optional<String> text = LuaText.decode(bytes);
+        Optional<String> text = Utf8.decode(bytes);
         return text.isPresent() ? text.get() : bytes;
     }
 
@@ -322,7 +323,7 @@ final class LuaReader {
     }
 
     private String className(long start) throws IOException {
-        return LuaText.decode(bytes())
+        return Utf8.decode(bytes())
                 .orElseThrow(() -> Torch7Faults.of("CLASS", "the name of a class is no text", start));
     }
 

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
@@ -179,7 +180,7 @@ final class LuaWriter {
     }
 
     private byte[] bytes(String text) {
-        return LuaText.encode(text)
+        return Utf8.encode(text)
                 .orElseThrow(() -> refused("a string with half a surrogate pair", "make a byte[] of it"));
     }
 

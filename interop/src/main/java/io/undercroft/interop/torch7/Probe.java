@@ -1,11 +1,13 @@
 package io.undercroft.interop.torch7;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.torch7.LuaReader.References;
 import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
+import java.io.Serial;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -21,6 +23,34 @@ import java.util.List;
 /// @param hasSignature whether something was met that no other file has by chance
 record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical, boolean hasSignature) {
     private static final long BUDGET = 1 << 18;
+
+    /// More was to be read than is tried. No fault of the file.
+    private static final class BudgetSpent extends RuntimeException {
+        @Serial
+        private static final long serialVersionUID = 1;
+
+        BudgetSpent() {
+            super("more was to be read than is tried", null, false, false);
+        }
+    }
+
+    /// Counts what is read; elements that are skipped do not count.
+    private static final class Budget implements ByteReader.Limits {
+        private long left = BUDGET;
+
+        @Override
+        public RuntimeException tooShort(long due, long position, long remaining) {
+            return Torch7Faults.tooShort(due, position, remaining);
+        }
+
+        @Override
+        public void reading(long count) {
+            left -= count;
+            if (left < 0) {
+                throw new BudgetSpent();
+            }
+        }
+    }
 
     /// {@return the likeliest of some encodings} Where several are as likely the first one is: files without tensors
     /// are the same with longs of either width.
@@ -56,9 +86,8 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical
 
     private static Probe of(MappedFile file, Encoding encoding, References references, Numbering numbering)
             throws IOException {
-        FileBytes bytes = new FileBytes(file, 0, BUDGET);
         Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), _ -> false);
-        Input input = Input.of(encoding, bytes);
+        Input input = Input.of(encoding, file, new Budget());
         ObjectSequence objects = new ObjectSequence(input, nowhere, references, numbering);
         boolean isSound = false;
         boolean isStructured = true;
@@ -68,15 +97,15 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical
         try {
             do {
                 boolean isNil = objects.next() == null;
-                reached = bytes.position();
+                reached = input.position();
                 areContainers &= objects.isContainer();
                 // Zeros are read as nil, and follow where numbers were taken for shorter than they are.
                 isSound = count++ == 0 || !isNil;
             } while (isSound && !objects.isAtEnd());
-        } catch (FileBytes.BudgetSpent _) {
+        } catch (BudgetSpent _) {
             isSound = true;
             // One long string is no sign of anything, nor is a long column of numbers.
-            isStructured = bytes.position() > BUDGET / 4 && (encoding != Encoding.ASCII || objects.hasStrings());
+            isStructured = input.position() > BUDGET / 4 && (encoding != Encoding.ASCII || objects.hasStrings());
             areContainers &= objects.isContainer();
         } catch (FormatException e) {
             isSound = false;

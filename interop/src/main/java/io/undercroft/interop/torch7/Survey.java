@@ -35,7 +35,7 @@ record Survey(Numbering numbering, List<Long> ends, Optional<String> lastClass, 
     private static Survey of(MappedFile file, Encoding encoding, References references, Numbering numbering)
             throws IOException {
         Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), _ -> false);
-        Input in = Input.of(encoding, new FileBytes(file, 0, FileBytes.UNLIMITED));
+        Input in = Input.of(encoding, file);
         ObjectSequence objects = new ObjectSequence(in, nowhere, references, numbering);
         List<Long> ends = new ArrayList<>();
         Optional<String> lastClass = Optional.empty();

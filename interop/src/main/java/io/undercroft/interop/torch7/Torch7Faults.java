@@ -40,12 +40,9 @@ final class Torch7Faults {
         return of("END", "the file ends in the middle of an object", offset);
     }
 
-    /// {@return the refusal of a string that no program wrote}
-    ///
-    /// @param length its length in bytes
-    /// @param offset where
-    static FormatException tooLong(long length, long offset) {
-        return of("STRING", "a string of " + length + " bytes, more than are read into memory", offset);
+    /// {@return the refusal of a file that is too short, as [io.undercroft.interop.internal.ByteReader] asks for it}
+    static FormatException tooShort(long due, long position, long left) {
+        return ends(position + left);
     }
 
     /// {@return the refusal of an object that a function of its class wrote}

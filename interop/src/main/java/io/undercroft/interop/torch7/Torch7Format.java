@@ -108,7 +108,7 @@ public final class Torch7Format implements CheckpointFormat {
 
     private static ObjectSequence objects(MappedFile file, Torch7Storages storages, Encoding encoding,
             References references, Numbering numbering) {
-        Input in = Input.of(encoding, new FileBytes(file, 0, FileBytes.UNLIMITED));
+        Input in = Input.of(encoding, file);
         return new ObjectSequence(in, storages, references, numbering);
     }
 

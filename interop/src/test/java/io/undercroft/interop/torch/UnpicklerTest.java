@@ -39,7 +39,7 @@ class UnpicklerTest {
 
     private static Object load(byte[] pickle, ReadBudget budget) {
         Map<Object, Storage> storages = new LinkedHashMap<>();
-        Object state = new Unpickler(new PickleInput(MemorySegment.ofArray(pickle)), id -> {
+        Object state = new Unpickler(MemorySegment.ofArray(pickle), id -> {
             if (!(id instanceof Tuple parts && parts.size() == 5 && parts.get(4) instanceof Long numel && numel >= 0)) {
                 throw PickleFault.malformed("no storage");
             }

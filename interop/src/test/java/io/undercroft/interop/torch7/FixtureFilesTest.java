@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.interop.torch7.Files7.Fixture;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.interop.internal.Utf8;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -276,7 +277,7 @@ class FixtureFilesTest {
         }
 
         private static byte[] string(Object text) {
-            return text instanceof byte[] bytes ? bytes : LuaText.encode((String) text).orElseThrow();
+            return text instanceof byte[] bytes ? bytes : Utf8.encode((String) text).orElseThrow();
         }
 
         private static String hex(byte[] bytes) {

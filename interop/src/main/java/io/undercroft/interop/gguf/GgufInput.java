@@ -1,33 +1,81 @@
 package io.undercroft.interop.gguf;
 
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ByteReader;
+import io.undercroft.interop.internal.Utf8;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Typed;
 import java.io.IOException;
 import java.math.BigInteger;
-import java.nio.charset.CharacterCodingException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// Reads the values of the metadata.
-final class Values {
+/// What a header is made of: numbers, strings and the values of the metadata. Nothing says how long a header is.
+final class GgufInput {
+    /// A megabyte is more than any text in a header has, but for templates of chats.
+    private static final long LONGEST_STRING = 1L << 28;
     /// How deep arrays may be in arrays. llama.cpp has none that do.
     static final int DEEPEST = 8;
     /// How many elements all arrays may have together: some hundred times as many as the largest vocabularies need.
     /// Without a limit, memory would be many times the size of a file of small elements.
     private static final long MOST_ELEMENTS = 1L << 25;
 
-    private final Input in;
+    private final ByteReader in;
     private final ReadBudget budget;
     private long elements;
 
-    /// @param in the header
+    /// @param file the file
+    /// @param start where to begin
     /// @param budget what reading it may cost
-    Values(Input in, ReadBudget budget) {
-        this.in = in;
+    GgufInput(MappedFile file, long start, ReadBudget budget) {
+        this.in = new ByteReader(file, start, file.size(),
+                (_, _, _) -> damaged("GGUF-HEADER", "the file ends within its header", file.size()));
         this.budget = budget;
+    }
+
+    /// {@return the numbers of the header}
+    ByteReader numbers() {
+        return in;
+    }
+
+    /// Reads how many of something there are.
+    ///
+    /// @param least the least bytes that each takes
+    /// @param what what they are, for messages
+    long count(int least, String what) throws IOException {
+        long position = in.position();
+        long count = in.i64();
+        if (count < 0 || count > in.remaining() / least) {
+            throw damaged("GGUF-HEADER", "there are " + Long.toUnsignedString(count) + " " + what + " in the "
+                    + in.remaining() + " bytes that are left", position);
+        }
+        return count;
+    }
+
+    private byte[] string(long longest) throws IOException {
+        long position = in.position();
+        long length = count(1, "bytes of a string");
+        if (length > longest) {
+            throw damaged("GGUF-HEADER", "a string of " + length + " bytes is longer than " + longest, position);
+        }
+        return in.bytes(length);
+    }
+
+    /// Reads a string that is a name.
+    String name() throws IOException {
+        long position = in.position();
+        return Utf8.decode(string(GgufHeader.LONGEST_KEY))
+                .orElseThrow(() -> damaged("GGUF-HEADER", "a name is not UTF-8", position));
+    }
+
+    static FormatException damaged(String code, String what, long offset) {
+        return new FormatException(code, what, offset,
+                "The file is incomplete or damaged; get it again from its source");
     }
 
     /// An array that is being read.
@@ -57,7 +105,7 @@ final class Values {
         int code = in.i32();
         ValueType type = ValueType.of(code);
         if (type == null) {
-            throw Input.damaged("GGUF-VALUE", "there is no type of metadata " + Integer.toUnsignedString(code),
+            throw damaged("GGUF-VALUE", "there is no type of metadata " + Integer.toUnsignedString(code),
                     position);
         }
         return type;
@@ -79,7 +127,7 @@ final class Values {
                     frame.list.add(inner.value());
                     open.push(inner);
                     if (open.size() > DEEPEST) {
-                        throw Input.damaged("GGUF-VALUE", "arrays nest more than " + DEEPEST + " deep", in.position());
+                        throw damaged("GGUF-VALUE", "arrays nest more than " + DEEPEST + " deep", in.position());
                     }
                 } else {
                     frame.list.add(scalar(frame.type, false));
@@ -91,10 +139,10 @@ final class Values {
 
     private Frame begin() throws IOException {
         ValueType type = type();
-        long count = in.count(type.least(), "elements of an array");
+        long count = count(type.least(), "elements of an array");
         elements += count;
         if (elements > MOST_ELEMENTS) {
-            throw Input.damaged("GGUF-VALUE", "all arrays together have more than " + MOST_ELEMENTS + " elements",
+            throw damaged("GGUF-VALUE", "all arrays together have more than " + MOST_ELEMENTS + " elements",
                     in.position());
         }
         // The list, what says its type, and a place for each.
@@ -130,18 +178,15 @@ final class Values {
         long position = in.position();
         byte value = in.i8();
         if (value != 0 && value != 1) {
-            throw Input.damaged("GGUF-VALUE", "a truth value is " + value, position);
+            throw damaged("GGUF-VALUE", "a truth value is " + value, position);
         }
         return value == 1;
     }
 
     private Object text() throws IOException {
-        byte[] string = in.string(Long.MAX_VALUE);
+        byte[] string = string(LONGEST_STRING);
         budget.takeText(string.length);
-        try {
-            return Input.text(string);
-        } catch (CharacterCodingException _) {
-            return string;
-        }
+        Optional<String> text = Utf8.decode(string);
+        return text.isPresent() ? text.get() : string;
     }
 }
