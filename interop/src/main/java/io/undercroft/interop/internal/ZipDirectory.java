@@ -11,8 +11,6 @@ import io.undercroft.serializer.spi.FileStorages;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -78,14 +76,24 @@ public final class ZipDirectory {
         if (file.size() < LOCAL_HEADER_SIZE) {
             return Optional.empty();
         }
-        try (Arena arena = Arena.ofConfined()) {
-            Bytes header = Bytes.read(file, 0, LOCAL_HEADER_SIZE, arena);
-            int length = header.u16(26);
-            if (header.i32(0) != LOCAL_HEADER || length > file.size() - LOCAL_HEADER_SIZE) {
-                return Optional.empty();
-            }
-            return Optional.of(Bytes.read(file, LOCAL_HEADER_SIZE, length, arena).text(0, length));
-        }
+        ByteReader in = reader(file, 0, file.size());
+        int signature = in.i32();
+        int length = in.at(26).u16();
+        return signature == LOCAL_HEADER && length <= file.size() - LOCAL_HEADER_SIZE
+                ? Optional.of(text(in.at(LOCAL_HEADER_SIZE), length))
+                : Optional.empty();
+    }
+
+    private static ByteReader reader(MappedFile file, long start, long end) {
+        return new ByteReader(file, start, end, ZipDirectory::tooShort);
+    }
+
+    private static FormatException tooShort(long due, long position, long left) {
+        return damaged("ZIP-END", "the archive ends too early", position + left);
+    }
+
+    private static String text(ByteReader in, int length) throws IOException {
+        return new String(in.bytes(length), UTF_8);
     }
 
     /// {@return whether a file is a zip archive without records}
@@ -93,12 +101,7 @@ public final class ZipDirectory {
     /// @param file any file
     /// @throws IOException if reading fails
     public static boolean isEmpty(MappedFile file) throws IOException {
-        if (file.size() != END_SIZE) {
-            return false;
-        }
-        try (Arena arena = Arena.ofConfined()) {
-            return Bytes.read(file, 0, Integer.BYTES, arena).i32(0) == END;
-        }
+        return file.size() == END_SIZE && reader(file, 0, END_SIZE).i32() == END;
     }
 
     /// Reads the directory of an archive that ends with the file. Other bytes may be before it.
@@ -108,11 +111,8 @@ public final class ZipDirectory {
     /// @throws IOException if reading fails
     /// @throws FormatException if the file is no zip archive, damaged, or uses what this reader does not support
     public static ZipDirectory read(MappedFile file) throws IOException {
-        try (Arena arena = Arena.ofConfined()) {
-            End end = End.find(file, arena);
-            Bytes directory = Bytes.read(file, end.directory, end.directorySize, arena);
-            return new ZipDirectory(file, byName(bounded(entries(directory, end), end), end));
-        }
+        End end = End.find(file);
+        return new ZipDirectory(file, byName(bounded(entries(file, end), end), end));
     }
 
     /// {@return the name of the file}
@@ -143,19 +143,18 @@ public final class ZipDirectory {
         if (name.length > record.limit() - LOCAL_HEADER_SIZE - record.header()) {
             throw overlapping(record);
         }
-        try (Arena arena = Arena.ofConfined()) {
-            Bytes header = Bytes.read(file, record.header(), LOCAL_HEADER_SIZE + name.length, arena);
-            if (header.i32(0) != LOCAL_HEADER || header.u16(8) != record.method() || header.u16(26) != name.length
-                    || !header.text(LOCAL_HEADER_SIZE, name.length).equals(record.name())) {
-                throw damaged("ZIP-HEADER", "the header of record " + quote(record) + " contradicts the directory",
-                        record.header());
-            }
-            long data = record.header() + LOCAL_HEADER_SIZE + name.length + header.u16(28);
-            if (data > record.limit() - record.compressedSize()) {
-                throw overlapping(record);
-            }
-            return data;
+        long start = record.header();
+        ByteReader in = reader(file, start, start + LOCAL_HEADER_SIZE + name.length);
+        if (in.i32() != LOCAL_HEADER || in.at(start + 8).u16() != record.method()
+                || in.at(start + 26).u16() != name.length
+                || !text(in.at(start + LOCAL_HEADER_SIZE), name.length).equals(record.name())) {
+            throw damaged("ZIP-HEADER", "the header of record " + quote(record) + " contradicts the directory", start);
         }
+        long data = start + LOCAL_HEADER_SIZE + name.length + in.at(start + 28).u16();
+        if (data > record.limit() - record.compressedSize()) {
+            throw overlapping(record);
+        }
+        return data;
     }
 
     /// Reads a record into memory, inflating it if it is compressed, and compares its checksum.
@@ -287,16 +286,17 @@ public final class ZipDirectory {
         return record.name().endsWith("/") && record.size() == 0;
     }
 
-    private static List<ZipRecord> entries(Bytes directory, End end) {
+    private static List<ZipRecord> entries(MappedFile file, End end) throws IOException {
         List<ZipRecord> entries = new ArrayList<>();
-        long position = 0;
-        while (position < directory.size()) {
-            if (directory.size() - position < ENTRY_SIZE || directory.i32(position) != ENTRY) {
-                throw damaged("ZIP-DIRECTORY", "no directory entry where one is due", end.directory + position);
+        ByteReader in = reader(file, end.directory, end.directory + end.directorySize);
+        while (in.remaining() > 0) {
+            long position = in.position();
+            if (in.remaining() < ENTRY_SIZE || in.i32() != ENTRY) {
+                throw damaged("ZIP-DIRECTORY", "no directory entry where one is due", position);
             }
-            Entry entry = new Entry(directory, position, end);
+            Entry entry = new Entry(in, position, end.base);
             entries.add(entry.toRecord());
-            position += entry.length();
+            in.at(position + entry.length);
         }
         if (entries.size() != end.count) {
             throw damaged("ZIP-DIRECTORY",
@@ -353,45 +353,46 @@ public final class ZipDirectory {
     /// @param count entries in it
     /// @param base where in the file the archive starts: its offsets count from there
     private record End(long directory, long directorySize, long count, long base) {
-        static End find(MappedFile file, Arena arena) throws IOException {
+        static End find(MappedFile file) throws IOException {
             long tailSize = Math.min(file.size(), END_SIZE + LONGEST_COMMENT);
             long tailStart = file.size() - tailSize;
-            Bytes tail = Bytes.read(file, tailStart, tailSize, arena);
+            ByteReader tail = new ByteReader(
+                    MemorySegment.ofArray(ByteReader.bytes(file, tailStart, (int) tailSize)), ZipDirectory::tooShort);
             for (long at = tailSize - END_SIZE; at >= 0; at--) {
                 // The comment has to reach exactly to the end of the file, or these four bytes only happen to be here.
-                if (tail.i32(at) == END && at + END_SIZE + tail.u16(at + 20) == tailSize) {
-                    return read(file, tail, at, tailStart + at, arena);
+                if (tail.at(at).i32() == END && at + END_SIZE + tail.at(at + 20).u16() == tailSize) {
+                    return read(file, tail, at, tailStart + at);
                 }
             }
             throw damaged("ZIP-END", "the end of the zip directory is missing", FormatException.NO_OFFSET);
         }
 
-        private static End read(MappedFile file, Bytes tail, long at, long position, Arena arena) throws IOException {
-            End plain = new End(tail.u32(at + 16), tail.u32(at + 12), tail.u16(at + 10), 0);
-            if (tail.u16(at + 4) != 0 && tail.u16(at + 4) != 0xFFFF) {
+        private static End read(MappedFile file, ByteReader tail, long at, long position) throws IOException {
+            End plain = new End(tail.at(at + 16).u32(), tail.at(at + 12).u32(), tail.at(at + 10).u16(), 0);
+            int disk = tail.at(at + 4).u16();
+            if (disk != 0 && disk != 0xFFFF) {
                 throw damaged("ZIP-DISKS", "the archive is one part of several", position);
             }
             long locator = position - ZIP64_LOCATOR_SIZE;
             if (locator >= 0) {
-                Bytes bytes = Bytes.read(file, locator, ZIP64_LOCATOR_SIZE, arena);
-                if (bytes.i32(0) == ZIP64_LOCATOR) {
-                    return zip64(file, plain, bytes.i64(8), locator, arena);
+                ByteReader in = reader(file, locator, position);
+                if (in.i32() == ZIP64_LOCATOR) {
+                    return zip64(file, plain, in.at(locator + 8).i64(), locator);
                 }
             }
             return plain.checkedBefore(position);
         }
 
         /// @param said where the record is, from the start of the archive
-        private static End zip64(MappedFile file, End plain, long said, long locator, Arena arena)
-                throws IOException {
+        private static End zip64(MappedFile file, End plain, long said, long locator) throws IOException {
             // Nothing is between the two, and the archive may start later than the file.
             long at = locator - ZIP64_END_SIZE;
             if (said < 0 || said > at) {
                 throw damaged("ZIP-END", "the Zip64 end record lies outside the archive", locator);
             }
-            Bytes bytes = Bytes.read(file, at, ZIP64_END_SIZE, arena);
-            End wide = new End(bytes.i64(48), bytes.i64(40), bytes.i64(32), 0);
-            if (bytes.i32(0) != ZIP64_END || !wide.agreesWith(plain)) {
+            ByteReader in = reader(file, at, locator);
+            End wide = new End(in.at(at + 48).i64(), in.at(at + 40).i64(), in.at(at + 32).i64(), 0);
+            if (in.at(at).i32() != ZIP64_END || !wide.agreesWith(plain)) {
                 throw damaged("ZIP-END", "the two end records of the zip directory contradict each other", at);
             }
             End end = wide.checkedBefore(at);
@@ -423,31 +424,34 @@ public final class ZipDirectory {
 
     /// One entry of the directory, being read.
     private static final class Entry {
-        private final Bytes bytes;
-        private final long at;
+        private final ByteReader in;
         private final long position;
         private final long base;
+        private final int method;
+        private final int nameLength;
+        private final int extraLength;
+        private final long length;
 
-        Entry(Bytes bytes, long at, End end) {
-            this.bytes = bytes;
-            this.at = at;
-            this.position = end.directory + at;
-            this.base = end.base;
-            if (length() > bytes.size() - at) {
+        Entry(ByteReader in, long position, long base) throws IOException {
+            this.in = in;
+            this.position = position;
+            this.base = base;
+            this.method = in.at(position + 10).u16();
+            this.nameLength = in.at(position + 28).u16();
+            this.extraLength = in.u16();
+            this.length = (long) ENTRY_SIZE + nameLength + extraLength + in.u16();
+            if (length > in.end() - position) {
                 throw damaged("ZIP-DIRECTORY", "the last directory entry is cut off", position);
             }
         }
 
-        long length() {
-            return (long) ENTRY_SIZE + nameLength() + extraLength() + bytes.u16(at + 32);
-        }
-
-        ZipRecord toRecord() {
-            String name = bytes.text(at + ENTRY_SIZE, nameLength());
+        ZipRecord toRecord() throws IOException {
+            String name = text(in.at(position + ENTRY_SIZE), nameLength);
             checkSupported(name);
-            long size = bytes.u32(at + 24);
-            long compressedSize = bytes.u32(at + 20);
-            long header = bytes.u32(at + 42);
+            int crc = in.at(position + 16).i32();
+            long compressedSize = in.u32();
+            long size = in.u32();
+            long header = in.at(position + 42).u32();
             Zip64 wide = new Zip64();
             size = size == 0xFFFFFFFFL ? wide.next() : size;
             compressedSize = compressedSize == 0xFFFFFFFFL ? wide.next() : compressedSize;
@@ -458,25 +462,25 @@ public final class ZipDirectory {
                         position);
             }
             header += base;
-            return new ZipRecord(name, method(), bytes.i32(at + 16), compressedSize, size, header, header);
+            return new ZipRecord(name, method, crc, compressedSize, size, header, header);
         }
 
-        private void checkSupported(String name) {
-            int flags = bytes.u16(at + 8);
+        private void checkSupported(String name) throws IOException {
+            int flags = in.at(position + 8).u16();
             if ((flags & (FLAG_ENCRYPTED | FLAG_PATCH | FLAG_STRONG_ENCRYPTION | FLAG_HIDDEN_HEADERS)) != 0) {
                 throw new FormatException("ZIP-ENCRYPTED", "record " + FormatException.quote(name) + " is encrypted",
                         position,
                         "Decrypt the archive first");
             }
-            if (method() != ZipRecord.STORED && method() != ZipRecord.DEFLATED) {
+            if (method != ZipRecord.STORED && method != ZipRecord.DEFLATED) {
                 throw new FormatException("ZIP-METHOD",
-                        "record " + FormatException.quote(name) + " is compressed by method " + method(), position,
+                        "record " + FormatException.quote(name) + " is compressed by method " + method, position,
                         "Only stored and deflated records can be read; make the archive again without compression");
             }
         }
 
         private void checkSizes(String name, long compressedSize, long size) {
-            boolean possible = compressedSize >= 0 && (method() == ZipRecord.STORED
+            boolean possible = compressedSize >= 0 && (method == ZipRecord.STORED
                     ? size == compressedSize
                     : size >= 0 && size / BEST_RATIO <= compressedSize);
             if (!possible) {
@@ -485,25 +489,13 @@ public final class ZipDirectory {
             }
         }
 
-        private int method() {
-            return bytes.u16(at + 10);
-        }
-
-        private int nameLength() {
-            return bytes.u16(at + 28);
-        }
-
-        private int extraLength() {
-            return bytes.u16(at + 30);
-        }
-
         /// The numbers that need more than 32 bits, in the order in which they are missing from the entry.
         private final class Zip64 {
             private long next;
             private long end;
 
             /// Finds the field at first need; most entries have none.
-            long next() {
+            long next() throws IOException {
                 if (end == 0) {
                     find();
                 }
@@ -511,15 +503,16 @@ public final class ZipDirectory {
                     throw damaged("ZIP-DIRECTORY", "a directory entry lacks its 64-bit sizes", position);
                 }
                 next += Long.BYTES;
-                return bytes.i64(next - Long.BYTES);
+                return in.at(next - Long.BYTES).i64();
             }
 
-            private void find() {
-                long field = at + ENTRY_SIZE + nameLength();
-                long last = field + extraLength();
+            private void find() throws IOException {
+                long field = position + ENTRY_SIZE + nameLength;
+                long last = field + extraLength;
                 while (last - field >= 4) {
-                    long fieldEnd = field + 4 + bytes.u16(field + 2);
-                    if (bytes.u16(field) == ZIP64_FIELD && fieldEnd <= last) {
+                    int id = in.at(field).u16();
+                    long fieldEnd = field + 4 + in.u16();
+                    if (id == ZIP64_FIELD && fieldEnd <= last) {
                         next = field + 4;
                         end = fieldEnd;
                         return;
@@ -527,46 +520,6 @@ public final class ZipDirectory {
                     field = fieldEnd;
                 }
             }
-        }
-    }
-
-    /// Little-endian numbers in a piece of the file.
-    private record Bytes(MemorySegment segment) {
-        private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED
-                .withOrder(ByteOrder.LITTLE_ENDIAN);
-        private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED
-                .withOrder(ByteOrder.LITTLE_ENDIAN);
-        private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED
-                .withOrder(ByteOrder.LITTLE_ENDIAN);
-
-        static Bytes read(MappedFile file, long offset, long size, Arena arena) throws IOException {
-            MemorySegment segment = arena.allocate(size, Long.BYTES);
-            file.read(offset, segment);
-            return new Bytes(segment);
-        }
-
-        long size() {
-            return segment.byteSize();
-        }
-
-        int u16(long at) {
-            return Short.toUnsignedInt(segment.get(SHORT, at));
-        }
-
-        int i32(long at) {
-            return segment.get(INT, at);
-        }
-
-        long u32(long at) {
-            return Integer.toUnsignedLong(segment.get(INT, at));
-        }
-
-        long i64(long at) {
-            return segment.get(LONG, at);
-        }
-
-        String text(long at, int length) {
-            return new String(segment.asSlice(at, length).toArray(ValueLayout.JAVA_BYTE), UTF_8);
         }
     }
 }
