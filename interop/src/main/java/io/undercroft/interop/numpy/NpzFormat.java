@@ -146,8 +146,8 @@ public final class NpzFormat implements CheckpointFormat {
         NamedTensors.of(state, name())
                 .forEach((name, tensor) -> arrays.put(record(name), ArrayDraft.of(name, tensor)));
         return switch (options.request().setting(COMPRESSION).orElse("stored")) {
-            case "stored" -> ZipDraft.stored(arrays);
-            case "deflate" -> ZipDraft.deflated(arrays);
+            case "stored" -> new ArchiveDraft(arrays, false);
+            case "deflate" -> new ArchiveDraft(arrays, true);
             default -> throw new IllegalArgumentException("the setting " + COMPRESSION + " is stored or deflate, not "
                     + options.request().setting(COMPRESSION).orElse(""));
         };

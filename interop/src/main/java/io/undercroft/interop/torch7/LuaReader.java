@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch7;
 
-import io.undercroft.interop.internal.Utf8;
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.torch7.Input.Elements;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateIndex;

@@ -229,7 +229,7 @@ class NumpyFormatsTest {
         parts.put("a.npy", new Zeros(1L << 32));
         parts.put("b.npy", ArrayDraft.of("b", Tensor.of(1, 2, 3)));
         try (SparseOutput output = new SparseOutput(path)) {
-            ZipDraft.stored(parts).writeTo(output);
+            new ArchiveDraft(parts, false).writeTo(output);
         }
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.tensor("a").shape()).isEqualTo(Shape.of((1L << 32) + 1));

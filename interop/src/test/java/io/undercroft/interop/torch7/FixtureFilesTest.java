@@ -3,10 +3,10 @@ package io.undercroft.interop.torch7;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.torch7.Files7.Fixture;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.interop.internal.Utf8;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;

@@ -1,0 +1,340 @@
+package io.undercroft.interop.internal;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Output;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.zip.CRC32;
+import java.util.zip.Deflater;
+
+/// Writes a zip archive in one pass: sizes and checksums are behind each record and in the directory. What is stored
+/// starts on a multiple of 64 bytes, by padding in the extra field of its header. Belongs to one thread.
+public final class ZipWriter {
+    private static final int LOCAL_HEADER = 0x04034b50;
+    private static final int DESCRIPTOR = 0x08074b50;
+    private static final int ENTRY = 0x02014b50;
+    private static final int END = 0x06054b50;
+    private static final int ZIP64_END = 0x06064b50;
+    private static final int ZIP64_LOCATOR = 0x07064b50;
+    private static final int LOCAL_HEADER_SIZE = 30;
+    private static final int ENTRY_SIZE = 46;
+    private static final int END_SIZE = 22;
+    private static final int ZIP64_END_SIZE = 56;
+    private static final int ZIP64_LOCATOR_SIZE = 20;
+    private static final int FIELD_HEADER = 4;
+
+    private static final int ZIP64_FIELD = 0x0001;
+    private static final int UTF8_NAME = 0x0800;
+    private static final int SIZES_FOLLOW = 0x0008;
+    private static final int ZIP64_VERSION = 45;
+    private static final int MOST_16 = 0xFFFF;
+    private static final long MOST_32 = 0xFFFF_FFFFL;
+    private static final int ALIGNMENT = 64;
+    /// The most bytes that are summed at once.
+    private static final int PIECE = 1 << 18;
+
+    private final Dialect dialect;
+    private final boolean isDeflated;
+    private final Output output;
+    private final List<Record> records = new ArrayList<>();
+
+    /// What writers differ in.
+    public enum Dialect {
+        /// As NumPy writes archives, but aligned as Android's zipalign does it. Records that might need 64-bit sizes
+        /// have them.
+        NUMPY(ZIP64_VERSION, ZIP64_VERSION, 0x0021, 0xD935, 0),
+        /// As PyTorch's library does it, which reads archives without looking at their headers: it computes where each
+        /// storage starts from the sizes of those before it. Its Zip64 fields are not quite as the standard says.
+        PYTORCH(0, 0x031e, 0, 'F' | 'B' << 8, 'Z');
+
+        private final int version;
+        private final int madeBy;
+        private final int date;
+        private final int paddingField;
+        private final int padding;
+
+        Dialect(int version, int madeBy, int date, int paddingField, int padding) {
+            this.version = version;
+            this.madeBy = madeBy;
+            this.date = date;
+            this.paddingField = paddingField;
+            this.padding = padding;
+        }
+    }
+
+    /// A record that has been written.
+    ///
+    /// @param name its path in the archive
+    /// @param header where its header starts
+    /// @param size its bytes when uncompressed
+    /// @param compressedSize the bytes that it takes in the archive
+    /// @param crc the checksum of its uncompressed bytes
+    public record Record(String name, long header, long size, long compressedSize, int crc) {
+        byte[] utf8() {
+            return name.getBytes(UTF_8);
+        }
+    }
+
+    /// A writer of an archive that is still empty.
+    ///
+    /// @param dialect what the headers are like
+    /// @param isDeflated whether records are compressed
+    /// @param output where to
+    public ZipWriter(Dialect dialect, boolean isDeflated, Output output) {
+        this.dialect = dialect;
+        this.isDeflated = isDeflated;
+        this.output = output;
+    }
+
+    /// {@return the records that have been written}
+    public List<Record> records() {
+        return Collections.unmodifiableList(records);
+    }
+
+    /// Writes a record.
+    ///
+    /// @param name its path in the archive
+    /// @param content its bytes
+    /// @throws IOException if writing fails
+    public void add(String name, Draft content) throws IOException {
+        Record planned = new Record(name, output.position(), content.nbytes(), content.nbytes(), 0);
+        put(localHeader(planned));
+        long start = output.position();
+        CRC32 crc = new CRC32();
+        long size = isDeflated ? deflate(content, crc) : store(content, crc);
+        Record record = new Record(name, planned.header, size, output.position() - start, (int) crc.getValue());
+        put(descriptor(record, planned));
+        records.add(record);
+    }
+
+    /// Writes the directory, with which the archive ends.
+    ///
+    /// @throws IOException if writing fails
+    public void finish() throws IOException {
+        long directory = output.position();
+        for (Record record : records) {
+            put(entry(record));
+        }
+        put(end(directory, output.position(), records.size()));
+    }
+
+    /// {@return the bytes of an archive of stored records}
+    ///
+    /// @param dialect what the headers are like
+    /// @param names the names of the records
+    /// @param sizes their sizes
+    public static long nbytes(Dialect dialect, List<String> names, List<Long> sizes) {
+        Counted counted = new Counted();
+        ZipWriter writer = new ZipWriter(dialect, false, counted);
+        for (int i = 0; i < names.size(); i++) {
+            Record record = new Record(names.get(i), counted.position, sizes.get(i), sizes.get(i), 0);
+            counted.position += writer.localHeader(record).capacity() + record.size
+                    + writer.descriptor(record, record).capacity();
+            writer.records.add(record);
+        }
+        long directory = counted.position;
+        writer.records.forEach(record -> counted.position += writer.entry(record).capacity());
+        return counted.position + writer.end(directory, counted.position, names.size()).capacity();
+    }
+
+    private static final class Counted implements Output {
+        private long position;
+
+        @Override
+        public long position() {
+            return position;
+        }
+
+        @Override
+        public void write(MemorySegment bytes) {
+            position += bytes.byteSize();
+        }
+    }
+
+    /// Deflating makes bytes that cannot be compressed longer, by less than a thousandth.
+    private boolean isWide(Record planned) {
+        return dialect == Dialect.NUMPY
+                ? planned.size > MOST_32 - MOST_32 / 1000
+                : planned.size >= MOST_32 || planned.header >= MOST_32;
+    }
+
+    /// @param planned the record, of a size that is not exceeded
+    private ByteBuffer localHeader(Record planned) {
+        byte[] name = planned.utf8();
+        boolean isNumpy = dialect == Dialect.NUMPY;
+        boolean isWide = isNumpy && isWide(planned);
+        byte[] zip64 = isNumpy ? field(isWide, 0, 0) : pytorchField(planned, 0);
+        long end = planned.header + LOCAL_HEADER_SIZE + name.length + zip64.length + FIELD_HEADER;
+        int padding = (int) (-end & (ALIGNMENT - 1));
+        int extra = zip64.length + (isDeflated ? 0 : FIELD_HEADER + padding);
+        ByteBuffer header = buffer(LOCAL_HEADER_SIZE + name.length + extra).putInt(LOCAL_HEADER)
+                .putShort((short) dialect.version);
+        putMethod(planned, header).putInt(0).putInt(isWide ? -1 : 0).putInt(isWide ? -1 : 0)
+                .putShort((short) name.length).putShort((short) extra).put(name).put(zip64);
+        if (!isDeflated) {
+            header.putShort((short) dialect.paddingField).putShort((short) padding);
+            while (header.hasRemaining()) {
+                header.put((byte) dialect.padding);
+            }
+        }
+        return header;
+    }
+
+    /// Puts flags, method, time and date.
+    private ByteBuffer putMethod(Record record, ByteBuffer into) {
+        boolean sizesFollow = dialect == Dialect.NUMPY || record.size > 0;
+        return into.putShort((short) (sizesFollow ? UTF8_NAME | SIZES_FOLLOW : UTF8_NAME))
+                .putShort((short) (isDeflated ? ZipRecord.DEFLATED : ZipRecord.STORED)).putShort((short) 0)
+                .putShort((short) dialect.date);
+    }
+
+    private static byte[] field(boolean isThere, long... values) {
+        if (!isThere || values.length == 0) {
+            return new byte[0];
+        }
+        int size = values.length * Long.BYTES;
+        ByteBuffer field = buffer(FIELD_HEADER + size).putShort((short) ZIP64_FIELD).putShort((short) size);
+        for (long value : values) {
+            field.putLong(value);
+        }
+        return field.array();
+    }
+
+    /// The field is the same in both headers but for the compressed size, and has only what needs it.
+    private static byte[] pytorchField(Record record, long compressedSize) {
+        boolean isLarge = record.size >= MOST_32;
+        boolean isFar = record.header >= MOST_32;
+        return isLarge && isFar
+                ? field(true, record.size, compressedSize, record.header)
+                : isLarge ? field(true, record.size, compressedSize) : field(isFar, record.header);
+    }
+
+    private ByteBuffer descriptor(Record record, Record planned) {
+        if (dialect == Dialect.PYTORCH && record.size == 0) {
+            return buffer(0);
+        }
+        boolean isWide = isWide(planned);
+        ByteBuffer descriptor = buffer(isWide ? 24 : 16).putInt(DESCRIPTOR).putInt(record.crc);
+        return isWide
+                ? descriptor.putLong(record.compressedSize).putLong(record.size)
+                : descriptor.putInt((int) record.compressedSize).putInt((int) record.size);
+    }
+
+    private ByteBuffer entry(Record record) {
+        byte[] name = record.utf8();
+        boolean isNumpy = dialect == Dialect.NUMPY;
+        boolean isWide = isNumpy
+                && (record.size >= MOST_32 || record.compressedSize >= MOST_32 || record.header >= MOST_32);
+        byte[] zip64 = isNumpy
+                ? field(isWide, record.size, record.compressedSize, record.header)
+                : pytorchField(record, record.compressedSize);
+        ByteBuffer entry = buffer(ENTRY_SIZE + name.length + zip64.length).putInt(ENTRY)
+                .putShort((short) dialect.version).putShort((short) dialect.version);
+        return putMethod(record, entry).putInt(record.crc).putInt(narrow(record.compressedSize, isWide))
+                .putInt(narrow(record.size, isWide)).putShort((short) name.length).putShort((short) zip64.length)
+                .putShort((short) 0).putShort((short) 0).putShort((short) 0).putInt(0)
+                .putInt(narrow(record.header, isWide)).put(name).put(zip64);
+    }
+
+    private static int narrow(long value, boolean isWide) {
+        return isWide ? -1 : (int) Math.min(value, MOST_32);
+    }
+
+    private ByteBuffer end(long directory, long end, int count) {
+        long size = end - directory;
+        boolean isNumpy = dialect == Dialect.NUMPY;
+        boolean isWide = !isNumpy || count >= MOST_16 || directory >= MOST_32 || size >= MOST_32;
+        ByteBuffer ends = buffer((isWide ? ZIP64_END_SIZE + ZIP64_LOCATOR_SIZE : 0) + END_SIZE);
+        if (isWide) {
+            ends.putInt(ZIP64_END).putLong(ZIP64_END_SIZE - 12).putShort((short) dialect.madeBy)
+                    .putShort((short) ZIP64_VERSION).putInt(0).putInt(0).putLong(count).putLong(count).putLong(size)
+                    .putLong(directory);
+            ends.putInt(ZIP64_LOCATOR).putInt(0).putLong(end).putInt(1);
+        }
+        boolean isHidden = isNumpy && isWide;
+        short shown = (short) (isHidden ? MOST_16 : Math.min(count, MOST_16));
+        return ends.putInt(END).putInt(0).putShort(shown).putShort(shown).putInt(narrow(size, isHidden))
+                .putInt(narrow(directory, isHidden)).putShort((short) 0);
+    }
+
+    private long store(Draft content, CRC32 crc) throws IOException {
+        long start = output.position();
+        content.writeTo(new Pieces(start, piece -> {
+            crc.update(piece.asByteBuffer());
+            output.write(piece);
+        }));
+        return output.position() - start;
+    }
+
+    private long deflate(Draft content, CRC32 crc) throws IOException {
+        try (Deflater deflater = new Deflater(Deflater.DEFAULT_COMPRESSION, true)) {
+            ByteBuffer compressed = buffer(PIECE);
+            content.writeTo(new Pieces(0, piece -> {
+                crc.update(piece.asByteBuffer());
+                deflater.setInput(piece.asByteBuffer());
+                while (!deflater.needsInput()) {
+                    drain(deflater, compressed);
+                }
+            }));
+            deflater.finish();
+            while (!deflater.finished()) {
+                drain(deflater, compressed);
+            }
+            return deflater.getBytesRead();
+        }
+    }
+
+    private void drain(Deflater deflater, ByteBuffer compressed) throws IOException {
+        deflater.deflate(compressed.clear());
+        output.write(MemorySegment.ofBuffer(compressed.flip()));
+    }
+
+    private static ByteBuffer buffer(int size) {
+        return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private void put(ByteBuffer bytes) throws IOException {
+        output.write(MemorySegment.ofBuffer(bytes.rewind()));
+    }
+
+    /// Hands on what is written in small copies: native code that sums them up would not survive it if a mapped file
+    /// was cut meanwhile.
+    private static final class Pieces implements Output {
+        private final MemorySegment buffer = MemorySegment.ofArray(new byte[PIECE]);
+        private final Sink sink;
+        private long position;
+
+        /// Takes pieces.
+        private interface Sink {
+            void accept(MemorySegment piece) throws IOException;
+        }
+
+        Pieces(long position, Sink sink) {
+            this.position = position;
+            this.sink = sink;
+        }
+
+        @Override
+        public long position() {
+            return position;
+        }
+
+        @Override
+        public void write(MemorySegment bytes) throws IOException {
+            for (long done = 0; done < bytes.byteSize();) {
+                MemorySegment piece = buffer.asSlice(0, Math.min(PIECE, bytes.byteSize() - done));
+                piece.copyFrom(bytes.asSlice(done, piece.byteSize()));
+                sink.accept(piece);
+                done += piece.byteSize();
+                position += piece.byteSize();
+            }
+        }
+    }
+}
