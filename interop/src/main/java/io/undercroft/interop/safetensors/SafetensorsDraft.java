@@ -3,6 +3,7 @@ package io.undercroft.interop.safetensors;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.JsonWriter;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.SaveOptions;
@@ -14,6 +15,8 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -97,12 +100,12 @@ final class SafetensorsDraft implements Draft {
     }
 
     static SharingPlan plan(SequencedMap<String, Tensor> tensors, SaveOptions options) {
-        return switch (options.request().setting(OpenedFile.SHARING).orElse("keep")) {
+        return switch (options.request().setting(SafetensorsContents.SHARING).orElse("keep")) {
             case "keep" -> SharingPlan.keeping(tensors);
             case "copy" -> SharingPlan.copying(tensors);
             default -> throw new IllegalArgumentException(
-                    "the setting " + OpenedFile.SHARING + " is keep or copy when a file is written, not "
-                            + options.request().setting(OpenedFile.SHARING).orElse(""));
+                    "the setting " + SafetensorsContents.SHARING + " is keep or copy when a file is written, not "
+                            + options.request().setting(SafetensorsContents.SHARING).orElse(""));
         };
     }
 
@@ -124,7 +127,7 @@ final class SafetensorsDraft implements Draft {
         LinkedHashMap<String, String> metadata = new LinkedHashMap<>(text);
         metadata.putAll(plan.aliases());
         if (!plan.views().isEmpty()) {
-            metadata.put(Sharing.VIEWS, HeaderWriter.views(plan.views()));
+            metadata.put(Sharing.VIEWS, views(plan.views()));
         }
         // Transformers 4 takes a file without metadata, but none whose metadata does not say this.
         if (!metadata.isEmpty() && !metadata.containsKey(Sharing.FORMAT)) {
@@ -133,18 +136,34 @@ final class SafetensorsDraft implements Draft {
         return metadata;
     }
 
+    private static String views(Map<String, View> views) {
+        JsonWriter json = new JsonWriter(false).open();
+        views.forEach((name, view) -> json.member(name).open().member("base").string(view.base()).member("offset")
+                .number(view.offset()).member("stride").numbers(view.strides()).close());
+        return json.close().toString();
+    }
+
+    /// {@return the length of the header and its text, with spaces behind it up to a multiple of 8 bytes}
     private static byte[] header(List<Part> parts, Map<String, String> metadata) {
-        HeaderWriter text = new HeaderWriter();
+        JsonWriter json = new JsonWriter(false).open();
         if (!metadata.isEmpty()) {
-            text.metadata(metadata);
+            json.member(SafetensorsHeader.METADATA).open();
+            metadata.forEach((key, value) -> json.member(key).string(value));
+            json.close();
         }
         long offset = 0;
         for (Part part : parts) {
             long end = Math.addExact(offset, part.tensor.nbytes());
-            text.tensor(part.name, part.type, part.sizes(), offset, end);
+            json.member(part.name).open().member("dtype").string(part.type.name()).member("shape")
+                    .numbers(part.sizes()).member("data_offsets").numbers(offset, end).close();
             offset = end;
         }
-        return text.bytes();
+        byte[] text = json.close().toString().getBytes(UTF_8);
+        int length = Math.ceilDiv(text.length, Long.BYTES) * Long.BYTES;
+        byte[] header = Arrays.copyOf(ByteBuffer.allocate(SafetensorsHeader.PREFIX + text.length)
+                .order(ByteOrder.LITTLE_ENDIAN).putLong(length).put(text).array(), SafetensorsHeader.PREFIX + length);
+        Arrays.fill(header, SafetensorsHeader.PREFIX + text.length, header.length, (byte) ' ');
+        return header;
     }
 
     @Override

@@ -48,7 +48,7 @@ public final class SafetensorsFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        return new LazyContents(OpenedFile.of(file, options), options);
+        return SafetensorsContents.of(file, options);
     }
 
     @Override
@@ -63,8 +63,8 @@ public final class SafetensorsFormat implements CheckpointFormat {
 
     @Override
     public List<Setting> settings() {
-        return List.of(Setting.ofOpening(OpenedFile.SHARING, "keep, ignore"),
-                Setting.ofWriting(OpenedFile.SHARING, "keep, copy"));
+        return List.of(Setting.ofOpening(SafetensorsContents.SHARING, "keep, ignore"),
+                Setting.ofWriting(SafetensorsContents.SHARING, "keep, copy"));
     }
 
     @Override

@@ -50,14 +50,14 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ShardIndex index = ShardIndex.read(file);
-        return READER.open(OpenedFile.ignoresSharing(options)
+        return READER.open(SafetensorsContents.ignoresSharing(options)
                 ? index
                 : index.withAliases((key, value) -> isAlias(key, value, index)), file, options);
     }
 
     /// The total size is a number, even if a tensor has it for its name.
     private static boolean isAlias(String key, String value, ShardIndex index) {
-        return !key.equals(IndexText.TOTAL_SIZE) && Sharing.isAlias(key, value, index.shards());
+        return !key.equals(ShardedDraft.TOTAL_SIZE) && Sharing.isAlias(key, value, index.shards());
     }
 
     @Override
@@ -77,9 +77,9 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
 
     @Override
     public List<Setting> settings() {
-        return List.of(Setting.ofOpening(OpenedFile.SHARING, "keep, ignore"),
-                Setting.ofWriting(OpenedFile.SHARING, "keep, copy"),
-                Setting.ofWriting(ShardSize.SETTING, "50GB, or another size, for instance 512MiB"));
+        return List.of(Setting.ofOpening(SafetensorsContents.SHARING, "keep, ignore"),
+                Setting.ofWriting(SafetensorsContents.SHARING, "keep, copy"),
+                Setting.ofWriting(ShardSplit.SETTING, "50GB, or another size, for instance 512MiB"));
     }
 
     @Override

@@ -1,16 +1,27 @@
 package io.undercroft.interop.safetensors;
 
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Tensor;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /// Decides which tensors go into one file, as transformers and huggingface_hub do: in their order, a new file where one
 /// would become too large. A tensor that is too large by itself gets a file of its own at once, and the one before it
 /// is filled on.
 final class ShardSplit {
+    static final String SETTING = "safetensors.shard";
+    /// That of transformers 5.
+    private static final String DEFAULT = "50GB";
+    private static final Pattern SIZE = Pattern.compile("([0-9]{1,18}(?:\\.[0-9]{1,9})?) ?(?:([KMGT])(I?))?B?");
+
     private final long most;
     private final List<List<String>> files = new ArrayList<>();
     private List<String> open = new ArrayList<>();
@@ -18,6 +29,29 @@ final class ShardSplit {
 
     private ShardSplit(long most) {
         this.most = most;
+    }
+
+    /// {@return the size that the options ask for} As in Python, `GB` are powers of 1000; `GiB` are powers of 1024.
+    ///
+    /// @throws IllegalArgumentException if they ask for none
+    static long limit(SaveOptions options) {
+        String text = options.request().setting(SETTING).orElse(DEFAULT);
+        Matcher size = SIZE.matcher(text.strip().toUpperCase(Locale.ROOT));
+        if (!size.matches()) {
+            throw refused(text);
+        }
+        int power = size.group(2) == null ? 0 : 1 + "KMGT".indexOf(size.group(2));
+        BigDecimal unit = BigDecimal.valueOf("I".equals(size.group(3)) ? 1024 : 1000).pow(power);
+        BigDecimal nbytes = new BigDecimal(size.group(1)).multiply(unit);
+        if (nbytes.compareTo(BigDecimal.ONE) < 0) {
+            throw refused(text);
+        }
+        return nbytes.min(BigDecimal.valueOf(Long.MAX_VALUE)).longValue();
+    }
+
+    private static IllegalArgumentException refused(String text) {
+        return new IllegalArgumentException("the setting " + SETTING + " is a size, for instance 5GB or 512MiB, not "
+                + FormatException.quote(text));
     }
 
     /// Parts tensors.

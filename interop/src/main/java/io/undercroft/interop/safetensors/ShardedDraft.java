@@ -1,6 +1,9 @@
 package io.undercroft.interop.safetensors;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.JsonWriter;
 import io.undercroft.interop.internal.ShardIndex;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport.Loss;
@@ -21,6 +24,9 @@ import java.util.SequencedMap;
 final class ShardedDraft implements Draft {
     /// What names of indexes end in.
     static final String SUFFIX = ".safetensors.index.json";
+
+    /// The metadata that says how many bytes the tensors have.
+    static final String TOTAL_SIZE = "total_size";
 
     private final byte[] index;
     private final SequencedMap<String, Draft> shards;
@@ -45,7 +51,7 @@ final class ShardedDraft implements Draft {
                     "the state has no tensors that an index could name; write it as a .safetensors file");
         }
         SharingPlan plan = SafetensorsDraft.plan(tensors, options);
-        List<List<String>> split = ShardSplit.of(tensors.sequencedKeySet(), plan, ShardSize.of(options));
+        List<List<String>> split = ShardSplit.of(tensors.sequencedKeySet(), plan, ShardSplit.limit(options));
         SequencedMap<String, SequencedMap<String, Tensor>> files = files(stem(fileName), split, tensors);
         byte[] index = index(plan, files, options);
         if (index.length > ShardIndex.LARGEST) {
@@ -80,7 +86,7 @@ final class ShardedDraft implements Draft {
     private static SequencedMap<String, Draft> shards(SequencedMap<String, SequencedMap<String, Tensor>> files,
             SaveOptions options) {
         Map<String, String> text = new LinkedHashMap<>(options.request().metadata());
-        text.remove(IndexText.TOTAL_SIZE);
+        text.remove(TOTAL_SIZE);
         SequencedMap<String, Draft> shards = new LinkedHashMap<>();
         files.forEach((name, tensors) -> shards.put(name, SafetensorsDraft.of(tensors, options.metadata(text))));
         return shards;
@@ -93,13 +99,19 @@ final class ShardedDraft implements Draft {
         SequencedMap<String, String> map = new LinkedHashMap<>();
         plan.written().keySet().forEach(name -> map.put(name, Objects.requireNonNull(fileOf.get(name))));
         long nbytes = plan.written().values().stream().mapToLong(Tensor::nbytes).reduce(0, Math::addExact);
-        return IndexText.of(map, nbytes, metadata(plan, options));
+        // The map comes first: by the first shard in it an index is told from other JSON.
+        JsonWriter json = new JsonWriter(true).open().member(ShardIndex.MAP).open();
+        map.forEach((name, file) -> json.member(name).string(file));
+        json.close().member(ShardIndex.METADATA).open().member(TOTAL_SIZE).number(nbytes);
+        metadata(plan, options).forEach((key, value) -> json.member(key).string(value));
+        return (json.close().close() + "\n").getBytes(US_ASCII);
     }
 
-    /// As huggingface_hub says which names stand for the same tensor.
+    /// What else is said: as huggingface_hub says which names stand for the same tensor.
     private static Map<String, String> metadata(SharingPlan plan, SaveOptions options) {
         Map<String, String> metadata = new LinkedHashMap<>(options.request().metadata());
         metadata.putAll(plan.aliases());
+        metadata.remove(TOTAL_SIZE);
         return metadata;
     }
 

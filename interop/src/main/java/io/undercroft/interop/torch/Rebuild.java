@@ -3,7 +3,6 @@ package io.undercroft.interop.torch;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Unreadable;
-import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;

@@ -209,18 +209,18 @@ class ShardedDraftTest {
     @CsvSource({"1,1", "5GB,5000000000", "1.5 kb,1500", "512MiB,536870912", "2T,2000000000000", "1Ki,1024", "7B,7",
             "999999999999999999TB,9223372036854775807"})
     void sizesAreReadAsPythonDoes(String text, long nbytes) {
-        assertThat(ShardSize.of(shards(text))).isEqualTo(nbytes);
+        assertThat(ShardSplit.limit(shards(text))).isEqualTo(nbytes);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "0", "0.1", "-1", "GB", "5 apples", "1e9", "5GBB"})
     void whatIsNoSizeIsRefused(String text) {
-        assertThatThrownBy(() -> ShardSize.of(shards(text))).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> ShardSplit.limit(shards(text))).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("safetensors.shard");
     }
 
     @Test
     void filesAreAsLargeAsThoseOfTransformersByDefault() {
-        assertThat(ShardSize.of(SaveOptions.defaults())).isEqualTo(50_000_000_000L);
+        assertThat(ShardSplit.limit(SaveOptions.defaults())).isEqualTo(50_000_000_000L);
     }
 }

@@ -5,27 +5,36 @@ import io.undercroft.interop.internal.TensorSlices;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SequencedCollection;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// A file whose header has been read. Safe for any thread.
-final class OpenedFile {
+/// The tensors of one file. The whole state is put together when it is first asked for; a tensor by its name needs no
+/// other one, so that opening a file of ten thousand for one of them takes no longer than reading its header. Safe for
+/// any thread.
+final class SafetensorsContents implements Contents {
     /// With the value `ignore`, metadata is never taken for sharing.
     static final String SHARING = "safetensors.sharing";
 
@@ -34,6 +43,7 @@ final class OpenedFile {
     private final Sharing sharing;
     private final FileStorages storages;
 
+    private final OpenOptions options;
     private final @Nullable Set<String> chosen;
     /// Made when they are asked for: most programs want some tensors of many.
     private final Map<String, Tensor> tensors = new ConcurrentHashMap<>();
@@ -41,11 +51,13 @@ final class OpenedFile {
     /// The file, mapped again to be checked, since what the tensors use may have been written to. A mapping goes
     /// with its file only, so all checks share one.
     private @Nullable MemorySegment onDisk;
+    private @Nullable TreeContents tree;
 
-    private OpenedFile(MappedFile file, SafetensorsHeader header, Sharing sharing, OpenOptions options) {
+    private SafetensorsContents(MappedFile file, SafetensorsHeader header, Sharing sharing, OpenOptions options) {
         this.file = file;
         this.entries = header.entries();
         this.sharing = sharing;
+        this.options = options;
         this.storages = new FileStorages(file, options);
         this.chosen = chosen(header, sharing, options);
     }
@@ -54,12 +66,12 @@ final class OpenedFile {
     ///
     /// @param file the file, which outlives this
     /// @param options how it is opened; tensors that are not chosen are on the meta device
-    static OpenedFile of(MappedFile file, OpenOptions options) throws IOException {
+    static SafetensorsContents of(MappedFile file, OpenOptions options) throws IOException {
         SafetensorsHeader header = SafetensorsHeader.read(file);
         Sharing sharing = ignoresSharing(options) ? Sharing.none(header.metadata()) : Sharing.of(header);
-        OpenedFile opened = new OpenedFile(file, header, sharing, options);
-        sharing.views().keySet().forEach(opened::tensor);
-        return opened;
+        SafetensorsContents contents = new SafetensorsContents(file, header, sharing, options);
+        sharing.views().keySet().forEach(contents::find);
+        return contents;
     }
 
     static boolean ignoresSharing(OpenOptions options) {
@@ -71,45 +83,84 @@ final class OpenedFile {
         }).orElse(false);
     }
 
-    /// {@return how many tensors have bytes in the file; it has no checksums of them}
-    int count() {
-        return entries.size();
+    private synchronized TreeContents tree() {
+        TreeContents there = tree;
+        if (there == null) {
+            there = TreeContents.of(tensors(), sharing.metadata(), this::check).only(options);
+            tree = there;
+        }
+        return there;
     }
 
-    /// {@return how many bytes these have}
-    long nbytes() {
-        return entries.values().stream().mapToLong(Entry::nbytes).sum();
+    @Override
+    public @Nullable Object state() {
+        return tree().state();
     }
 
-    Sharing sharing() {
-        return sharing;
+    @Override
+    public Map<String, String> metadata() {
+        return Collections.unmodifiableMap(sharing.metadata());
     }
 
-    FileStorages storages() {
-        return storages;
+    @Override
+    public SequencedCollection<String> names() {
+        return tree().names();
     }
 
-    /// {@return all tensors by name, with their further names behind them}
-    SequencedMap<String, Tensor> tensors() {
-        SequencedMap<String, Tensor> tensors = LinkedHashMap.newLinkedHashMap(entries.size());
-        names().forEach(name -> tensors.put(name, tensor(name)));
-        return tensors;
+    /// The header has all names.
+    @Override
+    public boolean anyName(Predicate<String> test) {
+        return rawNames().map(StateIndex::escape).filter(options.request()::isChosen).anyMatch(test);
+    }
+
+    @Override
+    public Optional<Tensor> tensor(String name) {
+        if (!options.request().isChosen(name)) {
+            return Optional.empty();
+        }
+        String key = StateIndex.rawName(name);
+        boolean there = (entries.containsKey(key) || sharing.aliases().containsKey(key))
+                && StateIndex.escape(key).equals(name);
+        return there ? Optional.of(find(key)) : Optional.empty();
+    }
+
+    @Override
+    public List<Storage> storages() {
+        return tree().storages();
+    }
+
+    @Override
+    public OptionalLong placeOf(Storage storage) {
+        return storages.placeOf(storage);
+    }
+
+    @Override
+    public Verification verify() throws IOException {
+        return new Verification(check(), entries.size(),
+                entries.values().stream().mapToLong(Entry::nbytes).sum());
+    }
+
+    /// Those that nobody asked for hold nothing.
+    @Override
+    public void release() {
+        bases.values().forEach(Contents::release);
+    }
+
+    private SequencedMap<String, Tensor> tensors() {
+        SequencedMap<String, Tensor> all = LinkedHashMap.newLinkedHashMap(entries.size());
+        rawNames().forEach(name -> all.put(name, find(name)));
+        return all;
     }
 
     /// {@return the names of all tensors, with their further names behind them}
-    Stream<String> names() {
+    private Stream<String> rawNames() {
         return Stream.concat(entries.keySet().stream(), sharing.aliases().keySet().stream());
-    }
-
-    /// {@return whether there is a tensor of that name}
-    boolean contains(String name) {
-        return entries.containsKey(name) || sharing.aliases().containsKey(name);
     }
 
     /// {@return a tensor; the same object at every call}
     ///
     /// @param name one of its names
-    Tensor tensor(String name) {
+    private Tensor find(String name) {
         return tensors.computeIfAbsent(sharing.aliases().getOrDefault(name, name), this::make);
     }
 
@@ -125,11 +176,6 @@ final class OpenedFile {
         return chosen == null || chosen.contains(base)
                 ? entry.storage(storages)
                 : storages.blank(entry.nbytes());
-    }
-
-    /// {@return the storages that were asked for so far}
-    Collection<Storage> made() {
-        return bases.values();
     }
 
     /// {@return the tensors whose bytes a chosen tensor uses, or null if all are chosen}
@@ -149,7 +195,7 @@ final class OpenedFile {
     /// they use. There is nothing else that a file could be checked by.
     ///
     /// @return the views that are not what the file says
-    List<Damage> check() {
+    private List<Damage> check() {
         List<Damage> damages = new ArrayList<>();
         sharing.views().forEach((name, view) -> {
             Entry entry = entry(name);
