@@ -36,17 +36,6 @@ final class Elements {
     /// @param nbytes its size in bytes
     /// @param type tells what its elements are, as far as is known by then; null if only its bytes are
     /// @param device where it goes
-    /// @param decoder reads the bytes, as they are in the file
-    Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, Device device, Decoder decoder) {
-        return open(offset, nbytes, type, device, null, decoder);
-    }
-
-    /// {@return a storage as the other method makes it, of which the file may have a checksum}
-    ///
-    /// @param offset where its bytes are in the file, if they are there as they are
-    /// @param nbytes its size in bytes
-    /// @param type tells what its elements are
-    /// @param device where it goes
     /// @param checksum the checksum of all its bytes as they are in the file, which the decoder compares itself; null
     ///     if there is none
     /// @param decoder reads the bytes, as they are in the file
@@ -62,7 +51,7 @@ final class Elements {
             DType known = type.get();
             if (isForeign && known != null) {
                 // A storage of bytes need not be one of whole elements.
-                ByteSwap.swap(into.asSlice(0, nbytes - nbytes % unit(known)), unit(known));
+                Storage.wrap(into.asSlice(0, nbytes - nbytes % known.itemsize())).byteswap(known);
             }
         });
     }

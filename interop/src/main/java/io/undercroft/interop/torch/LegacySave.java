@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.torch.TorchStorages.Entry;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
@@ -21,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// One call of `torch.save` in a file: five pickles (a magic number, the version of the format, what kind of machine it
@@ -157,17 +157,9 @@ final class LegacySave {
     /// @throws FormatException if the state is not fit to be handed on
     Contents open(OpenOptions options, List<UnreadPart> unread) throws IOException {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
-        TorchStorages storages = new TorchStorages(options, wanted(options), entry -> run(entry).tail,
-                (entry, device) -> open(entry, elements, device));
-        return contents(storages).withPlaces(elements::placeOf).withUnread(unread).only(options);
-    }
-
-    private Predicate<String> wanted(OpenOptions options) throws IOException {
-        if (!options.request().isPartial()) {
-            return _ -> true;
-        }
-        TorchStorages sizes = TorchStorages.ofSizes();
-        return sizes.keys(contents(sizes).only(options).storages())::contains;
+        return StorageFilter.read(options, (opening, filter) -> contents(new TorchStorages(opening, filter,
+                entry -> run(entry).tail, (entry, device) -> open(entry, elements, device)))
+                .withPlaces(elements::placeOf).withUnread(unread));
     }
 
     /// There are no checksums.
@@ -180,7 +172,7 @@ final class LegacySave {
 
     private Storage open(Entry entry, Elements elements, Device device) {
         long offset = run(entry).offset;
-        return elements.open(OptionalLong.of(offset), entry.nbytes(), entry::dtype, device,
+        return elements.open(OptionalLong.of(offset), entry.nbytes(), entry::dtype, device, null,
                 into -> file.read(offset, into));
     }
 
@@ -231,7 +223,7 @@ final class LegacySave {
         private Storage view(String key, Tuple geometry, Storage root, int itemsize) {
             View view = views.computeIfAbsent(key,
                     _ -> new View(geometry, root,
-                            StorageViews.slice(root, geometry.get(1), geometry.get(2), itemsize)));
+                            TorchStorages.slice(root, geometry.get(1), geometry.get(2), itemsize)));
             if (!view.geometry.equals(geometry) || view.root != root) {
                 throw PickleFault.because("TORCH-STORAGE",
                         "view " + FormatException.quote(key) + " is described in two ways",

@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
@@ -17,7 +18,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// The three members of a tar archive that make a state: `storages`, `tensors` on them, and `pickle`, whose persistent
@@ -42,24 +42,19 @@ final class TarSave {
     /// @param file the archive
     /// @param tar its directory
     /// @param options where storages go
-    /// @param wanted which storages are loaded, by their keys
+    /// @param filter which storages are loaded
     /// @param elements makes storages
     /// @param budget what reading may cost
-    TarSave(MappedFile file, TarDirectory tar, OpenOptions options, Predicate<String> wanted, Elements elements,
+    TarSave(MappedFile file, TarDirectory tar, OpenOptions options, StorageFilter filter, Elements elements,
             ReadBudget budget) {
         this.file = file;
         this.tar = tar;
         this.budget = budget;
-        this.storages = new TorchStorages(options, wanted, _ -> 0, (entry, device) -> {
+        this.storages = new TorchStorages(options, filter, _ -> 0, (entry, device) -> {
             long start = offset;
-            return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, device,
+            return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, device, null,
                     into -> file.read(start, into));
         });
-    }
-
-    /// {@return the table of the storages}
-    TorchStorages storages() {
-        return storages;
     }
 
     /// Reads all three members.
@@ -147,9 +142,9 @@ final class TarSave {
             }
             put(key, switch (objectOf(parts.get(1))) {
                 case TypedStorage root -> new TypedStorage(
-                        StorageViews.slice(root.untyped(), parts.get(2), parts.get(3), root.elementSize()),
+                        TorchStorages.slice(root.untyped(), parts.get(2), parts.get(3), root.elementSize()),
                         root.dtype());
-                case Storage root -> StorageViews.slice(root, parts.get(2), parts.get(3), 1);
+                case Storage root -> TorchStorages.slice(root, parts.get(2), parts.get(3), 1);
                 case null, default -> throw PickleFault.malformed("a view of no storage");
             });
         }

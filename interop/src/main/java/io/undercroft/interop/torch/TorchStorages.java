@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.state.Tuple;
@@ -12,10 +13,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Set;
-import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The storages of a file, by their keys: one storage for each key, however often the pickle refers to it.
@@ -24,7 +21,7 @@ final class TorchStorages {
     private static final int LONGEST_NAME = 256;
 
     private final OpenOptions options;
-    private final Predicate<String> wanted;
+    private final StorageFilter filter;
     private final Source source;
     private final Tails tails;
     private final Map<String, Opened> byKey = new LinkedHashMap<>();
@@ -52,19 +49,19 @@ final class TorchStorages {
     }
 
     /// @param options where storages go
-    /// @param wanted which storages are loaded, by their keys; the others go to the meta device
+    /// @param filter which storages are loaded, by their keys; the others go to the meta device
     /// @param tails what the pickle does not count
     /// @param source where the bytes are
-    TorchStorages(OpenOptions options, Predicate<String> wanted, Tails tails, Source source) {
+    TorchStorages(OpenOptions options, StorageFilter filter, Tails tails, Source source) {
         this.options = options;
-        this.wanted = wanted;
+        this.filter = filter;
         this.tails = tails;
         this.source = source;
     }
 
     /// {@return a table of the sizes of storages, without their bytes}
     static TorchStorages ofSizes() {
-        return new TorchStorages(OpenOptions.defaults().onMeta(), _ -> true, _ -> 0,
+        return new TorchStorages(OpenOptions.defaults().onMeta(), StorageFilter.all(), _ -> 0,
                 (entry, _) -> Storage.meta(entry.nbytes()));
     }
 
@@ -167,6 +164,7 @@ final class TorchStorages {
             opened = open(new Entry(key, location, type, numel));
             byKey.put(key, opened);
             byStorage.put(opened.storage, opened.entry);
+            filter.add(key, opened.storage);
         } else {
             opened.entry.checkSame(location, bytesIn(type, numel));
             opened.entry.use(type.dtype());
@@ -196,12 +194,23 @@ final class TorchStorages {
         return byKey.values().stream().map(Opened::entry).toList();
     }
 
-    /// {@return the keys of storages}
+    /// Makes a storage of a part of another one, as versions of PyTorch before 0.4 could have them.
     ///
-    /// @param storages storages of this table, or slices of them
-    Set<String> keys(Collection<Storage> storages) {
-        return storages.stream().map(storage -> byStorage.get(storage.base().orElse(storage)))
-                .filter(Objects::nonNull).map(entry -> entry.key).collect(Collectors.toSet());
+    /// @param root the other one
+    /// @param offset where it starts, an integer, in elements
+    /// @param numel how many elements it has, an integer
+    /// @param itemsize bytes in an element
+    /// @return the slice
+    /// @throws PickleFault if the part is not inside
+    static Storage slice(Storage root, @Nullable Object offset, @Nullable Object numel, int itemsize) {
+        try {
+            if (offset instanceof Long first && numel instanceof Long count && first >= 0 && count >= 0) {
+                return root.slice(Math.multiplyExact(first, itemsize), Math.multiplyExact(count, itemsize));
+            }
+        } catch (ArithmeticException | IndexOutOfBoundsException | IllegalArgumentException _) {
+            // Said below.
+        }
+        throw PickleFault.because("TORCH-STORAGE", "a view of a storage does not lie inside it", PickleFault.DAMAGED);
     }
 
     private static long bytesIn(StorageClass type, long numel) {
@@ -218,7 +227,7 @@ final class TorchStorages {
     private Opened open(Entry entry) {
         entry.tail = tails.of(entry);
         Device device = devices.computeIfAbsent(entry.location, this::deviceOf);
-        if (device.isMeta() || !wanted.test(entry.key)) {
+        if (device.isMeta() || !filter.isWanted(entry.key)) {
             return new Opened(entry, Storage.meta(entry.nbytes()));
         }
         try {

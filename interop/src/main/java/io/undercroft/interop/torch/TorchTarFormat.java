@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
@@ -12,7 +13,6 @@ import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /// What `torch.save` wrote before PyTorch 0.1.12: a tar archive of storages, tensors and a pickle. There are no
@@ -37,18 +37,13 @@ public final class TorchTarFormat implements CheckpointFormat {
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         TarDirectory tar = TarDirectory.read(file);
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
-        Predicate<String> wanted = _ -> true;
-        if (options.request().isPartial()) {
+        return StorageFilter.read(options, (opening, filter) -> {
             ReadBudget budget = ReadBudget.of(file.size());
-            TarSave sizes = new TarSave(file, tar, options.onMeta(), wanted, elements, budget);
-            TreeContents names = TreeContents.of(sizes.read(), Map.of(), List::of, budget).only(options);
-            wanted = sizes.storages().keys(names.storages())::contains;
-        }
-        ReadBudget budget = ReadBudget.of(file.size());
-        TarSave save = new TarSave(file, tar, options, wanted, elements, budget);
-        Object state = save.read();
-        List<UnreadPart> unread = Stream.concat(save.unread().stream(), tar.besides(MEMBERS).stream()).toList();
-        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size())
-                .withPlaces(elements::placeOf).withUnread(unread).only(options);
+            TarSave save = new TarSave(file, tar, opening, filter, elements, budget);
+            Object state = save.read();
+            List<UnreadPart> unread = Stream.concat(save.unread().stream(), tar.besides(MEMBERS).stream()).toList();
+            return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size())
+                    .withPlaces(elements::placeOf).withUnread(unread);
+        });
     }
 }

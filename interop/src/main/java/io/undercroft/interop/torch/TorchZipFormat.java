@@ -3,6 +3,7 @@ package io.undercroft.interop.torch;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
@@ -29,7 +30,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -113,10 +113,11 @@ public final class TorchZipFormat implements CheckpointFormat {
         checkVersion(zip, folder);
         ByteOrder order = byteOrder(zip, folder);
         Elements elements = new Elements(file, options, order);
-        TorchStorages storages = new TorchStorages(options, wanted(zip, pickle, options),
-                entry -> tail(zip, folder + "/data/", entry),
-                (entry, device) -> open(zip, folder + "/data/", entry, elements, device));
-        return contents(zip, pickle, storages, elements.isForeign()).withPlaces(elements::placeOf).only(options);
+        String prefix = folder + "/data/";
+        return StorageFilter.read(options, (opening, filter) -> contents(zip, pickle,
+                new TorchStorages(opening, filter, entry -> tail(zip, prefix, entry),
+                        (entry, device) -> open(zip, prefix, entry, elements, device)),
+                elements.isForeign()).withPlaces(elements::placeOf));
     }
 
     /// What the state does not refer to. PyTorch looks at none of it.
@@ -147,18 +148,6 @@ public final class TorchZipFormat implements CheckpointFormat {
         return TreeContents.of(unpickled.state, Map.of(), zip::damages, budget)
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
                 .withUnread(besides(zip, pickle, storages, unpickled.nbytes));
-    }
-
-    /// Which storages are wanted is known only when all tensors have their names: so the pickle is read once before,
-    /// without any bytes.
-    private static Predicate<String> wanted(ZipDirectory zip, ZipRecord pickle, OpenOptions options)
-            throws IOException {
-        if (!options.request().isPartial()) {
-            return _ -> true;
-        }
-        TorchStorages sizes = TorchStorages.ofSizes();
-        TreeContents names = contents(zip, pickle, sizes, false).only(options);
-        return sizes.keys(names.storages())::contains;
     }
 
     /// PyTorch writes all bytes of a storage that is no whole number of elements, and then does not read them.

@@ -2,6 +2,7 @@ package io.undercroft.interop.torch7;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.torch7.LuaReader.References;
 import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
@@ -86,7 +87,7 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical
 
     private static Probe of(MappedFile file, Encoding encoding, References references, Numbering numbering)
             throws IOException {
-        Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), _ -> false);
+        Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), StorageFilter.all());
         Input input = Input.of(encoding, file, new Budget());
         ObjectSequence objects = new ObjectSequence(input, nowhere, references, numbering);
         boolean isSound = false;

@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch7;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.torch7.LuaReader.References;
 import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
@@ -34,7 +35,7 @@ record Survey(Numbering numbering, List<Long> ends, Optional<String> lastClass, 
 
     private static Survey of(MappedFile file, Encoding encoding, References references, Numbering numbering)
             throws IOException {
-        Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), _ -> false);
+        Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), StorageFilter.all());
         Input in = Input.of(encoding, file);
         ObjectSequence objects = new ObjectSequence(in, nowhere, references, numbering);
         List<Long> ends = new ArrayList<>();

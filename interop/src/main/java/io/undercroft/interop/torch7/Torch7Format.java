@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch7;
 
 import io.undercroft.interop.internal.Ordinals;
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.torch7.LuaReader.References;
 import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
@@ -17,7 +18,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /// What `torch.save` of Torch7 writes. The [package][io.undercroft.interop.torch7] says what becomes of Lua's values.
@@ -71,17 +71,8 @@ public final class Torch7Format implements CheckpointFormat {
         Encoding encoding = encodings.size() == 1
                 ? encodings.getFirst()
                 : Probe.likeliest(file, encodings, references).encoding();
-        LongPredicate wanted = options.request().isPartial() ? chosen(file, options, encoding, references) : _ -> true;
-        Torch7Storages storages = new Torch7Storages(file, options, wanted);
-        return contents(file, storages, encoding, references, options).only(options);
-    }
-
-    /// Which storages are wanted is known only when all tensors have their names: so all is read once before, without
-    /// any elements.
-    private static LongPredicate chosen(MappedFile file, OpenOptions options, Encoding encoding,
-            References references) throws IOException {
-        Torch7Storages blank = new Torch7Storages(file, options.onMeta(), _ -> true);
-        return blank.among(contents(file, blank, encoding, references, options).only(options).storages());
+        return StorageFilter.read(options, (opening, filter) -> contents(file,
+                new Torch7Storages(file, opening, filter), encoding, references, opening));
     }
 
     private static TreeContents contents(MappedFile file, Torch7Storages storages, Encoding encoding,

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.torch7.Input.Elements;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
@@ -7,39 +8,33 @@ import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
-import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.function.LongPredicate;
-import java.util.stream.Collectors;
 
 /// The storages of a file, which are told apart by where they are read.
 final class Torch7Storages {
     private final FileStorages storages;
-    private final LongPredicate wanted;
-    private final Map<Storage, Long> offsets = new HashMap<>();
+    private final StorageFilter filter;
     private final Set<Storage> nothing = new HashSet<>();
 
     /// @param file the file
     /// @param options how it is opened
-    /// @param wanted which storages are loaded; the others go to the meta device
-    Torch7Storages(MappedFile file, OpenOptions options, LongPredicate wanted) {
+    /// @param filter which storages are loaded, by where they are; the others go to the meta device
+    Torch7Storages(MappedFile file, OpenOptions options, StorageFilter filter) {
         this.storages = new FileStorages(file, options);
-        this.wanted = wanted;
+        this.filter = filter;
     }
 
     /// {@return a storage of the file}
     TypedStorage add(Elements elements, DType dtype) {
         Storage storage = storage(elements, dtype);
-        offsets.put(storage, elements.offset());
+        filter.add(elements.offset(), storage);
         return new TypedStorage(storage, dtype);
     }
 
     private Storage storage(Elements elements, DType dtype) {
-        if (!wanted.test(elements.offset())) {
+        if (!filter.isWanted(elements.offset())) {
             return storages.blank(elements.nbytes());
         }
         return elements.decoder() == null
@@ -51,8 +46,8 @@ final class Torch7Storages {
     ///
     /// @param offset where the tensor says so
     Storage addNothing(long offset) {
-        Storage storage = wanted.test(offset) ? storages.decoded(0, _ -> {}) : storages.blank(0);
-        offsets.put(storage, offset);
+        Storage storage = filter.isWanted(offset) ? storages.decoded(0, _ -> {}) : storages.blank(0);
+        filter.add(offset, storage);
         nothing.add(storage);
         return storage;
     }
@@ -64,12 +59,5 @@ final class Torch7Storages {
 
     OptionalLong placeOf(Storage storage) {
         return storages.placeOf(storage);
-    }
-
-    /// {@return which of the storages are those given, as the constructor takes it}
-    LongPredicate among(Collection<Storage> some) {
-        Set<Long> places = some.stream().map(offsets::get).filter(offset -> offset != null)
-                .collect(Collectors.toSet());
-        return places::contains;
     }
 }

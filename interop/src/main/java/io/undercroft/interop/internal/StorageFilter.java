@@ -1,0 +1,71 @@
+package io.undercroft.interop.internal;
+
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.storage.Storage;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/// Which storages of a file the chosen tensors use. That is known only when all tensors have their names: so a file of
+/// which some tensors were chosen is read twice, the first time without bytes. Belongs to one thread.
+public final class StorageFilter {
+    private final @Nullable Set<Object> wanted;
+    private final Map<Storage, Object> keys = new HashMap<>();
+
+    private StorageFilter(@Nullable Set<Object> wanted) {
+        this.wanted = wanted;
+    }
+
+    /// Reads a file.
+    @FunctionalInterface
+    public interface Reader {
+        /// {@return the contents of the file, all of it}
+        ///
+        /// @param options how to open it
+        /// @param filter which storages have bytes; is to be shown each with its key
+        /// @throws IOException if reading fails
+        TreeContents read(OpenOptions options, StorageFilter filter) throws IOException;
+    }
+
+    /// {@return a filter that wants all storages}
+    public static StorageFilter all() {
+        return new StorageFilter(null);
+    }
+
+    /// Reads a file, once or twice.
+    ///
+    /// @param options how to open it, and which tensors were chosen
+    /// @param reader reads all of it
+    /// @return the chosen tensors
+    /// @throws IOException if reading fails
+    public static TreeContents read(OpenOptions options, Reader reader) throws IOException {
+        if (!options.request().isPartial()) {
+            return reader.read(options, all());
+        }
+        StorageFilter names = all();
+        Set<Object> wanted = reader.read(options.onMeta(), names).only(options).storages().stream()
+                .map(storage -> names.keys.get(storage.base().orElse(storage))).filter(Objects::nonNull)
+                .collect(Collectors.toSet());
+        return reader.read(options, new StorageFilter(wanted)).only(options);
+    }
+
+    /// {@return whether a storage is to have bytes}
+    ///
+    /// @param key what tells it from others in the file
+    public boolean isWanted(Object key) {
+        return wanted == null || wanted.contains(key);
+    }
+
+    /// Adds a storage that was made.
+    ///
+    /// @param key what tells it from others in the file
+    /// @param storage the storage, with bytes or without
+    public void add(Object key, Storage storage) {
+        keys.put(storage, key);
+    }
+}
