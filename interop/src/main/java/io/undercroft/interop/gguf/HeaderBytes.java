@@ -19,10 +19,6 @@ final class HeaderBytes {
         return bytes.toByteArray();
     }
 
-    int size() {
-        return bytes.size();
-    }
-
     HeaderBytes u32(int value) {
         return number(Integer.BYTES, value);
     }

@@ -166,50 +166,18 @@ public final class ZipDirectory {
     /// @throws FormatException if the record is damaged
     public MemorySegment read(ZipRecord record, Arena arena) throws IOException {
         MemorySegment bytes = arena.allocate(record.size(), ALIGNMENT);
-        read(record, bytes);
+        stream(record).read(0, bytes);
         return bytes;
     }
 
-    /// Reads a record into memory that is there, as [#read(ZipRecord, Arena)].
+    /// Finds the bytes of a record.
     ///
     /// @param record a record of this directory
-    /// @param into its `size` bytes
+    /// @return what reads them
     /// @throws IOException if reading fails
-    /// @throws FormatException if the record is damaged
-    public void read(ZipRecord record, MemorySegment into) throws IOException {
-        new ZipStream(file, record, dataOffset(record)).readInto(into);
-    }
-
-    /// {@return the first bytes of a record, uncompressed} Its checksum is not looked at.
-    ///
-    /// @param record a record of this directory
-    /// @param count how many bytes, at most as many as the record has
-    /// @throws IOException if reading fails
-    /// @throws FormatException if the record is damaged
-    public byte[] first(ZipRecord record, int count) throws IOException {
-        return new ZipStream(file, record, dataOffset(record)).first(count);
-    }
-
-    /// Reads all but the first bytes of a record into memory, uncompressed, and compares the checksum of the whole
-    /// record.
-    ///
-    /// @param record a record of this directory
-    /// @param skipped how many bytes are left out
-    /// @param target memory for exactly the rest
-    /// @throws IOException if reading fails
-    /// @throws FormatException if the record is damaged
-    public void readBehind(ZipRecord record, int skipped, MemorySegment target) throws IOException {
-        new ZipStream(file, record, dataOffset(record)).readBehind(skipped, target);
-    }
-
-    /// Reads a whole record and compares its checksum (if it has one), in pieces, so that a record of any size needs
-    /// little memory.
-    ///
-    /// @param record a record of this directory
-    /// @throws IOException if reading fails
-    /// @throws FormatException if the record is damaged
-    public void check(ZipRecord record) throws IOException {
-        new ZipStream(file, record, dataOffset(record)).check();
+    /// @throws FormatException if the local header is damaged or contradicts the directory
+    public ZipStream stream(ZipRecord record) throws IOException {
+        return new ZipStream(file, record, dataOffset(record));
     }
 
     /// {@return the checksum of a stored record whose bytes behind the first ones are a storage; null if it has none}
@@ -223,17 +191,17 @@ public final class ZipDirectory {
         return new FileStorages.Checksum() {
             @Override
             public void check(MemorySegment bytes) throws IOException {
-                new ZipStream(file, record, dataOffset(record)).checkRead(skipped, bytes);
+                stream(record).checkRead(skipped, bytes);
             }
 
             @Override
             public void check() throws IOException {
-                ZipDirectory.this.check(record);
+                stream(record).check();
             }
 
             @Override
             public byte[] before() throws IOException {
-                return new ZipStream(file, record, dataOffset(record)).first(skipped);
+                return stream(record).first(skipped);
             }
 
             @Override
@@ -251,7 +219,7 @@ public final class ZipDirectory {
         List<Damage> damages = new ArrayList<>();
         for (ZipRecord record : records()) {
             try {
-                check(record);
+                stream(record).check();
             } catch (FormatException e) {
                 damages.add(Damage.of("record " + record.name(), record.compressedSize(), e));
             }

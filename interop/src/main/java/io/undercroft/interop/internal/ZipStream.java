@@ -12,7 +12,7 @@ import java.util.zip.Inflater;
 
 /// The bytes of one record, passed through a small buffer. They are read from the file and not from a mapping, since a
 /// mapping may have been written to.
-final class ZipStream {
+public final class ZipStream {
     private static final int CHUNK = 1 << 18;
 
     private final MappedFile file;
@@ -30,21 +30,16 @@ final class ZipStream {
         void accept(ByteBuffer bytes);
     }
 
-    /// Reads the record into memory and compares its checksum.
+    /// Reads a record into memory, inflating it if it is compressed, and compares the checksum of all of it.
     ///
-    /// @param target memory of exactly the record's size
-    void readInto(MemorySegment target) throws IOException {
-        readBehind(0, target);
-    }
-
-    /// Reads what is behind the first bytes of the record into memory, and compares the checksum of all of it.
-    ///
-    /// @param skipped how many bytes are left out
+    /// @param skipped how many of its first bytes are left out
     /// @param target memory of exactly the size of the rest
-    void readBehind(int skipped, MemorySegment target) throws IOException {
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the record is damaged
+    public void read(int skipped, MemorySegment target) throws IOException {
         CRC32 crc = new CRC32();
         long[] seen = {0};
-        read(bytes -> {
+        pass(bytes -> {
             MemorySegment piece = MemorySegment.ofBuffer(bytes);
             long from = Math.clamp(skipped - seen[0], 0, piece.byteSize());
             MemorySegment.copy(piece, from, target, Math.max(0, seen[0] - skipped), piece.byteSize() - from);
@@ -57,7 +52,9 @@ final class ZipStream {
     /// {@return the first bytes of the record} Its checksum is not looked at.
     ///
     /// @param count how many; the record has at least as many
-    byte[] first(int count) throws IOException {
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the record is damaged
+    public byte[] first(int count) throws IOException {
         byte[] first = new byte[count];
         if (record.isStored()) {
             file.read(data, MemorySegment.ofArray(first));
@@ -82,10 +79,13 @@ final class ZipStream {
         }
     }
 
-    /// Reads the record and compares its checksum.
-    void check() throws IOException {
+    /// Reads the whole record and compares its checksum if it has one, in pieces, so that it needs little memory.
+    ///
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the record is damaged
+    public void check() throws IOException {
         CRC32 crc = new CRC32();
-        read(crc::update);
+        pass(crc::update);
         compare(crc);
     }
 
@@ -110,7 +110,7 @@ final class ZipStream {
         }
     }
 
-    private void read(Sink sink) throws IOException {
+    private void pass(Sink sink) throws IOException {
         if (record.isStored()) {
             copy(sink);
         } else {

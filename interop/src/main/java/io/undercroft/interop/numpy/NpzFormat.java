@@ -104,7 +104,7 @@ public final class NpzFormat implements CheckpointFormat {
     private static NpyHeader header(ZipDirectory zip, ZipRecord record) throws IOException {
         try {
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
-            return NpyHeader.read(count -> zip.first(record, count), record.size(), base);
+            return NpyHeader.read(count -> zip.stream(record).first(count), record.size(), base);
         } catch (FormatException e) {
             throw e.code().startsWith("NPY")
                     ? new FormatException(e.code(), "record " + FormatException.quote(record.name()) + ": " + e.what(),
@@ -120,7 +120,7 @@ public final class NpzFormat implements CheckpointFormat {
                     header.type().alignment(), zip.checksum(record, header.length()));
         }
         return storages.decoded(header.nbytes(), into -> {
-            zip.readBehind(record, header.length(), into);
+            zip.stream(record).read(header.length(), into);
             NpyFormat.swap(into, header);
         });
     }

@@ -1,6 +1,7 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.safetensors.Sharing.View;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;

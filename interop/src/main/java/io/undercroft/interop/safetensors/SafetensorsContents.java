@@ -2,6 +2,7 @@ package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.Remedy;
 import io.undercroft.interop.internal.TensorSlices;
+import io.undercroft.interop.safetensors.Sharing.View;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;

@@ -6,6 +6,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.JsonWriter;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
+import io.undercroft.interop.safetensors.Sharing.View;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.Draft;

@@ -7,6 +7,7 @@ import io.undercroft.interop.internal.JsonReader;
 import io.undercroft.storage.Shape;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +23,17 @@ record Sharing(SequencedMap<String, String> aliases, SequencedMap<String, View> 
     static final String VIEWS = "undercroft.views";
     /// Plain text in most files, and never the name of a tensor: `pt`, `tf`, `flax`.
     static final String FORMAT = "format";
+
+    /// How a tensor uses the storage of another one.
+    ///
+    /// @param base the name of the other
+    /// @param offset where its first element starts, in bytes from the first byte of the other
+    /// @param stride its strides, in elements
+    record View(String base, long offset, List<Long> stride) {
+        long[] strides() {
+            return stride.stream().mapToLong(Long::longValue).toArray();
+        }
+    }
 
     /// {@return no sharing: all metadata is text}
     static Sharing none(SequencedMap<String, String> metadata) {

@@ -7,6 +7,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -18,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// The three members of a tar archive that make a state: `storages`, `tensors` on them, and `pickle`, whose persistent
@@ -44,12 +46,10 @@ final class TarSave {
     /// @param options where storages go
     /// @param filter which storages are loaded
     /// @param elements makes storages
-    /// @param budget what reading may cost
-    TarSave(MappedFile file, TarDirectory tar, OpenOptions options, StorageFilter filter, Elements elements,
-            ReadBudget budget) {
+    TarSave(MappedFile file, TarDirectory tar, OpenOptions options, StorageFilter filter, Elements elements) {
         this.file = file;
         this.tar = tar;
-        this.budget = budget;
+        this.budget = ReadBudget.of(file.size());
         this.storages = new TorchStorages(options, filter, _ -> 0, (entry, device) -> {
             long start = offset;
             return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, device, null,
@@ -57,20 +57,20 @@ final class TarSave {
         });
     }
 
-    /// Reads all three members.
+    /// Reads all three members. There are no checksums.
     ///
-    /// @return the state
+    /// @param members the names of the members that belong to a state
     /// @throws IOException if reading fails
     /// @throws FormatException if they are malformed or ask for anything that is not allowed
-    @Nullable
-    Object read() throws IOException {
+    TreeContents read(Set<String> members) throws IOException {
         each("storages", this::readStorage, this::readViews);
         each("tensors", this::readTensor, _ -> {});
         PickleStream pickle = member("pickle");
         Object state = pickle.pickle(this::find);
         checkEnd("pickle", pickle);
         StateCheck.check(state, _ -> {});
-        return state;
+        unread.addAll(tar.besides(members));
+        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size()).withUnread(unread);
     }
 
     private PickleStream member(String name) {
@@ -104,11 +104,6 @@ final class TarSave {
             unread.add(new UnreadPart(Kind.BYTES, "what is behind the end of " + FormatException.quote(member),
                     stream.position(), stream.bytes().remaining()));
         }
-    }
-
-    /// {@return what the members hold besides the state, after [#read]}
-    List<UnreadPart> unread() {
-        return unread;
     }
 
     private static void placed(PickleStream stream, Step step) throws IOException {

@@ -167,7 +167,7 @@ public final class TorchZipFormat implements CheckpointFormat {
             long data = zip.dataOffset(record);
             OptionalLong place = record.isStored() ? OptionalLong.of(data) : OptionalLong.empty();
             return elements.open(place, entry.nbytes(), entry::dtype, device,
-                    record.isStored() ? zip.checksum(record, 0) : null, into -> zip.read(record, into));
+                    record.isStored() ? zip.checksum(record, 0) : null, into -> zip.stream(record).read(0, into));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
@@ -51,48 +50,38 @@ final class AsciiCode extends Code {
     @Override
     void writeElements(TypedStorage elements) {
         if (elements.size() > 0) {
-            put(new Printed(StoredElements.of(elements)));
+            DType dtype = elements.dtype();
+            boolean isText = dtype.itemsize() == 1;
+            // A guess: how many characters a number has is not known before it is printed.
+            put(new Elements(elements.untyped(), dtype, elements.size(),
+                    isText ? elements.size() + 1 : elements.size() * 10, (bytes, output) -> {
+                        if (isText) {
+                            output.write(bytes);
+                        } else {
+                            writeNumbers(new TypedStorage(Storage.wrap(bytes), dtype), output);
+                        }
+                        output.write(MemorySegment.ofArray(LINE_FEED));
+                    }));
         }
     }
 
-    private record Printed(StoredElements elements) implements Part {
-        /// A guess: how many characters a number has is not known before it is printed.
-        @Override
-        public long nbytes() {
-            return elements.dtype().itemsize() == 1 ? elements.size() + 1 : elements.size() * 10;
-        }
-
-        @Override
-        public void writeTo(Output output) throws IOException {
-            try (Loan loan = elements.storage().borrow()) {
-                if (elements.dtype().itemsize() == 1) {
-                    output.write(elements.bytes(loan));
-                } else {
-                    writeNumbers(loan.storage(), output);
-                }
+    private static void writeNumbers(TypedStorage numbers, Output output) throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (long done = 0; done < numbers.size(); done += CHUNK) {
+            long end = Math.min(numbers.size(), done + CHUNK);
+            for (long i = done; i < end; i++) {
+                text.append(i == 0 ? "" : " ").append(print(numbers, i));
             }
-            output.write(MemorySegment.ofArray(LINE_FEED));
+            output.write(MemorySegment.ofArray(text.toString().getBytes(ISO_8859_1)));
+            text.setLength(0);
         }
+    }
 
-        private void writeNumbers(Storage storage, Output output) throws IOException {
-            TypedStorage numbers = new TypedStorage(storage, elements.dtype());
-            StringBuilder text = new StringBuilder();
-            for (long done = 0; done < elements.size(); done += StoredElements.CHUNK) {
-                long end = Math.min(elements.size(), done + StoredElements.CHUNK);
-                for (long i = done; i < end; i++) {
-                    text.append(i == 0 ? "" : " ").append(print(numbers, i));
-                }
-                output.write(MemorySegment.ofArray(text.toString().getBytes(ISO_8859_1)));
-                text.setLength(0);
-            }
+    private static String print(TypedStorage numbers, long index) {
+        if (numbers.dtype().kind() != DType.Kind.FLOATING) {
+            return Long.toString(numbers.getLong(index));
         }
-
-        private static String print(TypedStorage numbers, long index) {
-            if (numbers.dtype().kind() != DType.Kind.FLOATING) {
-                return Long.toString(numbers.getLong(index));
-            }
-            boolean isDouble = numbers.dtype().equals(DType.FLOAT64);
-            return CNumbers.print(numbers.getDouble(index), isDouble ? DOUBLE_DIGITS : FLOAT_DIGITS);
-        }
+        boolean isDouble = numbers.dtype().equals(DType.FLOAT64);
+        return CNumbers.print(numbers.getDouble(index), isDouble ? DOUBLE_DIGITS : FLOAT_DIGITS);
     }
 }

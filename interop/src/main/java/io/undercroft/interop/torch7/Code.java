@@ -1,17 +1,88 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.serializer.spi.Output;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Loan;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /// Puts what objects are made of into parts of a file: the counterpart of [Input]. Belongs to one thread.
 abstract sealed class Code permits BinaryCode, AsciiCode {
+    /// Elements that are worked on at once.
+    protected static final int CHUNK = 1 << 13;
     private static final int LARGE = 1 << 20;
 
     private final List<Part> parts = new ArrayList<>();
     private final ByteArrayOutputStream pending = new ByteArrayOutputStream();
+
+    /// A run of bytes of a file that is to be written.
+    interface Part {
+        /// {@return how many bytes, as near as is known}
+        long nbytes();
+
+        void writeTo(Output output) throws IOException;
+    }
+
+    /// Bytes that are there.
+    ///
+    /// @param bytes what to write
+    private record Bytes(MemorySegment bytes) implements Part {
+        @Override
+        public long nbytes() {
+            return bytes.byteSize();
+        }
+
+        @Override
+        public void writeTo(Output output) throws IOException {
+            output.write(bytes);
+        }
+    }
+
+    /// The elements that a storage had when a file was planned.
+    ///
+    /// @param storage their bytes
+    /// @param dtype their type
+    /// @param size how many
+    /// @param nbytes how many bytes they take in the file, as near as is known
+    /// @param writer writes them, or null if they are in the file as they are in memory
+    record Elements(Storage storage, DType dtype, long size, long nbytes, @Nullable Writer writer) implements Part {
+        /// Writes the bytes of elements in another way.
+        interface Writer {
+            void write(MemorySegment bytes, Output output) throws IOException;
+        }
+
+        @Override
+        public void writeTo(Output output) throws IOException {
+            if (writer == null && !storage.device().isCpu()) {
+                checkSize(storage.nbytes());
+                output.write(storage, 0, size * dtype.itemsize());
+                return;
+            }
+            try (Loan loan = storage.borrow()) {
+                MemorySegment all = loan.storage().segment();
+                checkSize(all.byteSize());
+                MemorySegment bytes = all.asSlice(0, size * dtype.itemsize());
+                if (writer == null) {
+                    output.write(bytes);
+                } else {
+                    writer.write(bytes, output);
+                }
+            }
+        }
+
+        private void checkSize(long now) {
+            if (now < size * dtype.itemsize()) {
+                throw new IllegalStateException(storage.describe() + " had " + size * dtype.itemsize()
+                        + " bytes, and was resized while it was being saved; save it before or after");
+            }
+        }
+    }
 
     static Code of(Encoding encoding) {
         return encoding == Encoding.ASCII ? new AsciiCode() : new BinaryCode(encoding);
@@ -38,7 +109,7 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
 
     protected final void put(byte[] bytes) {
         if (bytes.length >= LARGE) {
-            put(new Part.Bytes(MemorySegment.ofArray(bytes)));
+            put(new Bytes(MemorySegment.ofArray(bytes)));
             return;
         }
         pending.writeBytes(bytes);
@@ -54,7 +125,7 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
 
     private void flush() {
         if (pending.size() > 0) {
-            parts.add(new Part.Bytes(MemorySegment.ofArray(pending.toByteArray())));
+            parts.add(new Bytes(MemorySegment.ofArray(pending.toByteArray())));
             pending.reset();
         }
     }

@@ -55,7 +55,7 @@ final class LuaReader {
     private boolean hasSignature;
     private boolean hasStrings;
     /// The object of a class that was read last, and where it ends.
-    private @Nullable LuaObject lastObject;
+    private LuaValue.@Nullable Instance lastObject;
     private long lastObjectEnd;
 
     LuaReader(Input in, Torch7Storages storages, References references, ReadBudget budget) {
@@ -100,7 +100,7 @@ final class LuaReader {
 
     /// {@return the class of the object that ends where reading has arrived, if there is one}
     Optional<String> classThatEndsHere() {
-        return Optional.ofNullable(lastObject).filter(_ -> lastObjectEnd == in.position()).map(LuaObject::className);
+        return Optional.ofNullable(lastObject).filter(_ -> lastObjectEnd == in.position()).map(LuaValue.Instance::className);
     }
 
     private @Nullable Object root() throws IOException {
@@ -114,7 +114,7 @@ final class LuaReader {
             if (top.isWhole()) {
                 open.pop();
                 value = top;
-                if (top instanceof LuaObject object) {
+                if (top instanceof LuaValue.Instance object) {
                     lastObject = object;
                     lastObjectEnd = in.position();
                 }
@@ -130,8 +130,8 @@ final class LuaReader {
         if (lastObject != null && e.offset() == lastObjectEnd) {
             return Torch7Faults.after(lastObject.className(), e);
         }
-        return open.stream().filter(LuaObject.class::isInstance).findFirst()
-                .map(object -> Torch7Faults.in(((LuaObject) object).className(), e, object == open.element()))
+        return open.stream().filter(LuaValue.Instance.class::isInstance).findFirst()
+                .map(object -> Torch7Faults.in(((LuaValue.Instance) object).className(), e, object == open.element()))
                 .orElse(e);
     }
 
@@ -188,10 +188,10 @@ final class LuaReader {
         };
     }
 
-    private LuaFunction function(int tag) throws IOException {
+    private LuaValue.Function function(int tag) throws IOException {
         byte[] code = bytes();
         hasSignature |= code.length > 1 && code[0] == ESCAPE && code[1] == 'L';
-        return new LuaFunction(tag, code);
+        return new LuaValue.Function(tag, code);
     }
 
     private @Nullable Object known(int number) {
@@ -205,7 +205,7 @@ final class LuaReader {
     }
 
     private static Object checkShared(Object known, long start) {
-        if (known instanceof LuaTable table && table.isBody()) {
+        if (known instanceof LuaValue.Table table && table.isBody()) {
             throw Torch7Faults.of("CLASS", "the fields of an object are referred to as a table", start);
         }
         return known;
@@ -221,9 +221,9 @@ final class LuaReader {
         return OPENED;
     }
 
-    private LuaTable table(boolean isBody) throws IOException {
+    private LuaValue.Table table(boolean isBody) throws IOException {
         long start = in.position();
-        return new LuaTable(entries(in.readInt(), 2, start), isBody, start);
+        return new LuaValue.Table(entries(in.readInt(), 2, start), isBody, start);
     }
 
     /// {@return how many entries follow}
@@ -258,7 +258,7 @@ final class LuaReader {
     }
 
     private Object object(int number, ClassHeader header) throws IOException {
-        LuaObject object = new LuaObject(header.name, header.version);
+        LuaValue.Instance object = new LuaValue.Instance(header.name, header.version);
         open(put(number, object));
         return switch (TdsClass.find(header.name).orElse(null)) {
             case null -> open(fields(number, object));
@@ -273,7 +273,7 @@ final class LuaReader {
 
     /// What is written without a function of the class: a table of its own, whose number is that behind the number of
     /// the object. All else was written by such a function, which is not here to read it.
-    private LuaTable fields(int number, LuaObject object) throws IOException {
+    private LuaValue.Table fields(int number, LuaValue.Instance object) throws IOException {
         long start = in.position();
         int tag = in.readInt();
         int body = tag == Tag.TABLE ? in.readInt() : number;
@@ -283,14 +283,14 @@ final class LuaReader {
         return put(body, table(true));
     }
 
-    private LuaTable hash() throws IOException {
+    private LuaValue.Table hash() throws IOException {
         long start = in.position();
-        return new LuaTable(entries(in.readLong(), 2, start), true, start);
+        return new LuaValue.Table(entries(in.readLong(), 2, start), true, start);
     }
 
-    private LuaVector vector() throws IOException {
+    private LuaValue.Vector vector() throws IOException {
         long start = in.position();
-        return new LuaVector(entries(in.readLong(), 1, start));
+        return new LuaValue.Vector(entries(in.readLong(), 1, start));
     }
 
     /// Before there were versions, the name was where the version is now.

@@ -46,7 +46,7 @@ class ZipDirectoryTest {
     private String code(byte[] archive) {
         FormatException refusal = catchThrowableOfType(FormatException.class, () -> read(archive, zip -> {
             for (ZipRecord record : zip.records()) {
-                zip.check(record);
+                zip.stream(record).check();
             }
         }));
         return refusal == null ? "fine" : refusal.code();
