@@ -67,7 +67,8 @@ public final class GgufFormat implements CheckpointFormat {
                 .withUnread(header.besides(file.size())).only(options);
     }
 
-    private static Storage storage(MappedFile file, GgufHeader header, GgufHeader.TensorInfo info, FileStorages storages) {
+    private static Storage storage(MappedFile file, GgufHeader header, GgufHeader.TensorInfo info,
+            FileStorages storages) {
         // What is empty may claim to start anywhere.
         long offset = header.data() + (info.nbytes() == 0 ? 0 : info.offset());
         if (header.order() == ByteOrder.nativeOrder() || info.type().dtype().itemsize() == 1) {

@@ -91,7 +91,8 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
             String key = in.name();
             budget.takeText(key.length());
             if (values.putIfAbsent(key, in.read()) != null) {
-                throw GgufInput.damaged("GGUF-DUPLICATE", "the metadata " + FormatException.quote(key) + " is there twice",
+                throw GgufInput.damaged("GGUF-DUPLICATE",
+                        "the metadata " + FormatException.quote(key) + " is there twice",
                         position);
             }
         }
@@ -105,7 +106,8 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
         if (!(value instanceof Typed typed && typed.value() instanceof Long alignment)
                 || !typed.type().equals(ValueType.UINT32.scalarName())
                 || Long.bitCount(alignment) != 1 || alignment > LARGEST_ALIGNMENT) {
-            throw GgufInput.damaged("GGUF-VALUE", ALIGNMENT + " is no power of two in 32 bits up to " + LARGEST_ALIGNMENT,
+            throw GgufInput.damaged("GGUF-VALUE",
+                    ALIGNMENT + " is no power of two in 32 bits up to " + LARGEST_ALIGNMENT,
                     FormatException.NO_OFFSET);
         }
         return alignment;

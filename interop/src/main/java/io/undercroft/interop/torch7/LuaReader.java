@@ -100,7 +100,8 @@ final class LuaReader {
 
     /// {@return the class of the object that ends where reading has arrived, if there is one}
     Optional<String> classThatEndsHere() {
-        return Optional.ofNullable(lastObject).filter(_ -> lastObjectEnd == in.position()).map(LuaValue.Instance::className);
+        return Optional.ofNullable(lastObject).filter(_ -> lastObjectEnd == in.position())
+                .map(LuaValue.Instance::className);
     }
 
     private @Nullable Object root() throws IOException {

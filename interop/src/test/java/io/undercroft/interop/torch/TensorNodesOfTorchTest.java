@@ -20,7 +20,8 @@ class TensorNodesOfTorchTest {
     private static final Map<String, List<Double>> SHOWN = Map.of("quant_per_channel.pt", List.of(-1., 0., 1., 2.),
             "quant_per_channel_float_qparams.pt", List.of(-0.1, 0., 1., 2.), "quant_per_tensor.pt",
             List.of(-1., 0., 1.), "quant_qint32.pt", List.of(-1., 0., 1.), "quant_qint8.pt", List.of(-1., 0., 1.),
-            "sparse_bsc.pt", MATRIX, "sparse_bsr.pt", MATRIX, "sparse_coo_coalesced.pt", List.of(0., 0., 3., 4., 0., 0.), "sparse_csc.pt",
+            "sparse_bsc.pt", MATRIX, "sparse_bsr.pt", MATRIX, "sparse_coo_coalesced.pt",
+            List.of(0., 0., 3., 4., 0., 0.), "sparse_csc.pt",
             MATRIX, "sparse_csr.pt", MATRIX);
 
     static List<String> theElementsAreThoseOfPyTorch() {
@@ -42,6 +43,7 @@ class TensorNodesOfTorchTest {
 
     @Test
     void everySuchFixtureIsCompared() {
-        assertThat(Fixtures.names("(quant|sparse).*(?<!legacy)[.]pt")).containsExactlyElementsOf(theElementsAreThoseOfPyTorch());
+        assertThat(Fixtures.names("(quant|sparse).*(?<!legacy)[.]pt"))
+                .containsExactlyElementsOf(theElementsAreThoseOfPyTorch());
     }
 }
