@@ -14,8 +14,8 @@ public final class JsonWriter {
     private final boolean isForPeople;
     private int depth;
 
-    /// @param isForPeople whether each member is on a line of its own, and all text is ASCII: Python reads it in whatever
-    ///     encoding a system has
+    /// @param isForPeople whether each member is on a line of its own, and all text is ASCII: Python reads it in
+    ///     whatever encoding a system has
     public JsonWriter(boolean isForPeople) {
         this.isForPeople = isForPeople;
     }
