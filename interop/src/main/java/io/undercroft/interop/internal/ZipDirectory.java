@@ -59,6 +59,9 @@ public final class ZipDirectory {
     private static final String DAMAGED = "The archive is incomplete, damaged or made to mislead; get it again from "
             + "its source";
 
+    private static final ByteReader.Limits LIMITS = (_, position, left) -> damaged("ZIP-END",
+            "the archive ends too early", position + left);
+
     private final MappedFile file;
     private final SequencedMap<String, ZipRecord> records;
 
@@ -85,11 +88,7 @@ public final class ZipDirectory {
     }
 
     private static ByteReader reader(MappedFile file, long start, long end) {
-        return new ByteReader(file, start, end, ZipDirectory::tooShort);
-    }
-
-    private static FormatException tooShort(long due, long position, long left) {
-        return damaged("ZIP-END", "the archive ends too early", position + left);
+        return new ByteReader(file, start, end, LIMITS);
     }
 
     private static String text(ByteReader in, int length) throws IOException {
@@ -325,7 +324,7 @@ public final class ZipDirectory {
             long tailSize = Math.min(file.size(), END_SIZE + LONGEST_COMMENT);
             long tailStart = file.size() - tailSize;
             ByteReader tail = new ByteReader(
-                    MemorySegment.ofArray(ByteReader.bytes(file, tailStart, (int) tailSize)), ZipDirectory::tooShort);
+                    MemorySegment.ofArray(ByteReader.bytes(file, tailStart, (int) tailSize)), LIMITS);
             for (long at = tailSize - END_SIZE; at >= 0; at--) {
                 // The comment has to reach exactly to the end of the file, or these four bytes only happen to be here.
                 if (tail.at(at).i32() == END && at + END_SIZE + tail.at(at + 20).u16() == tailSize) {

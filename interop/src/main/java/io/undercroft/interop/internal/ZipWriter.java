@@ -43,7 +43,7 @@ public final class ZipWriter {
     private final Dialect dialect;
     private final boolean isDeflated;
     private final Output output;
-    private final List<Record> records = new ArrayList<>();
+    private final List<Written> records = new ArrayList<>();
 
     /// What writers differ in.
     public enum Dialect {
@@ -76,7 +76,7 @@ public final class ZipWriter {
     /// @param size its bytes when uncompressed
     /// @param compressedSize the bytes that it takes in the archive
     /// @param crc the checksum of its uncompressed bytes
-    public record Record(String name, long header, long size, long compressedSize, int crc) {
+    public record Written(String name, long header, long size, long compressedSize, int crc) {
         byte[] utf8() {
             return name.getBytes(UTF_8);
         }
@@ -94,7 +94,7 @@ public final class ZipWriter {
     }
 
     /// {@return the records that have been written}
-    public List<Record> records() {
+    public List<Written> records() {
         return Collections.unmodifiableList(records);
     }
 
@@ -104,12 +104,12 @@ public final class ZipWriter {
     /// @param content its bytes
     /// @throws IOException if writing fails
     public void add(String name, Draft content) throws IOException {
-        Record planned = new Record(name, output.position(), content.nbytes(), content.nbytes(), 0);
+        Written planned = new Written(name, output.position(), content.nbytes(), content.nbytes(), 0);
         put(localHeader(planned));
         long start = output.position();
         CRC32 crc = new CRC32();
         long size = isDeflated ? deflate(content, crc) : store(content, crc);
-        Record record = new Record(name, planned.header, size, output.position() - start, (int) crc.getValue());
+        Written record = new Written(name, planned.header, size, output.position() - start, (int) crc.getValue());
         put(descriptor(record, planned));
         records.add(record);
     }
@@ -119,7 +119,7 @@ public final class ZipWriter {
     /// @throws IOException if writing fails
     public void finish() throws IOException {
         long directory = output.position();
-        for (Record record : records) {
+        for (Written record : records) {
             put(entry(record));
         }
         put(end(directory, output.position(), records.size()));
@@ -134,7 +134,7 @@ public final class ZipWriter {
         Counted counted = new Counted();
         ZipWriter writer = new ZipWriter(dialect, false, counted);
         for (int i = 0; i < names.size(); i++) {
-            Record record = new Record(names.get(i), counted.position, sizes.get(i), sizes.get(i), 0);
+            Written record = new Written(names.get(i), counted.position, sizes.get(i), sizes.get(i), 0);
             counted.position += writer.localHeader(record).capacity() + record.size
                     + writer.descriptor(record, record).capacity();
             writer.records.add(record);
@@ -159,14 +159,14 @@ public final class ZipWriter {
     }
 
     /// Deflating makes bytes that cannot be compressed longer, by less than a thousandth.
-    private boolean isWide(Record planned) {
+    private boolean isWide(Written planned) {
         return dialect == Dialect.NUMPY
                 ? planned.size > MOST_32 - MOST_32 / 1000
                 : planned.size >= MOST_32 || planned.header >= MOST_32;
     }
 
     /// @param planned the record, of a size that is not exceeded
-    private ByteBuffer localHeader(Record planned) {
+    private ByteBuffer localHeader(Written planned) {
         byte[] name = planned.utf8();
         boolean isNumpy = dialect == Dialect.NUMPY;
         boolean isWide = isNumpy && isWide(planned);
@@ -188,7 +188,7 @@ public final class ZipWriter {
     }
 
     /// Puts flags, method, time and date.
-    private ByteBuffer putMethod(Record record, ByteBuffer into) {
+    private ByteBuffer putMethod(Written record, ByteBuffer into) {
         boolean sizesFollow = dialect == Dialect.NUMPY || record.size > 0;
         return into.putShort((short) (sizesFollow ? UTF8_NAME | SIZES_FOLLOW : UTF8_NAME))
                 .putShort((short) (isDeflated ? ZipRecord.DEFLATED : ZipRecord.STORED)).putShort((short) 0)
@@ -208,7 +208,7 @@ public final class ZipWriter {
     }
 
     /// The field is the same in both headers but for the compressed size, and has only what needs it.
-    private static byte[] pytorchField(Record record, long compressedSize) {
+    private static byte[] pytorchField(Written record, long compressedSize) {
         boolean isLarge = record.size >= MOST_32;
         boolean isFar = record.header >= MOST_32;
         return isLarge && isFar
@@ -216,7 +216,7 @@ public final class ZipWriter {
                 : isLarge ? field(true, record.size, compressedSize) : field(isFar, record.header);
     }
 
-    private ByteBuffer descriptor(Record record, Record planned) {
+    private ByteBuffer descriptor(Written record, Written planned) {
         if (dialect == Dialect.PYTORCH && record.size == 0) {
             return buffer(0);
         }
@@ -227,7 +227,7 @@ public final class ZipWriter {
                 : descriptor.putInt((int) record.compressedSize).putInt((int) record.size);
     }
 
-    private ByteBuffer entry(Record record) {
+    private ByteBuffer entry(Written record) {
         byte[] name = record.utf8();
         boolean isNumpy = dialect == Dialect.NUMPY;
         boolean isWide = isNumpy

@@ -106,10 +106,10 @@ final class TorchArchive implements Draft {
     }
 
     /// Forty digits by which PyTorch's logs tell files apart: a hash of the names and one of the checksums.
-    private static Storage serializationId(List<ZipWriter.Record> written) {
+    private static Storage serializationId(List<ZipWriter.Written> written) {
         long names = 0;
         long sums = 0;
-        for (ZipWriter.Record record : written) {
+        for (ZipWriter.Written record : written) {
             names = 31 * names + record.name().hashCode();
             sums = 0x9E3779B97F4A7C15L * (sums ^ Integer.toUnsignedLong(record.crc()));
         }

@@ -53,7 +53,7 @@ final class AsciiCode extends Code {
             DType dtype = elements.dtype();
             boolean isText = dtype.itemsize() == 1;
             // A guess: how many characters a number has is not known before it is printed.
-            put(new Elements(elements.untyped(), dtype, elements.size(),
+            put(new StoredElements(elements.untyped(), dtype, elements.size(),
                     isText ? elements.size() + 1 : elements.size() * 10, (bytes, output) -> {
                         if (isText) {
                             output.write(bytes);

@@ -58,10 +58,10 @@ final class BinaryCode extends Code {
     void writeElements(TypedStorage elements) {
         DType dtype = elements.dtype();
         boolean narrows = dtype.equals(DType.INT64) && encoding.longBytes() == Integer.BYTES;
-        Elements.Writer writer = narrows
+        StoredElements.Writer writer = narrows
                 ? this::narrow
                 : encoding.isLittle() ? null : (bytes, output) -> swap(bytes, dtype, output);
-        put(new Elements(elements.untyped(), dtype, elements.size(),
+        put(new StoredElements(elements.untyped(), dtype, elements.size(),
                 elements.size() * (narrows ? Integer.BYTES : dtype.itemsize()), writer));
     }
 
