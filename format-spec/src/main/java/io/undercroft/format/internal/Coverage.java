@@ -2,9 +2,9 @@ package io.undercroft.format.internal;
 
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 
 /// The ranges of a file that the snapshots of a chain account for, sorted by place: the bytes of their extents, which
 /// may overlap each other, and what no extent may touch: indexes, parent records, the commit slots, and what the
@@ -31,7 +31,7 @@ final class Coverage {
     /// @param extents the bytes of this file that are in extents of all snapshots
     /// @param newest the newest snapshot
     /// @param chain the commits, the newest first
-    Coverage(Collection<VerifiedRuns.Run> extents, Snapshot newest, List<CommitRecord> chain) {
+    Coverage(Stream<VerifiedRuns.Run> extents, Snapshot newest, List<CommitRecord> chain) {
         extents.forEach(run -> ranges.add(new Range(run.offset(), run.offset() + run.length(), true)));
         for (int number = 0; number < newest.freeRangeCount(); number++) {
             FreeRange free = newest.freeRange(number);

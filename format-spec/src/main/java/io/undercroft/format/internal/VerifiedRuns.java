@@ -1,38 +1,47 @@
 package io.undercroft.format.internal;
 
 import java.io.IOException;
-import java.util.Collection;
-import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 /// Compares the bytes of extents with their checksums and digests. Each run of bytes is read once, however many extents
 /// of however many snapshots it belongs to.
 final class VerifiedRuns {
     /// The number of the file itself; bases have numbers from 1 on, the same in all snapshots.
     private static final int OWN_FILE = 0;
-    private static final Comparator<Run> ORDER = Comparator.comparingInt(Run::file).thenComparingLong(Run::offset)
-            .thenComparingLong(Run::length);
 
     private final ByteSource own;
     private final Scan scan;
     private final CheckedBases bases;
-    private final SortedMap<Run, ExtentSums> read = new TreeMap<>(ORDER);
-    private final Set<Run> unread = new TreeSet<>(ORDER);
+    private final Map<Run, ExtentSums> read = new HashMap<>();
+    private final Set<Run> unread = new HashSet<>();
     private final Map<File, Integer> files = new HashMap<>();
     private long unreadBytes;
 
     /// What may be said of one file by several bases: they name other snapshots of it.
     private record File(UUID uuid, String path) {}
 
-    /// A run of bytes in a file.
-    record Run(int file, long offset, long length) {}
+    /// A run of bytes in a file. Runs are ordered so that a hash table of them is fast even if a file was made so that
+    /// their hashes are equal.
+    record Run(int file, long offset, long length) implements Comparable<Run> {
+        /// Offsets are multiples of a power of two, so that the high bits of a product are better than the low ones.
+        @Override
+        public int hashCode() {
+            return (int) ((31 * (31 * offset + length) + file) * 0x9E37_79B9_7F4A_7C15L >>> Integer.SIZE);
+        }
+
+        @Override
+        public int compareTo(Run other) {
+            int order = Integer.compare(file, other.file);
+            order = order != 0 ? order : Long.compare(offset, other.offset);
+            return order != 0 ? order : Long.compare(length, other.length);
+        }
+    }
 
     VerifiedRuns(ByteSource own, Scan scan, CheckedBases bases) {
         this.own = own;
@@ -41,8 +50,8 @@ final class VerifiedRuns {
     }
 
     /// {@return the runs of the file itself that were read}
-    Collection<Run> own() {
-        return read.headMap(new Run(OWN_FILE + 1, 0, 0)).keySet();
+    Stream<Run> own() {
+        return read.keySet().stream().filter(run -> run.file() == OWN_FILE);
     }
 
     /// {@return how many runs could not be read, as they are in bases that are not there}

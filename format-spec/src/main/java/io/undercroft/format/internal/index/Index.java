@@ -421,8 +421,8 @@ public final class Index {
 
     /// {@return how many bytes of its file an extent takes, 0 if it is one of zeros}
     long storedLength(int extent) {
-        boolean isZero = get(SectionType.EXTN, extent, Extn.KIND) == ExtentKind.ZERO.code();
-        return isZero ? 0 : get(SectionType.EXTN, extent, Extn.LENGTH);
+        long at = at(SectionType.EXTN, extent);
+        return Extn.KIND.get(bytes, at) == ExtentKind.ZERO.code() ? 0 : Extn.LENGTH.get(bytes, at);
     }
 
     /// {@return the base with this number, counted from 0}
@@ -479,7 +479,7 @@ public final class Index {
     long[] dims(long first, int rank) {
         long[] dims = new long[rank];
         for (int dim = 0; dim < rank; dim++) {
-            dims[dim] = get(SectionType.DIMS, first + dim, Dims.DIM);
+            dims[dim] = Dims.DIM.get(bytes, at(SectionType.DIMS, first + dim));
         }
         return dims;
     }
@@ -502,7 +502,10 @@ public final class Index {
 
     /// Compares two names as they are sorted.
     int compareName(int left, int right) {
-        return compareName(left, bytes, textStart(right), textStart(right) + textLength(right));
+        long at = at(SectionType.NAMS, right);
+        long length = RecordLayout.TEXT_LENGTH.get(bytes, at);
+        long text = text(RecordLayout.TEXT.get(bytes, at), length);
+        return compareName(left, bytes, text, text + length);
     }
 
     /// Compares a name with a text in UTF-8, as names are sorted.
@@ -511,15 +514,10 @@ public final class Index {
     }
 
     private int compareName(int name, MemorySegment text, long from, long to) {
-        return Utf8.compare(bytes, textStart(name), textStart(name) + textLength(name), text, from, to);
-    }
-
-    private long textStart(int name) {
-        return text(get(SectionType.NAMS, name, RecordLayout.TEXT), textLength(name));
-    }
-
-    private long textLength(int name) {
-        return get(SectionType.NAMS, name, RecordLayout.TEXT_LENGTH);
+        long at = at(SectionType.NAMS, name);
+        long length = RecordLayout.TEXT_LENGTH.get(bytes, at);
+        long start = text(RecordLayout.TEXT.get(bytes, at), length);
+        return Utf8.compare(bytes, start, start + length, text, from, to);
     }
 
     /// {@return the number of the tensor that the name with this number belongs to}

@@ -149,11 +149,11 @@ public final class NameTable {
     }
 
     private long text(int name) {
-        return records.get(name, RecordLayout.TEXT);
+        return RecordLayout.TEXT.get(records.block(name), records.start(name));
     }
 
     private int length(int name) {
-        return records.getInt(name, RecordLayout.TEXT_LENGTH);
+        return RecordLayout.TEXT_LENGTH.getInt(records.block(name), records.start(name));
     }
 
     private MemorySegment block(long text) {

@@ -65,11 +65,11 @@ public final class RecordTable {
         }
     }
 
-    private MemorySegment block(long record) {
+    MemorySegment block(long record) {
         return blocks.get((int) (record / RECORDS_PER_BLOCK));
     }
 
-    private long start(long record) {
+    long start(long record) {
         return record % RECORDS_PER_BLOCK * recordSize;
     }
 }
