@@ -37,7 +37,7 @@ final class IndexDump {
         fields.record(Head.RECORD, bytes, 0);
         for (long entry = Index.HEAD_BYTES; entry < end; entry += Index.ENTRY_BYTES) {
             for (Field field : Entry.RECORD.fields()) {
-                String which = field == Entry.SECTION ? " " + code(entry) : "";
+                String which = field.equals(Entry.SECTION) ? " " + code(entry) : "";
                 fields.field(field.name() + which, field, bytes, entry);
             }
         }

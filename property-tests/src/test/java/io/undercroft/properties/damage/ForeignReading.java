@@ -88,6 +88,7 @@ public final class ForeignReading {
         return AT_LEAST + PER_BYTE * Files.size(path);
     }
 
+    @SuppressWarnings("UnusedMethod") // Called by its name in another process.
     private static String inspection(String file, String format, String report) throws IOException {
         Path path = Path.of(file);
         OpenOptions options = format.isEmpty() ? OpenOptions.defaults() : OpenOptions.defaults().format(format);

@@ -33,6 +33,8 @@ public enum SectionType {
 
     private static final SectionType[] ALL = values();
 
+    /// Complete when its class is initialized, and never changed then.
+    @SuppressWarnings("ImmutableEnumChecker")
     private final RecordLayout record;
     private final boolean isRequired;
     private final boolean isCritical;
