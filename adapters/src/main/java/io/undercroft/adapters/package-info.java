@@ -1,4 +1,5 @@
-/// The same memory as an array of another JVM library, without a copy: what is written on one side shows on the other.
+/// Adapters that share memory with arrays of other JVM libraries, without a copy: writes on one side are visible on the
+/// other.
 ///
 /// | class | library | a tensor there | its array as a tensor | who releases the storage |
 /// |---|---|---|---|---|
@@ -12,25 +13,24 @@
 /// GiB) and `Storage.segment()` are views, `Storage.wrap(MemorySegment)` and
 /// `Storage.wrap(MemorySegment.ofBuffer(buffer))` the way back.
 ///
-/// **What can be shown.** Native code sees an address and a length. So a tensor must be contiguous (`contiguous()`
-/// makes it so), off the heap, aligned to its elements and writable: a library that writes to a read-only mapping
-/// kills the JVM. Mapped checkpoints are copy-on-write unless opened otherwise, which is writable. A dtype that the
-/// library does not have is refused, never converted on the way.
+/// **Requirements.** Native code gets an address and a length. So a tensor must be contiguous (call `contiguous()`),
+/// off the heap, aligned to its elements and writable: a library that writes to a read-only mapping crashes the JVM.
+/// Checkpoints are mapped copy-on-write by default, which is writable. A dtype that the library does not have is
+/// refused, never converted.
 ///
-/// **Lifetime.** What is made of a tensor holds a reference to its storage ([io.undercroft.storage.Storage#retain])
-/// until the library releases it, so a checkpoint may be closed before. Resizing or moving a storage leaves the
-/// library on memory that is not the storage's any more: do not, as long as something is lent. Nor can a storage keep
-/// memory that it does not own: who closes the arena of a segment that was
-/// [wrapped][io.undercroft.storage.Storage#wrap] takes it from the library, too. A tensor made of a library's
-/// memory keeps it until its storage is released or collected.
+/// **Lifetime.** An array made from a tensor holds a reference to its storage ([io.undercroft.storage.Storage#retain])
+/// until the library releases it, so the checkpoint may be closed before. Do not resize or move the storage until then:
+/// the library would use freed memory. Memory that a storage does not own is not kept: after the arena of a
+/// [wrapped][io.undercroft.storage.Storage#wrap] segment is closed, the library must not use it either. A tensor made
+/// from a library's memory keeps it until its storage is released or collected.
 ///
-/// **Dependencies** are optional: a program brings the libraries that it uses, and classes for others are never
+/// **Dependencies** are optional: a program declares the libraries that it uses, and classes for the others are never
 /// loaded. Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`; DJL and ND4J are used here without JNA, which they
-/// want for asking about GPUs and the machine only. DJL's engine for ONNX Runtime makes the one `OrtEnvironment` of a
-/// process itself, so start it before asking for that. The natives of ONNX Runtime and ND4J come from their own
-/// artefacts.
+/// need only to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment` of a
+/// process itself, so start it before you get that. The natives of ONNX Runtime and ND4J come from their own artefacts.
 ///
-/// **Threads.** All methods may be called by several threads; what they return is as safe as the library says.
+/// **Threads.** All methods may be called by several threads; the thread safety of what they return is that of the
+/// library.
 @NullMarked
 package io.undercroft.adapters;
 

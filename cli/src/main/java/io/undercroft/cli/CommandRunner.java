@@ -177,13 +177,13 @@ final class CommandRunner {
     }
 
     /// Says that what is shown or copied is not what was saved last, if that is so.
-    void notePassedOver(Checkpoint checkpoint) {
-        checkpoint.passedOver()
-                .ifPresent(why -> notePassedOver(checkpoint.path(), checkpoint.snapshot().orElseThrow(), why));
+    void noteSkippedCommit(Checkpoint checkpoint) {
+        checkpoint.skippedCommit()
+                .ifPresent(why -> noteSkippedCommit(checkpoint.path(), checkpoint.snapshot().orElseThrow(), why));
     }
 
     /// Says which snapshot was opened, and why it is not the newest.
-    void notePassedOver(Path file, SnapshotInfo opened, FormatException why) {
+    void noteSkippedCommit(Path file, SnapshotInfo opened, FormatException why) {
         note("%s: a newer snapshot cannot be opened, so this is %d: %s".formatted(file, opened.commit(), why.what()));
     }
 

@@ -231,8 +231,8 @@ final class ConvertCommand {
     private int copy(Path source, Path target, Arguments arguments) throws IOException {
         long number;
         try (Checkpoint checkpoint = Checkpoint.open(source, arguments.openingOnMeta())) {
-            number = Soundness.requireSnapshot(checkpoint).commit();
-            run.notePassedOver(checkpoint);
+            number = IntegrityChecks.requireSnapshot(checkpoint).commit();
+            run.noteSkippedCommit(checkpoint);
         }
         return run.writing(target, () -> {
             try (CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults(), arguments.opening())) {

@@ -101,7 +101,7 @@ final class GrowingCommands {
 
     private static long count(Path file, Arguments arguments) throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
-            return Soundness.requireSnapshot(checkpoint).sequence();
+            return IntegrityChecks.requireSnapshot(checkpoint).sequence();
         }
     }
 

@@ -70,9 +70,9 @@ final class ReadingCommands {
             try (Checkpoint checkpoint = Checkpoint.open(file, arguments.opening());
                     Sha256 digests = hashes ? new Sha256() : null) {
                 if (hashes) {
-                    Soundness.require(checkpoint);
+                    IntegrityChecks.require(checkpoint);
                 }
-                run.notePassedOver(checkpoint);
+                run.noteSkippedCommit(checkpoint);
                 run.noteUnusedRoot(checkpoint, arguments);
                 Inspection inspection = new Inspection(checkpoint, digests, arguments.absentDevices());
                 if (arguments.has("--json")) {
@@ -100,8 +100,8 @@ final class ReadingCommands {
         Path file = arguments.path(0);
         return run.of(file, () -> {
             try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
-                Soundness.requireSnapshot(checkpoint);
-                run.notePassedOver(checkpoint);
+                IntegrityChecks.requireSnapshot(checkpoint);
+                run.noteSkippedCommit(checkpoint);
                 if (arguments.has("--json")) {
                     SnapshotList.printJson(checkpoint.snapshots(), out);
                 } else {
@@ -154,8 +154,8 @@ final class ReadingCommands {
             // Whatever device its storages are for, its bytes are in the file.
             try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnCpu())) {
                 Verification verification = checkpoint.verify();
-                if (!verification.isSound()) {
-                    return Soundness.tell(file, verification, run);
+                if (!verification.isIntact()) {
+                    return IntegrityChecks.tell(file, verification, run);
                 }
                 run.noteUnusedRoot(checkpoint, arguments);
                 run.noteUnread(checkpoint);
@@ -178,10 +178,10 @@ final class ReadingCommands {
         if (!verification.missingBases().isEmpty()) {
             run.say("%s: what was checked is not damaged %s; not checked: %s in other files".formatted(
                     checkpoint.path(), contents, Text.bytes(verification.unverifiedBytes())));
-            Soundness.noteMissing(checkpoint.path(), verification.missingBases(), run);
+            IntegrityChecks.noteMissing(checkpoint.path(), verification.missingBases(), run);
             return CommandRunner.MISSING;
         }
-        if (verification.isComplete() && Soundness.hasChecksums(checkpoint)) {
+        if (verification.isComplete() && IntegrityChecks.hasChecksums(checkpoint)) {
             run.say("%s: all is well %s".formatted(checkpoint.path(), contents));
         } else {
             run.say("%s: its structure is valid %s; not checked: %s that have no checksums".formatted(

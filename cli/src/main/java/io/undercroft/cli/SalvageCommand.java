@@ -57,11 +57,13 @@ final class SalvageCommand {
         run.say("%s (snapshot %d, %s) -> %s (%s): %d of %s".formatted(source, salvage.snapshot().commit(),
                 Text.bytes(Files.size(source)), target, Text.bytes(Files.size(target)), intact,
                 Text.count(intact + salvage.damagedNames().size(), "tensor")));
-        salvage.passedOver().ifPresent(why -> run.notePassedOver(source, salvage.snapshot(), why));
-        Soundness.list(source, salvage.damages(), run);
+        salvage.skippedCommit().ifPresent(why -> run.noteSkippedCommit(source, salvage.snapshot(), why));
+        IntegrityChecks.list(source, salvage.damages(), run);
         if (!salvage.damagedNames().isEmpty()) {
             run.note("%s: left out: %s".formatted(source, Text.names(salvage.damagedNames())));
         }
-        return salvage.damages().isEmpty() && salvage.passedOver().isEmpty() ? CommandRunner.OK : CommandRunner.DAMAGED;
+        return salvage.damages().isEmpty() && salvage.skippedCommit().isEmpty()
+                ? CommandRunner.OK
+                : CommandRunner.DAMAGED;
     }
 }

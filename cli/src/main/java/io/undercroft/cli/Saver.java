@@ -27,7 +27,7 @@ final class Saver {
         int run(Checkpoint source, SaveOptions options) throws IOException;
     }
 
-    /// Opens a file that is sound, and saves it under a name that messages get unless they name a file themselves.
+    /// Opens a file that is intact, and saves it under a name that messages get unless they name a file themselves.
     int save(Path source, Path target, Arguments arguments, Save body) {
         for (Path base : arguments.basesBut(source)) {
             int code = run.of(base, () -> open(base));
@@ -37,8 +37,8 @@ final class Saver {
         }
         return run.of(source, () -> {
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening(source))) {
-                Soundness.requireBeforeSaving(checkpoint);
-                Soundness.requireChosen(checkpoint, arguments);
+                IntegrityChecks.requireBeforeSaving(checkpoint);
+                IntegrityChecks.requireChosen(checkpoint, arguments);
                 int code = run.writing(target, () -> {
                     try (ProgressBar bar = ProgressBar.onTerminal()) {
                         return body.run(checkpoint,

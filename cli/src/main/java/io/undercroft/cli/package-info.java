@@ -1,8 +1,7 @@
-/// The `croft` command: what the library does, from a shell.
+/// The `croft` command: the library from a shell.
 ///
-/// Results go to standard output, one-line messages to standard error. The exit code is 0 when all went well, 2 when a
-/// file or the command line is bad, 1 when croft itself failed. `verify` ends with 3 if nothing is known to be damaged,
-/// but other files that have bytes of the file are missing or were not looked for.
+/// Results go to standard output, one-line messages to standard error. The exit code is 0 on success, 2 if the command
+/// line is wrong, 3 if something is missing or cannot be read, 4 if a file is damaged, and 1 for any other failure.
 @NullMarked
 package io.undercroft.cli;
 

@@ -77,7 +77,7 @@ class SharingTest {
         try (Checkpoint old = Published.attach(name)) {
             assertThat(Invocation.of("shm", "publish", torch("tied.pt"), name).code()).isZero();
 
-            assertThat(old.verify().isSound()).isTrue();
+            assertThat(old.verify().isIntact()).isTrue();
             assertThat(hashes(image)).isEqualTo(hashes(torch("tied.pt")));
         }
     }
@@ -118,7 +118,7 @@ class SharingTest {
             assertThat(unpublished.err()).isEmpty();
             assertThat(unpublished.out()).contains(name);
             assertThat(image).doesNotExist();
-            assertThat(c.verify().isSound()).isTrue();
+            assertThat(c.verify().isIntact()).isTrue();
         }
         assertRefused(Invocation.of("shm", "remove", name), "there is no shared memory " + name);
     }

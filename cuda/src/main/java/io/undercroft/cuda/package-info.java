@@ -2,22 +2,22 @@
 ///
 /// With this module on the class path, `Storage.to(Device.cuda(0))`, `Tensor.cuda()`, `Allocator.on(Device.cuda(0))`
 /// and [io.undercroft.storage.StorageCopier] use NVIDIA GPUs, and `Storage.pinMemory()` pinned host memory. Programs
-/// call no type of this module for that; [io.undercroft.cuda.CudaDevice] tells which devices there are, or why there is
+/// need no type of this module for that; [io.undercroft.cuda.CudaDevice] lists the devices, or the reason why there is
 /// none. Without a GPU, everything else works as before.
 ///
 /// **Memory.** Each device is used through the process's primary context, which other CUDA libraries of the process
-/// share. Memory comes from the driver's pool, is zeroed, and is freed with the last reference to its storage; if a
-/// copy is still running then, when that has ended. Before the device is said to be out of memory, or no more memory of
-/// the host can be pinned, the garbage collector frees storages that nobody can reach.
+/// share. Memory comes from the driver's pool, is zeroed, and is freed with the last reference to its storage, or at
+/// the end of a copy that is still running then. Before an allocation fails for lack of memory of the device or of
+/// pinned memory, the garbage collector frees unreachable storages.
 ///
 /// **Copies** return when the bytes are in place. Pinned host memory is copied directly, also what was pinned by
 /// `Storage.pinInPlace()`. All other host memory, mapped files included, passes through a ring of pinned buffers:
 /// several threads fill or empty buffers while others are copied. A device has one ring of bounded size, which is made
 /// by the first copy and freed some time after the last one; copies of several threads share it.
 ///
-/// **Other CUDA libraries** of the process use the memory by `dataPtr()`. What they submitted to the default stream is
-/// done before a copy or fill that is called later, and before memory that is released later is freed. The program has
-/// to wait for work on other streams.
+/// **Other CUDA libraries** of the process use the memory by `dataPtr()`. Their work on the default stream ends before
+/// a copy or fill that is called later, and before memory that is released later is freed. The program has to wait for
+/// work on other streams.
 ///
 /// **Other processes** open a storage by a [io.undercroft.mmap.SharedStorageHandle] after `shareMemory()`, which moves
 /// it to memory that the driver shares. It is freed when it was released here and no other process has it open. The

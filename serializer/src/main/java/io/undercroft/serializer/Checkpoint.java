@@ -532,10 +532,10 @@ public final class Checkpoint implements AutoCloseable {
         return contents instanceof CroftContents croft ? Optional.of(croft.snapshot()) : Optional.empty();
     }
 
-    /// {@return why a newer commit was passed over when this was opened, if one was} A crash while somebody appended
+    /// {@return why a newer commit was skipped when this was opened, if one was} A crash while somebody appended
     /// leaves such a commit; so does damage.
-    public Optional<FormatException> passedOver() {
-        return contents instanceof CroftContents croft ? croft.passedOver() : Optional.empty();
+    public Optional<FormatException> skippedCommit() {
+        return contents instanceof CroftContents croft ? croft.skippedCommit() : Optional.empty();
     }
 
     /// {@return the parts of the file that [the state][#tree] does not contain, in the order of the file; usually none}

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 /// ```
 ///
 /// A commit writes what no snapshot of the file has yet, and is durable when it returns. A run that was killed, by
-/// whatever and whenever, finds its last complete commit as [#newest]: half a commit is passed over, and the next one
+/// whatever and whenever, finds its last complete commit as [#newest]: half a commit is skipped, and the next one
 /// takes its place.
 ///
 /// **Lifetime.** The checkpoints that are handed out are closed with this object, if they were not closed before. Each

@@ -22,7 +22,7 @@ public final class PartlyLoadedException extends RuntimeException {
         super(checkpoint + " was loaded in part: " + loaded.size() + " tensors are loaded, "
                 + FormatException.quote(failed)
                 + " perhaps in part, the others are as they were (" + cause.getMessage()
-                + "). Load a sound file before these tensors are used", cause);
+                + "). Load an intact file before these tensors are used", cause);
         this.loaded = List.copyOf(loaded);
     }
 

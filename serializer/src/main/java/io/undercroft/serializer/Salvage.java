@@ -18,15 +18,15 @@ import java.util.SequencedSet;
 /// }
 /// ```
 ///
-/// The newest snapshot that opens is opened; all bytes of its storages are read, and each tensor is either sound or
+/// The newest snapshot that opens is opened; all bytes of its storages are read, and each tensor is either intact or
 /// damaged: it is damaged if a byte of its span, from its first element to its last, lies in a chunk that does not
-/// match its checksum, or if what describes it does not match. Sound tensors are given as they are, and share the
+/// match its checksum, or if what describes it does not match. Intact tensors are given as they are, and share the
 /// storages that they shared. A damaged one is given only by [#damagedTensor], and [#tensor] never gives one. The state
 /// tree, which may be damaged itself, is not needed: tensors are listed by their names in the index, in the order of
 /// their UTF-8 bytes. The file never changes.
 ///
 /// Bytes in other files are checked where these can be found, see [OpenOptions#root(java.nio.file.Path)]. Where not,
-/// the tensor counts as sound, and its bytes cannot be had: touching them throws a [FormatException] that says what is
+/// the tensor counts as intact, and its bytes cannot be had: touching them throws a [FormatException] that says what is
 /// missing.
 ///
 /// **Lifetime and threads** are those of a [Checkpoint].
@@ -35,13 +35,13 @@ public interface Salvage extends AutoCloseable {
     SnapshotInfo snapshot();
 
     /// {@return why a newer snapshot was not opened, if that is so}
-    Optional<FormatException> passedOver();
+    Optional<FormatException> skippedCommit();
 
     /// {@return whether no commit slot led to a snapshot, so that the whole file was searched for commit records} The
     /// snapshot that was found may then be much older than the newest one that was ever saved.
     boolean isSearched();
 
-    /// {@return the names of the sound tensors}
+    /// {@return the names of the intact tensors}
     SequencedSet<String> names();
 
     /// {@return the names of the damaged tensors}
@@ -50,7 +50,7 @@ public interface Salvage extends AutoCloseable {
     /// {@return all damage that was found, with the tensors that it hits}
     List<Damage> damages();
 
-    /// {@return the sound tensor of that name; always the same object}
+    /// {@return the intact tensor of that name; always the same object}
     ///
     /// @param name one of [#names], or a raw name as for [Checkpoint#tensor]
     /// @throws NoSuchElementException if there is none
@@ -60,7 +60,7 @@ public interface Salvage extends AutoCloseable {
     /// {@return the damaged tensor of that name, with the bytes that are there: some of its elements are wrong}
     ///
     /// @param name one of [#damagedNames], or a raw name as for [Checkpoint#tensor]
-    /// @throws NoSuchElementException if there is none, or it is sound
+    /// @throws NoSuchElementException if there is none, or it is intact
     /// @throws FormatException if what describes it is so damaged that it cannot be made
     Tensor damagedTensor(String name);
 

@@ -36,7 +36,7 @@ public record Verification(List<Damage> damages, long unverifiedExtents, long un
     }
 
     /// {@return whether no damage was found} What was not compared may be damaged all the same: see [#isComplete].
-    public boolean isSound() {
+    public boolean isIntact() {
         return damages.isEmpty();
     }
 

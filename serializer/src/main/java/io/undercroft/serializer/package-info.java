@@ -1,34 +1,33 @@
-/// How graphs of tensors are saved and found again.
+/// Checkpoints: trees of tensors and plain values that are saved to files and opened from them.
 ///
 /// [Checkpoint][io.undercroft.serializer.Checkpoint] opens and saves files of any known format. What a file holds is a
 /// *state*: a tree of plain values and tensors ([io.undercroft.serializer.state]); tensors are found by name, which is
-/// their path in the tree. Records, enums and other objects of a program are in it if their classes are registered:
-/// [StateClasses][io.undercroft.serializer.StateClasses]. Other file formats are added through
+/// their path in the tree. It can contain records, enums and other objects of a program if their classes are
+/// registered: [StateClasses][io.undercroft.serializer.StateClasses]. Other file formats are added through
 /// [io.undercroft.serializer.spi].
 ///
 /// A `.croft` file may hold several *snapshots* of a state ([SnapshotInfo][io.undercroft.serializer.SnapshotInfo]),
 /// which [CheckpointFile][io.undercroft.serializer.CheckpointFile] appends, copies and compacts; bytes that they have
-/// in common are stored once, as the [DedupReport][io.undercroft.serializer.DedupReport] of each says. It may have
-/// bytes in other files, its *bases*, and be one *shard* of a [ShardSet][io.undercroft.serializer.ShardSet]. Its bytes
-/// are under checksums, which are looked at when [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says so, by
-/// a [Scrub][io.undercroft.serializer.Scrub] in the background, or all at once by
-/// [Checkpoint.verify][io.undercroft.serializer.Checkpoint#verify]; of a file that is damaged,
-/// [Salvage][io.undercroft.serializer.Salvage] gives what is sound.
+/// in common are stored once, which the [DedupReport][io.undercroft.serializer.DedupReport] of each counts. It may
+/// reference bytes of other files, its *bases*, and be one *shard* of a [ShardSet][io.undercroft.serializer.ShardSet].
+/// Its bytes have checksums, which are compared according to the
+/// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy], by a [Scrub][io.undercroft.serializer.Scrub] in the
+/// background, or all at once by [Checkpoint.verify][io.undercroft.serializer.Checkpoint#verify].
+/// [Salvage][io.undercroft.serializer.Salvage] opens the intact tensors of a damaged file.
 ///
-/// [Checkpoint.saveAsync][io.undercroft.serializer.Checkpoint#saveAsync] saves a state that goes on changing: a
-/// snapshot of it is taken at once and written in the background, by a
-/// [PendingSave][io.undercroft.serializer.PendingSave].
+/// [Checkpoint.saveAsync][io.undercroft.serializer.Checkpoint#saveAsync] saves a state while the program changes it: it
+/// takes a snapshot and writes that in the background, as a [PendingSave][io.undercroft.serializer.PendingSave].
 ///
-/// Storages are mapped, and read when they are touched. [OpenOptions][io.undercroft.serializer.OpenOptions] say
-/// otherwise: read into memory at once, on the meta device, some tensors only, and none but those that are expected
+/// By default storages are mapped, and read when they are touched. [OpenOptions][io.undercroft.serializer.OpenOptions]
+/// choose other ways: into memory at once, on the meta device, some tensors only, and a check against expected tensors
 /// ([TensorSpec][io.undercroft.serializer.TensorSpec], [MatchReport][io.undercroft.serializer.MatchReport]).
 /// [Checkpoint.rows][io.undercroft.serializer.Checkpoint#rows] reads a part of one tensor, and
-/// [Checkpoint.loadInto][io.undercroft.serializer.Checkpoint#loadInto(Object)] copies all into tensors that are there.
+/// [Checkpoint.loadInto][io.undercroft.serializer.Checkpoint#loadInto(Object)] copies all into existing tensors.
 ///
-/// A state in shared memory is one image that all processes map: [Published][io.undercroft.serializer.Published]. Who
-/// goes on with the newest of several versions takes leases from a [Follower][io.undercroft.serializer.Follower].
+/// A state in shared memory is one image that all processes map: [Published][io.undercroft.serializer.Published]. A
+/// [Follower][io.undercroft.serializer.Follower] gives leases on the newest version.
 ///
-/// Parameters and results are never null unless they say so.
+/// Parameters and results are never null unless their documentation says so.
 @NullMarked
 package io.undercroft.serializer;
 

@@ -146,7 +146,7 @@ class DeviceLoadingTest {
                 Checkpoint here = Checkpoint.open(file)) {
             assertSame(c, here);
             assertThat(c.damages()).isEmpty();
-            assertThat(c.verify().isSound()).isTrue();
+            assertThat(c.verify().isIntact()).isTrue();
         }
         assertThat(device.live).hasValue(0);
     }

@@ -102,7 +102,7 @@ class LargeSavesTest {
         Checkpoint.save(path, state, options);
         assertThat(Files.mismatch(path, other)).isEqualTo(-1);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
-            assertThat(checkpoint.verify().isSound()).isTrue();
+            assertThat(checkpoint.verify().isIntact()).isTrue();
             state.forEach(
                     (name, tensor) -> assertThat(checkpoint.tensor(name).equal((Tensor) tensor)).as(name).isTrue());
         }
@@ -116,7 +116,7 @@ class LargeSavesTest {
                 .orElseThrow();
         assertThat(report.written()).isEqualTo(40_000_000);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
-            assertThat(checkpoint.verify().isSound()).isTrue();
+            assertThat(checkpoint.verify().isIntact()).isTrue();
             assertThat(checkpoint.tensor("b").equal((Tensor) state.get("b"))).isTrue();
         }
     }
@@ -273,7 +273,7 @@ class LargeSavesTest {
             }
         }));
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
-            assertThat(checkpoint.verify().isSound()).isTrue();
+            assertThat(checkpoint.verify().isIntact()).isTrue();
         }
     }
 
@@ -292,7 +292,7 @@ class LargeSavesTest {
             }
         }));
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
-            assertThat(checkpoint.verify().isSound()).isTrue();
+            assertThat(checkpoint.verify().isIntact()).isTrue();
         }
     }
 

@@ -39,7 +39,7 @@ final class PublishedPeer {
             }
             case "sum" -> sum(tensor);
             case "tied" -> tensor.storage() == checkpoint.tensor(words[2]).storage();
-            case "sound" -> checkpoint.verify().isSound();
+            case "sound" -> checkpoint.verify().isIntact();
             default -> throw new IllegalArgumentException(words[0]);
         };
     }

@@ -79,7 +79,7 @@ class SalvageTest {
             assertThat(salvage.damagedNames()).isEmpty();
             assertThat(salvage.damages()).isEmpty();
             assertThat(salvage.isSearched()).isFalse();
-            assertThat(salvage.passedOver()).isEmpty();
+            assertThat(salvage.skippedCommit()).isEmpty();
             assertThat(salvage.snapshot().message()).isEqualTo("third");
         }
     }
@@ -105,7 +105,7 @@ class SalvageTest {
             assertThat(damaged.storage()).isSameAs(salvage.tensor("left").storage());
             assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> salvage.damagedTensor("left"));
             assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> salvage.tensor("nowhere"))
-                    .withMessageContaining("'nowhere' among its 3 sound and 2 damaged");
+                    .withMessageContaining("'nowhere' among its 3 intact and 2 damaged");
         }
         assertThat(Files.readAllBytes(file)).isEqualTo(bytes);
     }
@@ -121,7 +121,7 @@ class SalvageTest {
             Checkpoint.save(rescued, left);
         }
         try (Checkpoint checkpoint = Checkpoint.open(rescued)) {
-            assertThat(checkpoint.verify().isSound()).isTrue();
+            assertThat(checkpoint.verify().isIntact()).isTrue();
             assertThat(checkpoint.tensor("right").getLong(1)).isEqualTo(chunk(3)[1]);
         }
     }
@@ -133,7 +133,7 @@ class SalvageTest {
         try (Salvage salvage = CheckpointFile.open(file).salvage()) {
             assertThat(salvage.snapshot().message()).isEqualTo("second");
             assertThat(salvage.isSearched()).isFalse();
-            assertThat(salvage.passedOver()).get().extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
+            assertThat(salvage.skippedCommit()).get().extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
         }
         bytes[(int) indexes[1] + 40] ^= 1;
         Files.write(file, bytes);
@@ -141,7 +141,7 @@ class SalvageTest {
         try (Salvage salvage = CheckpointFile.open(file).salvage()) {
             assertThat(salvage.snapshot().message()).isEqualTo("first");
             assertThat(salvage.isSearched()).isTrue();
-            assertThat(salvage.passedOver()).isPresent();
+            assertThat(salvage.skippedCommit()).isPresent();
             assertThat(salvage.names()).hasSize(5);
         }
     }

@@ -70,7 +70,7 @@ class ShardSetTest {
         try (ShardSet set = ShardSet.open(manifest)) {
             assertThat(ranks(set)).containsExactly(1L, 3L);
             assertThat(set.shards().get(1).snapshot().orElseThrow().sequence()).isEqualTo(2);
-            assertThat(set.shards().get(1).verify().isSound()).isTrue();
+            assertThat(set.shards().get(1).verify().isIntact()).isTrue();
             ShardSet.save(manifest, List.of(b, a));
             assertThat(ranks(set)).containsExactly(1L, 3L);
         }

@@ -51,7 +51,7 @@ class SnapshotsTest {
             assertThat(checkpoint.snapshot()).contains(newest);
             assertThat(newest.committedLength()).isEqualTo(Files.size(file));
             assertThat(newest.rootDigest()).isEqualTo(CroftImage.snapshot(bytes).commit().rootDigest());
-            assertThat(checkpoint.passedOver()).isEmpty();
+            assertThat(checkpoint.skippedCommit()).isEmpty();
             assertThat(checkpoint.verify().damages()).isEmpty();
         }
     }
@@ -85,8 +85,8 @@ class SnapshotsTest {
         Files.write(file, bytes);
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             assertThat(checkpoint.snapshot().orElseThrow().sequence()).isEqualTo(2);
-            assertThat(checkpoint.passedOver()).get().extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
-            assertThat(checkpoint.passedOver()).get().extracting(FormatException::file).isEqualTo(file.toString());
+            assertThat(checkpoint.skippedCommit()).get().extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
+            assertThat(checkpoint.skippedCommit()).get().extracting(FormatException::file).isEqualTo(file.toString());
         }
     }
 

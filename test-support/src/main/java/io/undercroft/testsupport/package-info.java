@@ -1,2 +1,2 @@
-/// What the tests of several modules use.
+/// Helpers for the tests of several modules.
 package io.undercroft.testsupport;

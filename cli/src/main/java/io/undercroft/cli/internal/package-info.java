@@ -1,4 +1,4 @@
-/// What several commands need: output, tables, text, digests.
+/// Helpers that several commands use: output, tables, text, digests.
 @NullMarked
 package io.undercroft.cli.internal;
 

@@ -1,4 +1,4 @@
-/// What only this module uses.
+/// The implementation of this module. Not for use outside it.
 @NullMarked
 package io.undercroft.cuda.internal;
 

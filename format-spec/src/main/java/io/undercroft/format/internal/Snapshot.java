@@ -52,10 +52,10 @@ public final class Snapshot {
     private final Index index;
     private final RecordRules rules;
     private final Expansion expansion;
-    private final @Nullable FormatException passedOver;
+    private final @Nullable FormatException skippedCommit;
 
     private Snapshot(ByteSource source, Limits limits, Header header, CommitRecord commit, long place,
-            @Nullable FormatException passedOver) throws IOException {
+            @Nullable FormatException skippedCommit) throws IOException {
         this.source = source;
         this.limits = limits;
         this.header = header;
@@ -64,7 +64,7 @@ public final class Snapshot {
         this.index = readIndex(source, commit, limits);
         this.rules = new RecordRules(index, commit, header, limits);
         this.expansion = new Expansion(commit, limits);
-        this.passedOver = passedOver;
+        this.skippedCommit = skippedCommit;
     }
 
     /// Opens the newest commit of a file; if that one is damaged, as after a crash, the one before it.
@@ -88,19 +88,19 @@ public final class Snapshot {
     private static Snapshot openSlots(ByteSource source, Header header, MemorySegment prefix, Limits limits)
             throws IOException {
         List<Slot> slots = slots(source, header, prefix);
-        FormatException passedOver = lostSlots(source, header, slots);
+        FormatException skippedCommit = lostSlots(source, header, slots);
         for (Slot slot : slots) {
             try {
-                return open(source, header, slot, limits, passedOver);
+                return open(source, header, slot, limits, skippedCommit);
             } catch (FormatException e) {
                 if (!Rule.isDamage(e)) {
                     throw e;
                 }
-                passedOver = passedOver == null ? e : passedOver;
+                skippedCommit = skippedCommit == null ? e : skippedCommit;
             }
         }
-        if (passedOver != null) {
-            throw passedOver;
+        if (skippedCommit != null) {
+            throw skippedCommit;
         }
         throw Rule.V17_COMMIT.broken("the file has no commit record", Layout.FIRST_COMMIT);
     }
@@ -137,10 +137,10 @@ public final class Snapshot {
     }
 
     private static Snapshot open(ByteSource source, Header header, Slot slot, Limits limits,
-            @Nullable FormatException passedOver) throws IOException {
+            @Nullable FormatException skippedCommit) throws IOException {
         CommitRecord commit = slot.commit();
         commit.check(header, slot.offset(), source.size());
-        return new Snapshot(source, limits, header, commit, slot.offset(), passedOver);
+        return new Snapshot(source, limits, header, commit, slot.offset(), skippedCommit);
     }
 
     /// Opens the snapshot of a commit record that was found by searching the file for one.
@@ -150,14 +150,14 @@ public final class Snapshot {
     /// @param commit the record
     /// @param place where it was found
     /// @param limits the limits that the file must not exceed
-    /// @param passedOver why no snapshot opens in the usual way
+    /// @param skippedCommit why no snapshot opens in the usual way
     /// @return the snapshot
     /// @throws FormatException if the record is none of this file, or the snapshot is damaged or breaks a rule
     /// @throws IOException if reading fails
     static Snapshot openFound(ByteSource source, Header header, CommitRecord commit, long place, Limits limits,
-            FormatException passedOver) throws IOException {
+            FormatException skippedCommit) throws IOException {
         commit.checkFound(header, place, source.size());
-        return new Snapshot(source, limits, header, commit, place, passedOver);
+        return new Snapshot(source, limits, header, commit, place, skippedCommit);
     }
 
     private record Slot(long offset, @Nullable CommitRecord decoded, @Nullable FormatException fault) {
@@ -295,8 +295,8 @@ public final class Snapshot {
     }
 
     /// {@return why a newer commit was skipped, or null if this is the newest}
-    public @Nullable FormatException passedOver() {
-        return passedOver;
+    public @Nullable FormatException skippedCommit() {
+        return skippedCommit;
     }
 
     /// Lists the snapshots of the file, reading a record for each.

@@ -22,7 +22,7 @@ public final class SnapshotSearch {
 
     /// What was found.
     ///
-    /// @param snapshot the snapshot; [Snapshot#passedOver] says why a newer one did not open, if that is known
+    /// @param snapshot the snapshot; [Snapshot#skippedCommit] says why a newer one did not open, if that is known
     /// @param isSearched whether the whole file was searched for commit records, since none of the slots led to a
     ///     snapshot
     public record Found(Snapshot snapshot, boolean isSearched) {}

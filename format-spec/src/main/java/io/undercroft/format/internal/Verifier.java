@@ -76,9 +76,9 @@ public final class Verifier {
     }
 
     private void verifyPages() throws IOException {
-        FormatException passedOver = newest.passedOver();
-        if (passedOver != null) {
-            report(Finding.WHOLE_FILE, passedOver, Layout.PAGE);
+        FormatException skippedCommit = newest.skippedCommit();
+        if (skippedCommit != null) {
+            report(Finding.WHOLE_FILE, skippedCommit, Layout.PAGE);
         }
         long own = newest.place();
         verifyRecord(0, Layout.HEADER_BYTES, header -> Header.decode(header).equals(newest.header()));
@@ -123,7 +123,7 @@ public final class Verifier {
     private void verifySlots() throws IOException {
         Header header = newest.header();
         CommitRecord commit = newest.commit();
-        boolean isNewest = newest.passedOver() == null && newest.place() == header.recordOffset(commit.sequence());
+        boolean isNewest = newest.skippedCommit() == null && newest.place() == header.recordOffset(commit.sequence());
         if (!isNewest || source.size() < header.slotsEnd()) {
             return;
         }

@@ -80,7 +80,7 @@ class DamageTest {
     void bytesAfterTheCommittedLengthAreNoPartOfTheFile() throws IOException {
         byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
         for (byte[] file : new byte[][]{FileImage.torn(GOLDEN, 1000), FileImage.torn(two, 1000)}) {
-            assertThat(open(file).passedOver()).isNull();
+            assertThat(open(file).skippedCommit()).isNull();
             assertThat(Verifier.verify(source(file), open(file), BaseFiles.none()).findings()).isEmpty();
         }
     }
@@ -104,7 +104,7 @@ class DamageTest {
 
         assertThat(open(two).commit().sequence()).isEqualTo(2);
         assertThat(open(two).dtype(0).name()).isEqualTo("second");
-        assertThat(open(two).passedOver()).isNull();
+        assertThat(open(two).skippedCommit()).isNull();
         assertThat(Verifier.verify(source(two), open(two), BaseFiles.none()).findings()).isEmpty();
     }
 
@@ -161,7 +161,7 @@ class DamageTest {
     private static void assertOpensFirstCommit(byte[] file) throws IOException {
         Snapshot first = open(file);
         assertThat(first.commit().sequence()).isEqualTo(1);
-        assertThat(first.passedOver()).isNotNull();
+        assertThat(first.skippedCommit()).isNotNull();
         assertThat(Verifier.verify(source(file), first, BaseFiles.none()).findings()).isNotEmpty();
     }
 

@@ -126,7 +126,7 @@ class GoldenTest {
         assertThat(snapshot.tensor(0).flags()).containsExactly(TensorFlag.REQUIRES_GRAD);
         assertThat(snapshot.dtype(1)).isEqualTo(new DTypeRecord("int4", 4));
         assertThat(snapshot.metadata()).isEqualTo(Map.of("title", "everything", "made by", "Undercroft"));
-        assertThat(snapshot.passedOver()).isNull();
+        assertThat(snapshot.skippedCommit()).isNull();
         assertThat(snapshot.commit().uuid().version()).isEqualTo(8);
         assertThat(snapshot.commit().uuid().variant()).isEqualTo(2);
     }

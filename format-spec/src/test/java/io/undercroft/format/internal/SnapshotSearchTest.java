@@ -36,7 +36,7 @@ class SnapshotSearchTest {
         SnapshotSearch.Found found = find(file);
         assertThat(found.isSearched()).isFalse();
         assertThat(found.snapshot().commit().sequence()).isEqualTo(3);
-        assertThat(found.snapshot().passedOver()).isNotNull();
+        assertThat(found.snapshot().skippedCommit()).isNotNull();
     }
 
     @Test
@@ -46,7 +46,7 @@ class SnapshotSearchTest {
         SnapshotSearch.Found found = find(file);
         assertThat(found.isSearched()).isTrue();
         assertThat(found.snapshot().commit().message()).isEqualTo("two");
-        assertThat(found.snapshot().passedOver()).isNotNull();
+        assertThat(found.snapshot().skippedCommit()).isNotNull();
         assertThat(found.snapshot().chain()).extracting(CommitRecord::sequence).containsExactly(2L, 1L);
     }
 

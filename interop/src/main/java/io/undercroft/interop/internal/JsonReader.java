@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /// Reads JSON (RFC 8259) from its first byte to its last, one value after the other, each as what the caller expects it
 /// to be. Nothing else is taken: no comments, no trailing commas, no text that is not UTF-8. Values that the caller
-/// does not care about are passed over without recursion.
+/// does not care about are skipped without recursion.
 ///
 /// Nothing but strings and literals is allocated, short ones of them once, so a text needs no more memory than its own
 /// size. Belongs to one thread.
@@ -201,7 +201,7 @@ public final class JsonReader {
         return literal;
     }
 
-    /// Passes over a value of any kind.
+    /// Skips a value of any kind.
     ///
     /// @throws FormatException if it is malformed
     public void skip() {

@@ -1,4 +1,4 @@
-/// What several foreign formats are made of: zip archives, JSON, and tensors by name.
+/// Readers and writers that several formats use: zip archives, JSON, and tensors by name.
 @NullMarked
 package io.undercroft.interop.internal;
 

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Reading.** The state is a map of the tensors in the order of the header. The rules for headers are those of the
 /// reference implementation, but that a name may not come twice, that nothing is before the first brace, that
-/// tensors are described by objects and not by arrays, and that what is passed over may nest as deep and have as large
+/// tensors are described by objects and not by arrays, and that what is skipped may nest as deep and have as large
 /// numbers as it likes. What has no dtype here (6-bit floats) is carried as an opaque one. There are no checksums, so
 /// verifying compares copies of views only.
 ///

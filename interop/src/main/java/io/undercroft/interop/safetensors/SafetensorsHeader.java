@@ -226,7 +226,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
                         checkFirst(offsets, field);
                         offsets = json.naturals(2);
                     }
-                    // The reference implementation passes over what it does not know, too.
+                    // The reference implementation skips what it does not know, too.
                     default -> json.skip();
                 }
             }

@@ -51,7 +51,8 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
     /// @param size how many
     /// @param nbytes how many bytes they take in the file, as near as is known
     /// @param writer writes them, or null if they are in the file as they are in memory
-    record StoredElements(Storage storage, DType dtype, long size, long nbytes, @Nullable Writer writer) implements Part {
+    record StoredElements(Storage storage, DType dtype, long size, long nbytes,
+            @Nullable Writer writer) implements Part {
         /// Writes the bytes of elements in another way.
         interface Writer {
             void write(MemorySegment bytes, Output output) throws IOException;

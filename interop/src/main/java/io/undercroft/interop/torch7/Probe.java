@@ -18,11 +18,11 @@ import java.util.List;
 /// and no elements that can be skipped.
 ///
 /// @param encoding the encoding
-/// @param isSound whether it consists of objects and nothing else, as far as it was tried
+/// @param isIntact whether it consists of objects and nothing else, as far as it was tried
 /// @param reached where it was found not to be
 /// @param isTypical whether the objects are tables or objects of classes, laid out as Torch7 does
 /// @param hasSignature whether something was met that no other file has by chance
-record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical, boolean hasSignature) {
+record Probe(Encoding encoding, boolean isIntact, long reached, boolean isTypical, boolean hasSignature) {
     private static final long BUDGET = 1 << 18;
 
     /// More was to be read than is tried. No fault of the file.
@@ -64,7 +64,7 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical
         List<Probe> probes = new ArrayList<>();
         for (Encoding encoding : encodings) {
             Probe probe = of(file, encoding, references);
-            if (probe.isSound) {
+            if (probe.isIntact) {
                 return probe;
             }
             probes.add(probe);
@@ -78,11 +78,11 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical
 
     private static Probe of(MappedFile file, Encoding encoding, References references) throws IOException {
         Probe continued = of(file, encoding, references, Numbering.CONTINUED);
-        if (continued.isSound || !continued.hasSignature) {
+        if (continued.isIntact || !continued.hasSignature) {
             return continued;
         }
         Probe restarted = of(file, encoding, references, Numbering.RESTARTED);
-        return restarted.isSound ? restarted : continued;
+        return restarted.isIntact ? restarted : continued;
     }
 
     private static Probe of(MappedFile file, Encoding encoding, References references, Numbering numbering)
@@ -90,7 +90,7 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical
         Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), StorageFilter.all());
         Input input = Input.of(encoding, file, new Budget());
         ObjectSequence objects = new ObjectSequence(input, nowhere, references, numbering);
-        boolean isSound = false;
+        boolean isIntact = false;
         boolean isStructured = true;
         boolean areContainers = true;
         long count = 0;
@@ -101,25 +101,25 @@ record Probe(Encoding encoding, boolean isSound, long reached, boolean isTypical
                 reached = input.position();
                 areContainers &= objects.isContainer();
                 // Zeros are read as nil, and follow where numbers were taken for shorter than they are.
-                isSound = count++ == 0 || !isNil;
-            } while (isSound && !objects.isAtEnd());
+                isIntact = count++ == 0 || !isNil;
+            } while (isIntact && !objects.isAtEnd());
         } catch (BudgetSpent _) {
-            isSound = true;
+            isIntact = true;
             // One long string is no sign of anything, nor is a long column of numbers.
             isStructured = input.position() > BUDGET / 4 && (encoding != Encoding.ASCII || objects.hasStrings());
             areContainers &= objects.isContainer();
         } catch (FormatException e) {
-            isSound = false;
+            isIntact = false;
             reached = e.offset();
         }
         // A column of numbers is a sequence of small objects.
         boolean isDistinct = count <= 1 || encoding != Encoding.ASCII || objects.hasStrings();
-        return new Probe(encoding, isSound, reached, areContainers && isStructured && isDistinct && input.isTidy(),
+        return new Probe(encoding, isIntact, reached, areContainers && isStructured && isDistinct && input.isTidy(),
                 objects.hasSignature());
     }
 
     /// {@return whether the file is likely to be one of Torch7 at all} A lone number or string could be anything.
     boolean isConvincing() {
-        return hasSignature || (isSound && isTypical);
+        return hasSignature || (isIntact && isTypical);
     }
 }

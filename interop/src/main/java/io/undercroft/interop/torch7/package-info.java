@@ -2,11 +2,11 @@
 ///
 /// A file is one object after the other, without a header, a checksum or padding; `torch.save` writes one,
 /// `File:writeObject` any number, of which one is opened. Tables, tensors, storages and objects of classes have a
-/// number each, and where one of them is again there is only its number. So what was shared is shared again, and
-/// cycles are possible. Nothing says how numbers are written: as text or binary, in which byte order, and how wide C's
-/// `long` was where the file was written. That is found by trying, or told with the settings of [Torch7Format].
+/// number each, and a second reference is only that number. So sharing and cycles are kept. A file does not record how
+/// its numbers are written: as text or binary, in which byte order, and with which width of C's `long`. The reader
+/// tries all of them, unless the settings of [Torch7Format] name one.
 ///
-/// What the values of Lua become, and come from:
+/// Values of Lua and their Java types:
 ///
 /// | Lua | state |
 /// |---|---|
@@ -23,9 +23,8 @@
 /// | function | `Typed` `torch7:function` of its bytecode, with the attributes `tag` and `upvalues`; never run |
 /// | generator | `Typed` `torch7:torch.Generator` of its bytes |
 ///
-/// In two respects our files say less than a state does. A table has no order in Lua, so another program may write it
-/// in another one. And two storages that are slices of one allocation are two storages to Torch7, which writes each
-/// with bytes of its own.
+/// Files of Torch7 lose two properties of a state. Tables have no order in Lua, so another program may write their
+/// entries in another one. And two storages that are slices of one allocation are written separately.
 @NullMarked
 package io.undercroft.interop.torch7;
 

@@ -200,7 +200,7 @@ class HostileFilesTest {
         List<String> found = new ArrayList<>();
         try {
             Fixtures.open(path, contents -> {
-                if (contents.verify().isSound()) {
+                if (contents.verify().isIntact()) {
                     found.addAll(summary(contents));
                 }
             });

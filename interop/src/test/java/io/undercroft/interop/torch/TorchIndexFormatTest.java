@@ -60,7 +60,7 @@ class TorchIndexFormatTest {
             assertThat(c.metadata()).isEqualTo(Map.of("total_size", "68"));
             assertThat(c.tensor("head").storage()).isSameAs(c.tensor("wte").storage());
             assertThat(c.tensor("a~0~1b").getFloat(0)).isEqualTo(3);
-            assertThat(c.verify().isSound()).isTrue();
+            assertThat(c.verify().isIntact()).isTrue();
             assertThat(c.verify().unverifiedBytes()).isZero();
         }
     }

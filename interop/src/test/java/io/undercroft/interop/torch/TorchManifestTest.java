@@ -167,7 +167,7 @@ class TorchManifestTest {
             assertThat(view.untyped().base()).contains(base.storage());
             assertThat(((Tensor) state.get("on_view")).storage()).isSameAs(view.untyped());
             assertThat(state.get("n")).isEqualTo(5L);
-            assertThat(contents.verify().isSound()).isTrue();
+            assertThat(contents.verify().isIntact()).isTrue();
             assertThat(contents.verify().unverifiedBytes()).isEqualTo(10240);
         });
     }

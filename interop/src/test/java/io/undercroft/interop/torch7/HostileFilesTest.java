@@ -73,7 +73,7 @@ class HostileFilesTest {
     }
 
     /// {@return whether the file is read}
-    private static boolean isSound(MappedFile file, OpenOptions options, Files7.Use use) throws IOException {
+    private static boolean isIntact(MappedFile file, OpenOptions options, Files7.Use use) throws IOException {
         try {
             Contents contents = new Torch7Format().open(file, options);
             touchAll(contents);
@@ -95,12 +95,12 @@ class HostileFilesTest {
                 MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
             for (int at = 0; at < whole.length; at++) {
                 put(channel, at, whole[at] ^ 0x01);
-                isSound(file, fixture.told(), contents -> nothingIsMadeUp(contents, fixture, whole.length));
+                isIntact(file, fixture.told(), contents -> nothingIsMadeUp(contents, fixture, whole.length));
                 put(channel, at, whole[at] ^ 0xFF);
-                isSound(file, OpenOptions.defaults(), contents -> {});
+                isIntact(file, OpenOptions.defaults(), contents -> {});
                 put(channel, at, whole[at]);
             }
-            assertThat(isSound(file, fixture.told(), contents -> {})).isTrue();
+            assertThat(isIntact(file, fixture.told(), contents -> {})).isTrue();
         }
     }
 
@@ -126,7 +126,7 @@ class HostileFilesTest {
             for (int length = shortest - 1; length >= 0; length--) {
                 channel.truncate(length);
                 try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-                    assertThat(isSound(file, fixture.told(), contents -> {})).as("%d bytes", length).isFalse();
+                    assertThat(isIntact(file, fixture.told(), contents -> {})).as("%d bytes", length).isFalse();
                 }
             }
         }

@@ -1,4 +1,4 @@
-/// How this module calls the operating system. Not for use outside it.
+/// Calls of the operating system. Not for use outside this module.
 @NullMarked
 package io.undercroft.mmap.internal;
 

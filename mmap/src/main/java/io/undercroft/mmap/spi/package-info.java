@@ -1,4 +1,4 @@
-/// What a module implements whose devices have memory that processes share.
+/// The service interface of modules whose devices have memory that processes can share.
 @NullMarked
 package io.undercroft.mmap.spi;
 

@@ -399,7 +399,7 @@ public final class CrashesProof {
             }
             for (Finding damage : Verifier.verify(source, snapshot, BaseFiles.none()).findings()) {
                 boolean isInSlots = snapshot.header().isInSlots(damage.offset(), damage.offset() + 1);
-                if (snapshot.passedOver() == null || !isInSlots) {
+                if (snapshot.skippedCommit() == null || !isInSlots) {
                     return damage.toString();
                 }
             }

@@ -195,7 +195,7 @@ public final class KillsProof {
                     return "another tensor " + i + " in state " + found;
                 }
             }
-            return checkpoint.verify().isSound() ? null : checkpoint.verify().damages().toString();
+            return checkpoint.verify().isIntact() ? null : checkpoint.verify().damages().toString();
         } catch (RuntimeException e) {
             return e.toString();
         }

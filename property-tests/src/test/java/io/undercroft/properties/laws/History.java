@@ -254,7 +254,7 @@ final class History {
             }
         }
         try (Checkpoint opened = Checkpoint.open(file)) {
-            assertThat(opened.passedOver()).isEmpty();
+            assertThat(opened.skippedCommit()).isEmpty();
             assertThat(opened.verify().damages()).isEmpty();
             assertThat(opened.verify().unverifiedBytes()).isZero();
             List<SnapshotInfo> infos = opened.snapshots().reversed();

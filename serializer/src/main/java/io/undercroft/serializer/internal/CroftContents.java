@@ -61,7 +61,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private final References.Referrer referrer;
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
     private final Map<Integer, DType> dtypes = new ConcurrentHashMap<>();
-    /// Sound tensors on damaged storages.
+    /// Intact tensors on damaged storages.
     private final Map<Integer, Tensor> spared = new ConcurrentHashMap<>();
     /// Stand-ins for tensors that cannot be read; only the tree has them.
     private final Map<Integer, Tensor> unreadable = new ConcurrentHashMap<>();
@@ -138,7 +138,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     public Optional<Tensor> tensor(String name) {
         return reading(() -> {
             int number = find(name);
-            return number < 0 ? Optional.<Tensor>empty() : Optional.of(sound(number));
+            return number < 0 ? Optional.<Tensor>empty() : Optional.of(intact(number));
         });
     }
 
@@ -168,7 +168,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         Tensor rows = tensor(number).narrow(0, from, to - from);
         Storage storage = rows.storage();
         if (storage.isMeta() || storage.isMaterialized() || rows.numel() == 0) {
-            return RowReader.copy(sound(number).narrow(0, from, to - from));
+            return RowReader.copy(intact(number).narrow(0, from, to - from));
         }
         return RowReader.read(rows, span -> storages.read(snapshot.tensor(number).storage(), span));
     }
@@ -191,8 +191,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     /// {@return why a newer committed state was skipped, if one was}
-    public Optional<FormatException> passedOver() {
-        return Optional.ofNullable(newest.passedOver()).map(fault -> fault.withFile(file.path().toString()));
+    public Optional<FormatException> skippedCommit() {
+        return Optional.ofNullable(newest.skippedCommit()).map(fault -> fault.withFile(file.path().toString()));
     }
 
     @Override
@@ -306,7 +306,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     /// The tensor for somebody who wants to read it: it is told now if it is damaged.
-    private Tensor sound(int number) {
+    private Tensor intact(int number) {
         TensorRecord record = snapshot.tensor(number);
         Storage storage = storages.storageFor(record.storage(), number);
         return storage == storage(record.storage())

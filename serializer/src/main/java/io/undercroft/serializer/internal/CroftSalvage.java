@@ -36,10 +36,10 @@ public final class CroftSalvage implements Salvage {
     private final CroftContents contents;
     private final Map<Integer, DamagedStorage> damagedStorages = new HashMap<>();
     private final Map<Integer, FormatException> lostStorages = new HashMap<>();
-    private final SequencedMap<String, Integer> sound = new LinkedHashMap<>();
+    private final SequencedMap<String, Integer> intact = new LinkedHashMap<>();
     private final SequencedMap<String, Hurt> damaged = new LinkedHashMap<>();
     private final List<Damage> damages = new ArrayList<>();
-    private final NameLookup lookup = new NameLookup(name -> sound.containsKey(name) || damaged.containsKey(name),
+    private final NameLookup lookup = new NameLookup(name -> intact.containsKey(name) || damaged.containsKey(name),
             test -> allNames().anyMatch(test));
 
     /// A tensor that is damaged, by the number of its name. (Finding it by its name may meet other damage.)
@@ -127,7 +127,7 @@ public final class CroftSalvage implements Salvage {
             try {
                 int tensor = snapshot.tensorOfName(number);
                 checkSound(tensor);
-                sound.put(name, tensor);
+                intact.put(name, tensor);
             } catch (FormatException e) {
                 damaged.put(name, new Hurt(number, e));
             }
@@ -158,8 +158,8 @@ public final class CroftSalvage implements Salvage {
     }
 
     @Override
-    public Optional<FormatException> passedOver() {
-        return contents.passedOver();
+    public Optional<FormatException> skippedCommit() {
+        return contents.skippedCommit();
     }
 
     @Override
@@ -169,7 +169,7 @@ public final class CroftSalvage implements Salvage {
 
     @Override
     public SequencedSet<String> names() {
-        return Collections.unmodifiableSequencedSet(sound.sequencedKeySet());
+        return Collections.unmodifiableSequencedSet(intact.sequencedKeySet());
     }
 
     @Override
@@ -183,7 +183,7 @@ public final class CroftSalvage implements Salvage {
     }
 
     private Stream<String> allNames() {
-        return Stream.concat(sound.sequencedKeySet().stream(), damaged.sequencedKeySet().stream());
+        return Stream.concat(intact.sequencedKeySet().stream(), damaged.sequencedKeySet().stream());
     }
 
     @Override
@@ -191,13 +191,13 @@ public final class CroftSalvage implements Salvage {
         Objects.requireNonNull(name, "name");
         String found = lookup.find(name).orElseThrow(() -> new NoSuchElementException(
                 file.path() + " has no tensor " + FormatException.quote(name) + " among its "
-                        + sound.size() + " sound and " + damaged.size() + " damaged ones"
+                        + intact.size() + " intact and " + damaged.size() + " damaged ones"
                         + lookup.hint(name, allNames().toList())));
         Hurt hurt = damaged.get(found);
         if (hurt != null) {
             throw hurt.fault.withFile(file.path().toString());
         }
-        return MappedAccess.guarded(file, () -> contents.tensor(Objects.requireNonNull(sound.get(found))));
+        return MappedAccess.guarded(file, () -> contents.tensor(Objects.requireNonNull(intact.get(found))));
     }
 
     @Override
@@ -221,6 +221,6 @@ public final class CroftSalvage implements Salvage {
     /// {@return the file, and how much of it is damaged}
     @Override
     public String toString() {
-        return file.path() + " (" + sound.size() + " sound tensors, " + damaged.size() + " damaged)";
+        return file.path() + " (" + intact.size() + " intact tensors, " + damaged.size() + " damaged)";
     }
 }

@@ -67,7 +67,7 @@ final class CroftStorages implements AutoCloseable {
     /// Damage of storages of which parts only were read.
     private final Set<Damage> metInParts = ConcurrentHashMap.newKeySet();
 
-    /// A damaged storage, and one to read what of it is sound.
+    /// A damaged storage, and one to read what of it is intact.
     private record Suspect(DamagedStorage damage, Storage readable) {}
 
     CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Bases bases) {

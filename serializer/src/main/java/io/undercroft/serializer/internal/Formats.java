@@ -87,7 +87,7 @@ public final class Formats {
             return format.matches(file);
         } catch (RuntimeException | LinkageError e) {
             Providers.warn(format.getClass().getName() + ".matches",
-                    "the file format " + format.name() + " failed to look at a file, and is passed over: " + e,
+                    "the file format " + format.name() + " failed to look at a file, and is skipped: " + e,
                     e);
             return false;
         }

@@ -56,7 +56,7 @@ final class Providers {
                 found.add(formats.next());
             } catch (ServiceConfigurationError | LinkageError e) {
                 faults++;
-                warn(String.valueOf(e.getMessage()), "a file format cannot be loaded, and is passed over: " + e, e);
+                warn(String.valueOf(e.getMessage()), "a file format cannot be loaded, and is skipped: " + e, e);
             }
         }
     }
@@ -68,7 +68,7 @@ final class Providers {
             if (classes.add(format.getClass())) {
                 fault(format, names).ifPresentOrElse(
                         fault -> warn(format.getClass().getName(),
-                                "the file format " + format.getClass().getName() + " is passed over: " + fault, null),
+                                "the file format " + format.getClass().getName() + " is skipped: " + fault, null),
                         () -> formats.add(format));
             }
         }

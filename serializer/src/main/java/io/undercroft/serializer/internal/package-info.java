@@ -1,4 +1,4 @@
-/// How checkpoints are written and read; nothing here is for use outside this module.
+/// Reading and writing of checkpoints. Not for use outside this module.
 @NullMarked
 package io.undercroft.serializer.internal;
 

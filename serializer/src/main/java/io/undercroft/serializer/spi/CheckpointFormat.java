@@ -36,7 +36,7 @@ public interface CheckpointFormat {
     String name();
 
     /// Tells whether a file is of this format, from a few reads; the file may be anything. A format that says so too
-    /// readily takes files from those behind it. One that throws anything but an [IOException] is passed over for this
+    /// readily takes files from those behind it. One that throws anything but an [IOException] is skipped for this
     /// file, and named in the log.
     ///
     /// @param file the file, which is not empty

@@ -1,26 +1,26 @@
-/// How a file format is added: implement [io.undercroft.serializer.spi.CheckpointFormat] and name the class in
-/// `META-INF/services/io.undercroft.serializer.spi.CheckpointFormat`. [io.undercroft.serializer.Checkpoint#open] asks
-/// each format in turn whether a file is its own.
+/// Service interfaces for file formats. To add a format, implement [io.undercroft.serializer.spi.CheckpointFormat] and
+/// name the class in `META-INF/services/io.undercroft.serializer.spi.CheckpointFormat`.
+/// [io.undercroft.serializer.Checkpoint#open] opens a file with the first format that recognises it.
 ///
-/// **Which are found.** Those that the class loader of this library sees, and those that the context class loader of
-/// the calling thread sees. First `croft`, then those whose classes are in packages below `io.undercroft`, as the
-/// formats of `undercroft-interop` are, then all others, in the order in which `ServiceLoader` finds them. So a format
-/// that is added takes no file from these. Of two with the same
-/// [name][io.undercroft.serializer.spi.CheckpointFormat#name] the second is left out.
+/// **Lookup and order.** Formats are found with the class loader of this library and with the context class loader of
+/// the calling thread. `croft` is first, then the formats in packages below `io.undercroft`, as those of
+/// `undercroft-interop`, then all others, in the order in which `ServiceLoader` finds them. So an added format cannot
+/// claim files of these. If two have the same [name][io.undercroft.serializer.spi.CheckpointFormat#name], the second is
+/// ignored.
 ///
-/// **What goes wrong in one.** A format that cannot be loaded, made, or asked what it can do is left out, and one that
-/// fails to look at a file is passed over. A warning in the log (`System.Logger`) names it, once. What
-/// [open][io.undercroft.serializer.spi.CheckpointFormat#open] and
-/// [draft][io.undercroft.serializer.spi.CheckpointFormat#draft(Object, io.undercroft.serializer.SaveOptions)] throw
+/// **Failures.** A format that cannot be loaded or instantiated, or whose capabilities cannot be read, is ignored, and
+/// one that fails in [matches][io.undercroft.serializer.spi.CheckpointFormat#matches] is skipped for that file. The log
+/// (`System.Logger`) gets one warning that names it. What [open][io.undercroft.serializer.spi.CheckpointFormat#open]
+/// and [draft][io.undercroft.serializer.spi.CheckpointFormat#draft(Object, io.undercroft.serializer.SaveOptions)] throw
 /// reaches the caller as it is, a [io.undercroft.format.FormatException] with the name of the file.
 ///
-/// **To read**, a format makes its storages with [io.undercroft.serializer.spi.FileStorages], which map, read or decode
-/// bytes when these are touched, puts tensors on them, these into a tree as [io.undercroft.serializer.state] describes
-/// it, and that into [io.undercroft.serializer.spi.TreeContents]. What a file says is not to be trusted: runs of bytes
-/// are checked against the size of the file before anything is made of them.
+/// **To read**, a format makes storages with [io.undercroft.serializer.spi.FileStorages], which maps, reads or decodes
+/// bytes when they are touched, creates tensors on them, builds a tree of these as [io.undercroft.serializer.state]
+/// describes it, and passes that to [io.undercroft.serializer.spi.TreeContents]. Files are not trusted: check offsets
+/// and lengths against the size of the file before use.
 ///
-/// **To write**, it makes all checks and finds all sizes in a [io.undercroft.serializer.spi.Draft], which is written
-/// from first to last. The file itself is made, brought to the disk and named by this library.
+/// **To write**, it makes all checks and computes all sizes in a [io.undercroft.serializer.spi.Draft], which is then
+/// written sequentially. This library creates the file, forces it to the disk and renames it.
 @NullMarked
 package io.undercroft.serializer.spi;
 

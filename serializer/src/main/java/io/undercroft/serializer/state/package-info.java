@@ -1,17 +1,17 @@
-/// What a saved state is made of.
+/// The values that a saved state consists of.
 ///
 /// A state is a tree of plain values: null, `Boolean`, integers (`Byte` to `Long`, `BigInteger`), `Float`, `Double`,
-/// `String`, `byte[]`, `java.util.Map`, `java.util.List`, `java.util.Set`, and of what this library adds: tensors and
-/// storages, dtypes, devices, shapes, complex numbers, and the types of this package for what other languages tell
-/// apart and Java does not.
+/// `String`, `byte[]`, `java.util.Map`, `java.util.List`, `java.util.Set`, and types of this library: tensors and
+/// storages, dtypes, devices, shapes, complex numbers, and the types of this package for values that other languages
+/// distinguish and Java does not.
 ///
-/// Containers have an identity: a list that is referenced twice comes back as one list. Numbers come back in the
-/// classes that they were saved in; equal numbers of two widths are one key.
+/// Containers have an identity: a list that is referenced twice is opened as one list. Numbers keep their classes; as
+/// keys, equal numbers of two widths are the same.
 ///
-/// **Objects.** In a state of a Java program, objects may be wherever values may:
-/// [StateClasses][io.undercroft.serializer.StateClasses] says which, and what comes back. In the *tree* that is saved
-/// each of them is a node whose type begins with `java:`, with the name of the class behind it. The tree is what other
-/// languages see, what [Checkpoint.tree][io.undercroft.serializer.Checkpoint#tree] gives, and what names are made of:
+/// **Objects.** Objects of a Java program may be in place of values:
+/// [StateClasses][io.undercroft.serializer.StateClasses] describes which, and how they are restored. In the saved
+/// *tree*, each of them is a node whose type is `java:` and the name of the class. Other languages see the tree,
+/// [Checkpoint.tree][io.undercroft.serializer.Checkpoint#tree] returns it, and names are paths in it:
 ///
 /// | object | node |
 /// |---|---|

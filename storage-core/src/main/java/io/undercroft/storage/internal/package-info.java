@@ -1,4 +1,4 @@
-/// How elements lie in bytes, how strided elements are copied, and how tensors are printed. Not for use outside this
+/// Encoding of elements, copying of strided elements, and printing of tensors. Not for use outside this
 /// library; may change in any release.
 @NullMarked
 package io.undercroft.storage.internal;

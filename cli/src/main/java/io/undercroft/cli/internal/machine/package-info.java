@@ -1,4 +1,4 @@
-/// What the machine offers to the library.
+/// The features of the machine that the library uses.
 @NullMarked
 package io.undercroft.cli.internal.machine;
 

@@ -20,7 +20,7 @@ final class SaveAsCroft implements Step {
         }
         long size = Files.size(workspace.croftFile());
         try (Checkpoint saved = Checkpoint.open(workspace.croftFile())) {
-            Step.check(saved.verify().isSound(), "every checksum of the saved file is right");
+            Step.check(saved.verify().isIntact(), "every checksum of the saved file is right");
         }
         out.line("   %s: %s, durable, all checksums right".formatted(workspace.croftFile().getFileName(),
                 Text.bytes(size)));

@@ -1,4 +1,4 @@
-/// How Java objects are in a state tree; nothing here is for use outside this module.
+/// Conversion of Java objects to nodes of a state tree and back. Not for use outside this module.
 @NullMarked
 package io.undercroft.serializer.internal.graph;
 

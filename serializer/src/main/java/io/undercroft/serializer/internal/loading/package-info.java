@@ -1,4 +1,4 @@
-/// How bytes get out of files into memory, and which.
+/// Reading bytes of storages from files, and the choice of those that are read.
 @NullMarked
 package io.undercroft.serializer.internal.loading;
 

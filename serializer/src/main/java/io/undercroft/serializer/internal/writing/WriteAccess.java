@@ -31,12 +31,12 @@ final class WriteAccess {
             throw readOnly("the file has features (" + Long.toHexString(newest.header().readOnlyFeatures())
                     + " hex) that only newer versions can write", "Use the version that wrote the file");
         }
-        FormatException passedOver = newest.passedOver();
-        if (passedOver != null && isWhole(file, newest.header().recordOffset(newest.commit().sequence() + 1))) {
-            throw new FormatException(passedOver.code(),
-                    "the newest snapshot is damaged, and writing would lose it for good: " + passedOver.what(),
-                    passedOver.offset(), "Restore the file from a copy, or export the snapshot before to a new file",
-                    passedOver);
+        FormatException skippedCommit = newest.skippedCommit();
+        if (skippedCommit != null && isWhole(file, newest.header().recordOffset(newest.commit().sequence() + 1))) {
+            throw new FormatException(skippedCommit.code(),
+                    "the newest snapshot is damaged, and writing would lose it for good: " + skippedCommit.what(),
+                    skippedCommit.offset(), "Restore the file from a copy, or export the snapshot before to a new file",
+                    skippedCommit);
         }
     }
 

@@ -1,4 +1,4 @@
-/// How a state, or snapshots that are there already, become bytes of a `.croft` file.
+/// Writing of states and copies of snapshots as `.croft` files.
 @NullMarked
 package io.undercroft.serializer.internal.writing;
 

@@ -13,13 +13,13 @@ import java.nio.file.Path;
 import java.util.List;
 
 /// What commands ask of a file before they use it, and what they say if it is damaged.
-final class Soundness {
+final class IntegrityChecks {
     private static final int SHOWN_DAMAGES = 20;
     private static final String OTHER_FILE = "V18-BASE";
     private static final String OTHER_FILE_REMEDY = "Bring it back, or say with --root below which directory it is, "
             + "or with --base which file it is";
 
-    private Soundness() {}
+    private IntegrityChecks() {}
 
     /// Refuses a damaged file: its bytes must get neither a digest nor, in a new file, checksums that fit them.
     ///
@@ -59,7 +59,7 @@ final class Soundness {
     ///
     /// @throws FormatException if any part of it is damaged
     static void requireBeforeSaving(Checkpoint checkpoint) throws IOException {
-        if (!hasChecksums(checkpoint) || checkpoint.passedOver().isPresent()) {
+        if (!hasChecksums(checkpoint) || checkpoint.skippedCommit().isPresent()) {
             require(checkpoint);
         }
     }
@@ -90,7 +90,7 @@ final class Soundness {
     static int tell(Path file, Verification verification, CommandRunner run) {
         List<Damage> damages = verification.damages();
         list(file, damages, run);
-        long others = damages.stream().filter(Soundness::isOfOtherFile).count();
+        long others = damages.stream().filter(IntegrityChecks::isOfOtherFile).count();
         if (others == damages.size() && others <= verification.missingBases().size()) {
             run.note("%s: what was checked is not damaged, but %s cannot be used. %s".formatted(file,
                     Text.count(others, "other file"), OTHER_FILE_REMEDY));
