@@ -1,47 +1,28 @@
 package io.undercroft.format.internal;
 
+import io.undercroft.format.internal.index.RunTable;
 import java.io.IOException;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.UUID;
-import java.util.stream.Stream;
 
 /// Compares the bytes of extents with their checksums and digests. Each run of bytes is read once, however many extents
 /// of however many snapshots it belongs to.
 final class VerifiedRuns {
-    /// The number of the file itself; bases have numbers from 1 on, the same in all snapshots.
-    private static final int OWN_FILE = 0;
+    /// What is in the table for the file itself; bases have numbers from 1 on, the same in all snapshots.
+    static final int OWN_FILE = 0;
 
     private final ByteSource own;
     private final Scan scan;
     private final CheckedBases bases;
-    private final Map<Run, ExtentSums> read = new HashMap<>();
-    private final Set<Run> unread = new HashSet<>();
+    private final RunTable read = new RunTable();
+    private final RunTable unread = new RunTable();
     private final Map<File, Integer> files = new HashMap<>();
     private long unreadBytes;
 
     /// What may be said of one file by several bases: they name other snapshots of it.
     private record File(UUID uuid, String path) {}
-
-    /// A run of bytes in a file. Runs are ordered so that a hash table of them is fast even if a file was made so that
-    /// their hashes are equal.
-    record Run(int file, long offset, long length) implements Comparable<Run> {
-        /// Offsets are multiples of a power of two, so that the high bits of a product are better than the low ones.
-        @Override
-        public int hashCode() {
-            return (int) ((31 * (31 * offset + length) + file) * 0x9E37_79B9_7F4A_7C15L >>> Integer.SIZE);
-        }
-
-        @Override
-        public int compareTo(Run other) {
-            int order = Integer.compare(file, other.file);
-            order = order != 0 ? order : Long.compare(offset, other.offset);
-            return order != 0 ? order : Long.compare(length, other.length);
-        }
-    }
 
     VerifiedRuns(ByteSource own, Scan scan, CheckedBases bases) {
         this.own = own;
@@ -49,14 +30,14 @@ final class VerifiedRuns {
         this.bases = bases;
     }
 
-    /// {@return the runs of the file itself that were read}
-    Stream<Run> own() {
-        return read.keySet().stream().filter(run -> run.file() == OWN_FILE);
+    /// {@return the runs that were read}
+    RunTable table() {
+        return read;
     }
 
     /// {@return how many runs could not be read, as they are in bases that are not there}
     long unreadCount() {
-        return unread.size();
+        return unread.count();
     }
 
     /// {@return how many bytes they have}
@@ -76,16 +57,23 @@ final class VerifiedRuns {
             file = files.computeIfAbsent(new File(base.uuid(), base.path()), _ -> files.size() + 1);
             source = bases.open(base);
         }
-        Run run = new Run(file, extent.fileOffset(), extent.storedLength());
         if (source.isEmpty()) {
-            unreadBytes = Math.addExact(unreadBytes, unread.add(run) ? run.length() : 0);
+            leave(file, extent);
             return Optional.empty();
         }
-        ExtentSums sums = read.get(run);
-        if (sums == null) {
-            sums = scan.sums(source.get(), run.offset(), run.length());
-            read.put(run, sums);
+        int run = read.find(file, extent.fileOffset(), extent.storedLength());
+        if (run >= 0) {
+            return Optional.of(read.sums(run));
         }
+        ExtentSums sums = scan.sums(source.get(), extent.fileOffset(), extent.storedLength());
+        read.add(file, extent.fileOffset(), extent.storedLength(), sums);
         return Optional.of(sums);
+    }
+
+    private void leave(int file, ExtentRecord extent) {
+        if (unread.find(file, extent.fileOffset(), extent.storedLength()) < 0) {
+            unread.add(file, extent.fileOffset(), extent.storedLength(), ExtentSums.NONE);
+            unreadBytes = Math.addExact(unreadBytes, extent.storedLength());
+        }
     }
 }

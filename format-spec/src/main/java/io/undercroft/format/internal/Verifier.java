@@ -1,6 +1,7 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.Coverage;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// files are read too if [BaseFiles] finds these, else counted.
 ///
 /// Each run of bytes is read once, however many storages and snapshots have it in common, through a buffer of 1 MiB.
-/// Memory is needed for the indexes of two snapshots, and some 170 bytes for each run.
+/// Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.
 public final class Verifier {
     /// What was found.
     ///
@@ -312,7 +313,8 @@ public final class Verifier {
 
     private void verifyCoverage() throws IOException {
         try {
-            new Coverage(runs.own(), newest, chain).walk(newest.header().dataStart(), this::verifyZero);
+            new Coverage(runs.table(), VerifiedRuns.OWN_FILE, newest.index(), chain, newest.header())
+                    .walk(newest.header().dataStart(), this::verifyZero);
         } catch (FormatException e) {
             report(Finding.WHOLE_FILE, e, 0);
         }

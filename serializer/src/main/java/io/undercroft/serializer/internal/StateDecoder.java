@@ -246,6 +246,9 @@ final class StateDecoder {
     /// Checks keys, or elements of a set, before they are put into it. Of plain keys of one class those that come twice
     /// show when they are put.
     private void checkKeys(List<@Nullable Object> keys, String what) {
+        if (keys.isEmpty()) {
+            return;
+        }
         budget.check(keys).ifPresent(wrong -> {
             throw switch (wrong) {
                 case NO_KEY -> malformed("has " + what + " that cannot be one");

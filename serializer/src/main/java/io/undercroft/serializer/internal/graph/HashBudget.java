@@ -2,7 +2,6 @@ package io.undercroft.serializer.internal.graph;
 
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.state.StateKeys;
-import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import java.math.BigInteger;
 import java.util.ArrayDeque;
@@ -57,11 +56,14 @@ public final class HashBudget {
         if (areSorted(keys)) {
             return Optional.empty();
         }
-        if (!keys.stream().allMatch(StateKeys::isKey)) {
-            return Optional.of(Wrong.NO_KEY);
+        for (Object key : keys) {
+            if (!StateKeys.isKey(key)) {
+                return Optional.of(Wrong.NO_KEY);
+            }
         }
-        if (keys.size() == 1 && !(keys.getFirst() instanceof Tuple)) {
-            return Optional.empty();
+        if (keys.size() == 1) {
+            take(StateKeys.parts(keys.getFirst()), 1);
+            return left < 0 ? Optional.of(Wrong.TOO_MUCH) : Optional.empty();
         }
         List<@Nullable Object> identities = new ArrayList<>(keys);
         identities.replaceAll(StateKeys::identity);
@@ -78,8 +80,16 @@ public final class HashBudget {
     /// @param keys any keys
     private static boolean areSorted(List<? extends @Nullable Object> keys) {
         Object first = keys.isEmpty() ? "" : keys.getFirst();
-        return first != null && SORTED.contains(first.getClass())
-                && keys.stream().allMatch(key -> key != null && key.getClass() == first.getClass());
+        if (first == null || !SORTED.contains(first.getClass())) {
+            return false;
+        }
+        // No stream, which is an object for each of the small maps of a file.
+        for (Object key : keys) {
+            if (key == null || key.getClass() != first.getClass()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private boolean isTooMuch(List<? extends @Nullable Object> keys, IntUnaryOperator parts) {
@@ -103,10 +113,17 @@ public final class HashBudget {
         Map<Integer, Integer> equal = HashMap.newHashMap(keys);
         for (int i = 0; i < keys && left >= 0; i++) {
             int count = parts.applyAsInt(i);
-            int comparisons = count > MAX_PARTS ? 0 : equal.merge(hash.applyAsInt(i), 1, Integer::sum);
-            left = comparisons == 0 ? -1 : left + PER_KEY - (long) comparisons * Math.max(1, count);
+            take(count, count > MAX_PARTS ? 0 : equal.merge(hash.applyAsInt(i), 1, Integer::sum));
         }
         return left < 0;
+    }
+
+    /// Takes a key.
+    ///
+    /// @param parts how many parts it has
+    /// @param comparisons with how many keys it is compared, itself included
+    private void take(int parts, int comparisons) {
+        left = parts > MAX_PARTS ? -1 : left + PER_KEY - (long) comparisons * Math.max(1, parts);
     }
 
     /// How many parts a key has; more than [#MAX_PARTS] if it holds itself.

@@ -192,7 +192,8 @@ class ObjectBytesTest {
         assertThatExceptionOfType(FormatException.class)
                 .isThrownBy(() -> Saved.of(new Old()).as(Shrunk.class))
                 .withMessageMatching(
-                        "was saved with 'gone', 'widened', 'child', which the class .*Shrunk does not have \\[CROFT-OBJECT].*upgrader.*");
+                        "was saved with 'gone', 'widened', 'child', which the class .*Shrunk does not have "
+                                + "\\[CROFT-OBJECT].*upgrader.*");
     }
 
     @Test
