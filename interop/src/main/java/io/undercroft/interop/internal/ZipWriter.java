@@ -200,11 +200,13 @@ public final class ZipWriter {
             return new byte[0];
         }
         int size = values.length * Long.BYTES;
-        ByteBuffer field = buffer(FIELD_HEADER + size).putShort((short) ZIP64_FIELD).putShort((short) size);
+        byte[] bytes = new byte[FIELD_HEADER + size];
+        ByteBuffer field = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        field.putShort((short) ZIP64_FIELD).putShort((short) size);
         for (long value : values) {
             field.putLong(value);
         }
-        return field.array();
+        return bytes;
     }
 
     /// The field is the same in both headers but for the compressed size, and has only what needs it.
