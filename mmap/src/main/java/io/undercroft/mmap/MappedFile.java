@@ -33,20 +33,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// An open file whose bytes are mapped on demand, all with one lifetime.
+/// An open file whose bytes are mapped on demand, with one lifetime for all mappings.
 ///
-/// **Lifetime.** The file starts with one holder, who opened it. [#retain] adds one, and so does every [#allocation]
-/// until it is freed; [#close] releases one. With the last one all mappings go and the descriptor is closed; from then
-/// on reading, mapping and every access to a mapped segment throw [IllegalStateException]. Closing while other
-/// threads read is safe. While a native call holds a mapped segment (a write to a socket, a copy to a device) the
-/// mappings stay until it ends; closing does not wait for it. A file that nobody closes is given back by the garbage
-/// collector once neither it nor any of its segments can be reached.
+/// **Lifetime.** The file starts with one holder, the caller that opened it. [#retain] adds one, and so does every
+/// [#allocation] until it is freed; [#close] releases one. With the last one all mappings are unmapped and the
+/// descriptor is closed; from then on reading, mapping and every access to a mapped segment throw
+/// [IllegalStateException]. Closing while other threads read is safe. While a native call holds a mapped segment (a
+/// write to a socket, a copy to a device) the mappings stay until it ends; closing does not wait for it. A file that is
+/// never closed is released by the garbage collector once neither it nor any of its segments is reachable.
 ///
-/// **Truncation.** What is mapped lies inside the file at that moment. When somebody cuts the file later, touching a
-/// page that is gone throws [InternalError]; [#guard] turns that into [TruncatedMappingException], as do the methods of
-/// storages and tensors that work on many bytes; these also notice a cut within a page, behind which bytes read as
-/// zeros. Native code that touches such a page kills the JVM, and so does [MemorySegment#mismatch], so hand it bytes
-/// only from files that are replaced by renaming, or [probe][Pages#probe] them before.
+/// **Truncation.** A mapping is inside the file when it is made. If the file is truncated later, touching a missing
+/// page throws [InternalError]; [#guard] converts that to [TruncatedMappingException], as do the methods of storages
+/// and tensors that work on many bytes; these also notice a new end within a page, whose rest reads as zeros. Native
+/// code that touches a missing page crashes the JVM, and so does [MemorySegment#mismatch]: pass it only bytes of files
+/// that are replaced by renaming, or [probe][Pages#probe] them before.
 ///
 /// **Threads.** All methods are safe for any thread, interrupted ones included.
 public final class MappedFile implements AutoCloseable {
@@ -73,8 +73,8 @@ public final class MappedFile implements AutoCloseable {
         this.lifetime = new Lifetime("the file " + path, file::close);
     }
 
-    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a budget of its own. Never
-    /// waits for a pipe or a device, also if one takes the place of the file meanwhile: these are refused.
+    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a budget of its own. Pipes
+    /// and devices are refused without waiting, also if one replaces the file meanwhile.
     ///
     /// @param path which file
     /// @param mode what its mappings allow
@@ -135,8 +135,7 @@ public final class MappedFile implements AutoCloseable {
         return opened(path, mode, budget, HostFile.open(libc, path, mode));
     }
 
-    /// Opens a regular file [MapMode#SHARED] and makes it longer by zeros if it is shorter. No byte of it changes and
-    /// none is cut off.
+    /// Opens a regular file [MapMode#SHARED] and extends it with zeros if it is shorter. It is never truncated.
     ///
     /// @param path which file
     /// @param nbytes how many bytes it shall have at least, more than 0
@@ -222,7 +221,7 @@ public final class MappedFile implements AutoCloseable {
         return path;
     }
 
-    /// {@return what its mappings allow}
+    /// {@return the mode of its mappings}
     public MapMode mode() {
         return mode;
     }
@@ -238,8 +237,7 @@ public final class MappedFile implements AutoCloseable {
         return identity;
     }
 
-    /// {@return whether its path, or its name, still means this file: not when another one took its place, and not when
-    /// it was removed}
+    /// {@return whether its path, or its name, still refers to this file, and it was neither replaced nor removed}
     ///
     /// @throws IOException if the system does not say
     /// @throws IllegalStateException if the file is closed
@@ -302,13 +300,13 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// Maps pieces of this and other files, and zeros, one after the other into one contiguous range of addresses
-    /// (stitched). The mode is that of this file, and so is the lifetime: when its last holder releases it, the range
-    /// goes. The others may be closed before.
+    /// (stitched). The mode is that of this file, and so is the lifetime: the range is unmapped when the last holder
+    /// releases this file. The others may be closed before.
     ///
     /// Whole pages are mapped where a piece's place in its file and in the range allow it; short pieces (below 16 KiB),
-    /// edges and pieces that are out of step are copied. Adjacent pieces count as one. If the budget has not as many
-    /// mappings left as the range would need, all of it is copied. A [MapMode#SHARED] file cannot be stitched, as
-    /// copies would not be shared: its pieces have to be its own, and adjacent.
+    /// edges and pieces whose offsets do not match modulo the page size are copied. Adjacent pieces count as one. If
+    /// the budget has fewer mappings left than the range needs, all of it is copied. A [MapMode#SHARED] file cannot be
+    /// stitched, as copies would not be shared: its pieces have to be its own, and adjacent.
     ///
     /// @param pieces what to map, in order
     /// @return a segment as long as all pieces together, valid until the last holder releases it. It starts on a
@@ -325,7 +323,7 @@ public final class MappedFile implements AutoCloseable {
         MemorySegment map(long length) throws IOException;
     }
 
-    /// Maps something while this file and all files of the pieces are held and as long as they have to be.
+    /// Maps pieces while this file and all files of the pieces are held.
     private MemorySegment hold(List<Piece> pieces, Mapper mapper) {
         List<MappedFile> held = new ArrayList<>();
         try {
@@ -421,7 +419,7 @@ public final class MappedFile implements AutoCloseable {
                 : holding(ends, here);
     }
 
-    /// An allocation that holds other files too, so that they can be asked whether they were cut.
+    /// An allocation that holds other files too, to check whether they were truncated.
     private static Allocation holding(Map<MappedFile, Long> ends, Allocation here) {
         List<MappedFile> held = new ArrayList<>();
         try {
@@ -495,9 +493,9 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Runs something that reads mapped bytes, and says clearly when they were not there. Meant for work on many
-    /// bytes: it costs one system call, which also finds a file that was cut within a page, where reading gives zeros
-    /// and no error.
+    /// Runs an action that reads mapped bytes, and throws a descriptive exception if the file was truncated. It is for
+    /// work on many bytes: it costs one system call, which also finds a new end within a page, where reading gives
+    /// zeros and no error.
     ///
     /// @param <T> what comes of it
     /// @param access reads mapped bytes of this file
@@ -509,7 +507,7 @@ public final class MappedFile implements AutoCloseable {
         return heldOrUnknown(() -> watched(access));
     }
 
-    /// Adds a holder, who has to [#close] too.
+    /// Adds a holder, which has to call [#close] too.
     ///
     /// @return this file
     /// @throws IllegalStateException if the last holder has released it
@@ -518,7 +516,7 @@ public final class MappedFile implements AutoCloseable {
         return this;
     }
 
-    /// Lets one holder go; with the last one, all mappings and the descriptor. Does nothing when there is none left.
+    /// Releases one holder; with the last one, all mappings and the descriptor. Does nothing if there is none left.
     @Override
     public void close() {
         lifetime.release();

@@ -29,30 +29,30 @@ import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
-/// A run of bytes that several processes of one host have in common: POSIX shared memory, the file `/dev/shm/NAME` on
-/// Linux, or memory without a name that is handed over by its descriptor. The payload is all there is, without a
-/// header, so that PyTorch's `from_file('/dev/shm/NAME', shared=True)` and numpy's `memmap` see the same bytes.
+/// A segment of memory that several processes of one host share: POSIX shared memory, the file `/dev/shm/NAME` on
+/// Linux, or memory without a name that is passed by its descriptor. There is no header, so PyTorch's
+/// `from_file('/dev/shm/NAME', shared=True)` and numpy's `memmap` see the same bytes.
 ///
-/// **Names.** A segment and its name are two things. The bytes go when the last process has unmapped them. Until when
-/// the name is there for others to attach, its creator says: [NameLifetime]. Who holds a segment is in a registry
-/// next to the segments (`/dev/shm/undercroft-UID`; should another user have made a directory of that name,
-/// `/dev/shm/undercroft-UID-RANDOM`), where a process that was killed is noticed, so that a name goes
-/// with its last holder however that ends; [#list] shows it, and [#gc] removes what the dead left. What other programs
-/// make in `/dev/shm` can be attached as well: it is not registered, and nobody's to remove but by [#unlink].
+/// **Names.** A segment and its name have separate lifetimes. The bytes are freed when they have no name and the last
+/// process has unmapped them. The creator chooses the lifetime of the name: [NameLifetime]. Holders are recorded in a
+/// registry next to the segments (`/dev/shm/undercroft-UID`; should another user have made a directory of that name,
+/// `/dev/shm/undercroft-UID-RANDOM`), which detects killed processes, so that a name is removed after its last holder
+/// however that ends; [#list] lists it, and [#gc] removes what killed processes left. Segments that other programs make
+/// in `/dev/shm` can be attached as well: they are not registered, and only [#unlink] removes them.
 ///
 /// **Other users.** Any user may make a segment of any name. So by its name only a segment of the user of this process,
 /// or of root, is attached, unless the caller passes [TrustedOwner#ANYBODY].
 ///
 /// **Lifetime.** The creator is the first holder. [#retain] adds one, and so does every [#allocation] until it is
 /// freed; [#close] releases one, and the last one unmaps and releases the name. From then on the segment throws
-/// [IllegalStateException]. What nobody closes is given back when the garbage collector finds it or the JVM ends in
-/// order.
+/// [IllegalStateException]. A segment that is never closed is released by the garbage collector, or when the JVM exits
+/// normally.
 ///
-/// **What is in it** is up to those who share it. A whole state, tensors with their names and the storages that they
-/// share, is put into one segment, found again and replaced by `Published` of the serializer.
+/// **Contents** are defined by the processes that share it. `Published` of the serializer puts a whole state into one
+/// segment, tensors with their names and storages.
 ///
-/// **Threads and processes.** All methods are safe for any thread. Writes are seen by all processes at once but in no
-/// promised order; use the access modes of [java.lang.invoke.VarHandle] to order them.
+/// **Threads and processes.** All methods are safe for any thread. Writes are visible to all processes at once but in
+/// no guaranteed order; use the access modes of [java.lang.invoke.VarHandle] to order them.
 public final class SharedMemory implements AutoCloseable {
     /// Ten digits to the base 36: more would make the name too long for macOS.
     private static final long FRESH_NAMES = 3_656_158_440_062_976L;
@@ -107,10 +107,10 @@ public final class SharedMemory implements AutoCloseable {
         return create(name, nbytes, NameLifetime.UNTIL_UNLINKED);
     }
 
-    /// Creates a segment of zeros that only this user may attach. All of its memory is there when this returns, and
-    /// nobody finds the name before.
+    /// Creates a segment of zeros that only this user may attach. All of its memory is allocated when this returns, and
+    /// the name is not visible before.
     ///
-    /// A name that lasts no longer than its holders, all of whom are dead, is taken over.
+    /// A name that should not outlive its holders, all of which have ended, is reused.
     ///
     /// @param name its name, with or without a slash in front
     /// @param nbytes its size in bytes, 0 or more
@@ -133,17 +133,17 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    /// Attaches a segment that is there, for reading and writing.
+    /// Attaches an existing segment, for reading and writing.
     ///
     /// @param name its name, with or without a slash in front
     /// @return the segment, of the size it was created with
-    /// @throws SharedMemoryException if the name is not valid or there is no such segment, also because all for whom
-    ///     its name was to last are dead; if it belongs to another user than this one and root
+    /// @throws SharedMemoryException if the name is not valid or there is no such segment, also if all processes that
+    ///     its name should last for have ended; if it belongs to another user than this one and root
     public static SharedMemory attach(String name) throws SharedMemoryException {
         return attach(name, MapMode.SHARED, TrustedOwner.SELF_OR_ROOT);
     }
 
-    /// Attaches a segment that is there.
+    /// Attaches an existing segment.
     ///
     /// @param name its name, with or without a slash in front
     /// @param mode [MapMode#SHARED] for reading and writing, or [MapMode#READ_ONLY]
@@ -160,7 +160,7 @@ public final class SharedMemory implements AutoCloseable {
 
     /// Creates memory of zeros that has no name. Other processes of this user get it by [#attachDescriptor(long, int)]
     /// with the number of this process and the [#descriptor], or open `/proc/PID/fd/FD` as a file. Children do not
-    /// inherit the descriptor. Nothing is left of the memory when the last of them is gone, whatever happens to them.
+    /// inherit the descriptor. The memory is freed when the last of them ends, also if it is killed.
     ///
     /// Its descriptor stays open until the last holder in this process releases it.
     ///
@@ -200,12 +200,12 @@ public final class SharedMemory implements AutoCloseable {
     }
 
     /// The allocator of fresh segments, each with a name of its own (`/undercroft_PID_RANDOM`), which
-    /// [Allocation#filename] tells and which other processes may [#attach] or give to
-    /// [FileStorage#openSharedMemory]. The name lasts as long as somebody holds the segment
-    /// ([NameLifetime#WITH_LAST_HOLDER]): this storage, or another process.
+    /// [Allocation#filename] returns and which other processes may [#attach] or pass to [FileStorage#openSharedMemory].
+    /// The name lasts as long as the segment has a holder ([NameLifetime#WITH_LAST_HOLDER]): this storage, or another
+    /// process.
     ///
-    /// Where there is not that much shared memory it throws [OutOfMemoryError], where there is none at all
-    /// [UncheckedIOException]; the message is that of [#create].
+    /// It throws [OutOfMemoryError] if there is not that much shared memory, and [UncheckedIOException] if there is
+    /// none at all; the message is that of [#create].
     ///
     /// @return the allocator, safe for any thread
     public static Allocator allocator() {
@@ -264,10 +264,10 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    /// Removes a name that lasts until somebody removes it ([NameLifetime#UNTIL_UNLINKED]), if no living process holds
-    /// its segment: nobody who attached it is left, and its creator has closed it, ended, or was killed. Programs that
-    /// map `/dev/shm/NAME` by other means are not known, and keep the bytes. Whether somebody holds it is found out and
-    /// the name removed in one step, so that nothing is taken from those who attach or publish meanwhile.
+    /// Removes a name that lasts until it is unlinked ([NameLifetime#UNTIL_UNLINKED]), if no living process holds its
+    /// segment: no process is attached, and its creator has closed it, ended, or was killed. Programs that map
+    /// `/dev/shm/NAME` by other means are not counted, and keep the bytes. The check for holders and the removal are
+    /// one step, so a process that attaches or publishes meanwhile keeps its segment.
     ///
     /// @param name the name, with or without a slash in front
     /// @return the segment, as it was; nothing if there is none of that name that this library made, it goes by itself,
@@ -292,10 +292,10 @@ public final class SharedMemory implements AutoCloseable {
         return known(SegmentNames::list);
     }
 
-    /// Removes what processes that were killed left behind: names that last no longer than their holders, segments that
-    /// never got their name, and records. Nothing of a process that lives is touched, nor what is not of this library.
+    /// Removes what killed processes left behind: names that should not outlive their holders, segments that never got
+    /// a name, and records. It removes nothing of a living process or of another library.
     ///
-    /// There is no need to call this regularly: every process does so when it holds something for the first time.
+    /// There is no need to call this regularly: every process does so when it first holds a segment.
     ///
     /// @return the segments whose names were removed, as they were
     /// @throws SharedMemoryException if the registry cannot be read or written
@@ -323,15 +323,15 @@ public final class SharedMemory implements AutoCloseable {
         return source.descriptor();
     }
 
-    /// Tells which memory this is: two that have the same number have their bytes in common, however they were
-    /// attached, and a name that is created or published anew has another one.
+    /// Returns a number that identifies the memory: segments with the same number share their bytes, however they were
+    /// attached, and a name that is created or published anew has another number.
     ///
     /// @return a number that no other memory of this host has at the same time; nothing where the system has none
     public OptionalLong identity() {
         return source.identity().inode() == 0 ? OptionalLong.empty() : OptionalLong.of(source.identity().number());
     }
 
-    /// {@return this segment as [#list] shows it, with those who hold it now; nothing if it is not registered: other
+    /// {@return this segment as [#list] shows it, with its present holders; nothing if it is not registered: other
     /// programs or users made it, or its name was removed or given to other memory}
     ///
     /// @throws SharedMemoryException if the registry cannot be read
@@ -357,7 +357,7 @@ public final class SharedMemory implements AutoCloseable {
         return new Allocation(segment, Allocation.Sharing.SHARED, source.filename(), origin, lifetime::release);
     }
 
-    /// Adds a holder, who has to [#close] too.
+    /// Adds a holder, which has to call [#close] too.
     ///
     /// @return this segment
     /// @throws IllegalStateException if the last holder has released it
@@ -366,8 +366,8 @@ public final class SharedMemory implements AutoCloseable {
         return this;
     }
 
-    /// Lets one holder go, and with the last one the mapping of this process, and its hold on the name. Does nothing
-    /// when there is no holder left.
+    /// Releases one holder, and with the last one the mapping of this process and its hold on the name. Does nothing if
+    /// there is no holder left.
     @Override
     public void close() {
         lifetime.release();

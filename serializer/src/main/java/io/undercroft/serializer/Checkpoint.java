@@ -49,7 +49,7 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// A saved state, opened: tensors by name and the tree they are in, of a file of any known format.
+/// An open file with a saved state: a tree of values, and its tensors by name. The file may have any known format.
 ///
 /// ```java
 /// try (Checkpoint c = Checkpoint.open(Path.of("model.pt"))) {
@@ -61,17 +61,15 @@ import org.jspecify.annotations.Nullable;
 /// ```
 ///
 /// **Laziness.** Opening reads what describes the tensors, not their elements; a storage is mapped when it is first
-/// touched. Of a `.croft` file it reads less: what describes a tensor is looked at, and checked, when that tensor is
-/// asked for. So any method may throw a [FormatException] that says what is damaged or broken, and others go on
-/// working.
+/// touched. In a `.croft` file the description of a tensor, too, is read and checked when the tensor is first
+/// requested. So any method may throw a [FormatException] for the damaged part, and the others continue to work.
 ///
 /// **Sharing.** Tensors that shared a storage when they were saved share one again. By default storages are mapped
-/// copy-on-write: writing works, shows in every tensor on the storage, and never reaches the file.
+/// copy-on-write: writes are visible in every tensor on the storage, and never reach the file.
 ///
-/// **Lifetime.** Closing a checkpoint releases its storages; one that was retained ([Storage#retain]) stays usable, and
-/// the mapping with it, until it is released too. Using any other throws [IllegalStateException]. So does using a
-/// retained one that was not touched before and whose bytes could not be had when the checkpoint was closed, as they
-/// are damaged.
+/// **Lifetime.** Closing a checkpoint releases its storages; a retained storage ([Storage#retain]) and its mapping stay
+/// usable until it is released too. Using any other throws [IllegalStateException]. So does using a retained one whose
+/// bytes were first read when the checkpoint was closed, and turned out to be damaged.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Checkpoint implements AutoCloseable {
@@ -118,11 +116,10 @@ public final class Checkpoint implements AutoCloseable {
     /// @return what it holds
     /// @throws IOException if the file is missing or not readable, or a directory that has no such file or several
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
-    /// @throws IllegalArgumentException if the options name a format that is not known, or a
-    ///     [setting][CheckpointFormat#settings] that no known format has for opening, or one with a value that it
-    ///     cannot have
-    /// @throws NoSuchElementException if the options name a snapshot that it has not, or a pattern that no name of a
-    ///     tensor matches
+    /// @throws IllegalArgumentException if the options name an unknown format, a [setting][CheckpointFormat#settings]
+    ///     that no known format has for opening, or an invalid value of one
+    /// @throws NoSuchElementException if the options name a snapshot that the file does not have, or a pattern that
+    ///     matches no name of a tensor
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
         return open(MappedFile.open(ModelDirectory.fileIn(path), options.request().mapping()),
                 file -> Formats.of(file, options.request().format().orElse(null)),
@@ -135,13 +132,13 @@ public final class Checkpoint implements AutoCloseable {
                 new CroftFormat().name(), file, CroftFormat.openShard(file, shard, options), options), _ -> {});
     }
 
-    /// Tells the format of a file.
+    /// Finds the format of a file.
     @FunctionalInterface
     interface Sniffing {
         CheckpointFormat formatOf(MappedFile file) throws IOException;
     }
 
-    /// Opens what is mapped already. The file belongs to the checkpoint, and is closed if it cannot be opened.
+    /// Opens a mapped file, which then belongs to the checkpoint. It is closed if opening fails.
     static Checkpoint open(MappedFile mapped, Sniffing sniffing, OpenOptions options) throws IOException {
         return opened(mapped, file -> {
             Settings.check(options.request().settings().keySet(), Use.OPENING);
@@ -168,7 +165,7 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// Does what is to be done before anybody gets the checkpoint.
+    /// Does what the options require before the checkpoint is returned.
     private Checkpoint prepared(Consumer<Checkpoint> check) throws IOException {
         try {
             checkMapping();
@@ -200,7 +197,7 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// Refuses patterns that choose nothing in any of some files, all opened with the same options.
+    /// Throws if a pattern chooses no tensor in any of several files that are opened with the same options.
     ///
     /// @param path the file, or the set of files, for the message
     static void checkPatterns(Path path, List<Checkpoint> files) {
@@ -221,7 +218,7 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// All names of the file, not only those that were chosen.
+    /// Returns all names of the file, not only the chosen ones.
     private String similar(String pattern) {
         Set<String> all = StateIndex.of(tree()).tensors().keySet();
         NameLookup among = new NameLookup(all::contains, test -> all.stream().anyMatch(test));
@@ -270,12 +267,12 @@ public final class Checkpoint implements AutoCloseable {
     /// save in the directory, and perhaps `NAME.lock` until the next save of that name; neither keeps anybody out. A
     /// file that is replaced is locked meanwhile, so that a second writer is refused. Of several writers that make the
     /// same new file the last one wins, whole. Writers on several machines keep each other out only if the file system
-    /// has locks that all of them see, as NFS mounted with `nolock` has not.
+    /// has locks that all of them see, which NFS mounted with `nolock` does not have.
     ///
     /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] puts the others in the directory of the
     /// one that is named, which is written last and makes a set of them. Files of an existing set are never mixed with
-    /// new ones: if one of its files would be replaced, nothing is written. So the directory has the former set or the
-    /// new one whenever the power fails, and perhaps files that no index names, which the next save replaces.
+    /// new ones: if one of its files would be replaced, nothing is written. So after a power failure the directory has
+    /// the former set or the new one, and perhaps files that no index names, which the next save replaces.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no
@@ -286,7 +283,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to
     ///     it would be replaced
     /// @throws IOException if writing fails; nothing is left behind
-    /// @throws FormatException if bytes of the state are in a file that turns out damaged; nothing is left behind
+    /// @throws FormatException if bytes of the state are in a damaged file; nothing is left behind
     /// @throws UncheckedIOException if they are in a file that cannot be read any more; nothing is left behind
     /// @throws IllegalStateException if they are in a checkpoint that was closed; nothing is left behind
     /// @throws IllegalArgumentException if the format is not known or cannot be written, or cannot hold the state; the
@@ -350,9 +347,9 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     /// Writes a state as a sealed `.croft` file, from its first byte to its last, to something that cannot seek: a
-    /// socket, a pipe, an upload. The file is complete when the method returns; a part of it is recognised as such.
-    /// Nothing can be appended to it. Storages of equal bytes are all written, since what was written cannot be read
-    /// again.
+    /// socket, a pipe, an upload. The file is complete when the method returns; a reader recognises an incomplete one.
+    /// Nothing can be appended to it. Storages of equal bytes are all written, since written bytes cannot be read back
+    /// for comparison.
     ///
     /// @param channel where the file goes; it stays open
     /// @param state a tree as [io.undercroft.serializer.state] describes it
@@ -367,8 +364,7 @@ public final class Checkpoint implements AutoCloseable {
         return CroftWriter.stream(channel, state, options);
     }
 
-    /// {@return the formats that files can have: ours, and those of [CheckpointFormat] that `ServiceLoader` finds} The
-    /// package [io.undercroft.serializer.spi] says where they are looked for, and in which order they are asked.
+    /// {@return the known formats, in the order that [io.undercroft.serializer.spi] describes}
     public static List<CheckpointFormat> formats() {
         return Formats.all();
     }
@@ -383,15 +379,15 @@ public final class Checkpoint implements AutoCloseable {
         return file.path();
     }
 
-    /// {@return the file, and behind it those that it names, if it is the index of a set as of safetensors}
+    /// {@return the file, followed by the files that it names if it is the index of a set, as of safetensors}
     public List<Path> files() {
         return Stream.concat(Stream.of(path()), contents.companions().stream()).toList();
     }
 
     /// {@return the other files that hold bytes of the snapshot that was opened: `.croft` files that were named as
-    /// bases and files of other formats that were adopted; whether they are there or not, in the order in which the
-    /// file names them} Empty if the file needs no other. Those that are there are opened; an adopted file that was
-    /// renamed is read for that, if [OpenOptions#base(Path)] names it.
+    /// bases and files of other formats that were adopted, existing or missing, in the order in which the file names
+    /// them} Empty if the file needs no other. This opens the existing ones; a renamed adopted file, which
+    /// [OpenOptions#base(Path)] names, is read whole to recognise it.
     ///
     /// @throws FormatException if what describes them is damaged
     public List<BaseFile> bases() {
@@ -408,8 +404,8 @@ public final class Checkpoint implements AutoCloseable {
         return !closed.get() && file.isCurrent();
     }
 
-    /// {@return the state; the same objects at every call} It is [#tree], but that objects of the program are in it
-    /// in place of the nodes that they were saved as.
+    /// {@return the state; the same objects at every call} It is [#tree] with objects of the program in place of the
+    /// nodes that they were saved as.
     ///
     /// @throws FormatException if an object is of a class that [OpenOptions#classes(StateClasses)] does not know, or
     ///     cannot be made of what was saved; the message has its path
@@ -432,7 +428,7 @@ public final class Checkpoint implements AutoCloseable {
         return named(() -> new DecodedState(ObjectDecoder.of(tree(), options.request().classes())));
     }
 
-    /// Names the file in what is wrong with it, if nobody nearer to the fault has done so.
+    /// Adds the path of the file to an exception that does not have one yet.
     private <T extends @Nullable Object> T named(Supplier<T> access) {
         try {
             return access.get();
@@ -491,9 +487,8 @@ public final class Checkpoint implements AutoCloseable {
     /// however its maps nest.
     ///
     /// @param name its name
-    /// @throws NoSuchElementException if there is none, or if several are meant; the message names them, or some that
-    ///     are near
-    /// @throws FormatException if what describes it is damaged, or its elements are
+    /// @throws NoSuchElementException if there is none, or if several match; the message lists them, or similar names
+    /// @throws FormatException if its description or its elements are damaged
     public Tensor tensor(String name) {
         Objects.requireNonNull(name, "name");
         return named(() -> contents.tensor(name).or(() -> lookup.find(name).flatMap(contents::tensor))
@@ -507,8 +502,8 @@ public final class Checkpoint implements AutoCloseable {
                 + lookup.hint(name, names));
     }
 
-    /// {@return the tensors by their [names][#names], in that order} A view: each tensor is made when it is asked for,
-    /// as by [#tensor], and one that cannot be read does not keep the others from being read.
+    /// {@return the tensors by their [names][#names], in that order} A view: each tensor is created by [#tensor] when
+    /// it is requested, so an unreadable one does not affect the others.
     public Map<String, Tensor> tensors() {
         return new TensorMap(this);
     }
@@ -518,8 +513,7 @@ public final class Checkpoint implements AutoCloseable {
         return named(contents::storages);
     }
 
-    /// {@return all committed states of the file, the newest first} Empty if the format has no such thing, as most have
-    /// not.
+    /// {@return all committed states of the file, the newest first} Empty if the format has no snapshots; most do not.
     ///
     /// @throws IOException if reading fails
     /// @throws FormatException if an earlier commit is damaged or missing
@@ -527,33 +521,33 @@ public final class Checkpoint implements AutoCloseable {
         return contents instanceof CroftContents croft ? croft.snapshots() : List.of();
     }
 
-    /// {@return the committed state that was opened, if the format has such a thing}
+    /// {@return the committed state that was opened, if the format has snapshots}
     public Optional<SnapshotInfo> snapshot() {
         return contents instanceof CroftContents croft ? Optional.of(croft.snapshot()) : Optional.empty();
     }
 
-    /// {@return why a newer commit was skipped when this was opened, if one was} A crash while somebody appended
-    /// leaves such a commit; so does damage.
+    /// {@return why a newer commit was skipped when this was opened, if one was} A crash during an append leaves such a
+    /// commit; so does damage.
     public Optional<FormatException> skippedCommit() {
         return contents instanceof CroftContents croft ? croft.skippedCommit() : Optional.empty();
     }
 
     /// {@return the parts of the file that [the state][#tree] does not contain, in the order of the file; usually none}
-    /// Other states that were saved to the same file, members of an archive that the state does not refer to, bytes
-    /// before or after what was read. A copy of the state does not have them. Formats whose reference implementation
-    /// refuses such files refuse them when they are opened.
+    /// They are other states in the same file, members of an archive that the state does not reference, or bytes before
+    /// or after the parts that were read. A copy of the state does not contain them. Formats whose reference
+    /// implementation refuses such files refuse them when they are opened.
     public List<UnreadPart> unread() {
         return contents.unread();
     }
 
-    /// {@return the damaged parts of storages that were met so far} Which storages are looked at, and when, says
-    /// [OpenOptions#verification(ChecksumPolicy)].
+    /// {@return the damaged parts of storages found so far} [OpenOptions#verification(ChecksumPolicy)] determines which
+    /// storages are checked, and when.
     public List<Damage> damages() {
         return contents.damages();
     }
 
-    /// Reads the whole file, earlier snapshots included, and checks it against its checksums. Other files that hold
-    /// bytes of it are read as far as these bytes go. A file that is shorter now than when it was opened is damaged.
+    /// Reads the whole file, earlier snapshots included, and checks it against its checksums. In other files that hold
+    /// bytes of it, only these bytes are read. A file that is shorter than when it was opened is damaged.
     ///
     /// @return what is damaged, how much was not compared because it has no checksums, as all of most other formats, or
     ///     is in other files that were not looked for, and which other files are missing
@@ -585,8 +579,8 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Reads all bytes of the storages in the background, and checks them against their checksums.
     ///
-    /// @param found told of each damage as it is met, in the thread that reads
-    /// @return a way to wait for the end, or to end it before
+    /// @param found called with each damage, in the thread that reads
+    /// @return a handle to wait for the end or to cancel
     /// @throws IllegalStateException if this is closed
     public Scrub scrub(Consumer<Damage> found) {
         Objects.requireNonNull(found, "found");
@@ -602,21 +596,20 @@ public final class Checkpoint implements AutoCloseable {
     // ---- loading ----
 
     /// Copies some rows of a tensor, that is, elements of its first dimension, into memory of their own: as
-    /// `tensor(name).narrow(0, from, to - from).copy()`, but nothing else of the tensor is read. If the
-    /// [policy][ChecksumPolicy] says that its bytes are checked, the chunks in which these rows lie are read and
-    /// checked.
+    /// `tensor(name).narrow(0, from, to - from).copy()`, but reads nothing else of the tensor. If the
+    /// [policy][ChecksumPolicy] requires a check, the chunks that contain these rows are read and checked.
     ///
-    /// Rows that are no one run of bytes (of a transposed tensor, for instance) are read with what lies between them,
-    /// and records that are compressed as a whole. What was touched already is copied as it is in memory.
+    /// If the rows are not contiguous (in a transposed tensor, for instance), the bytes between them are read too; a
+    /// compressed record is read whole. Storages that were touched before are copied from memory.
     ///
     /// @param name a tensor's name, as for [#tensor]
     /// @param from the first row
-    /// @param to the first row behind
+    /// @param to the end, exclusive
     /// @return the rows, in row-major order, on the device of the tensor; they stay when this is closed
     /// @throws NoSuchElementException if there is no such tensor
     /// @throws IndexOutOfBoundsException if it does not have these rows
-    /// @throws FormatException if what describes it is damaged, or its rows are
-    /// @throws UncheckedIOException if the file was cut, or reading fails
+    /// @throws FormatException if its description or its rows are damaged
+    /// @throws UncheckedIOException if the file was truncated, or reading fails
     public Tensor rows(String name, long from, long to) {
         Objects.requireNonNull(name, "name");
         if (from < 0 || to < from) {
@@ -655,7 +648,7 @@ public final class Checkpoint implements AutoCloseable {
         return rows(name, number, number < 0 ? number : Math.addExact(number, 1));
     }
 
-    /// {@return how the tensors fit those that are expected} Reads no element.
+    /// {@return how the tensors differ from those expected} Reads no element.
     ///
     /// @param expected what the tensors should be, by their names, or by those in another file with the same keys; see
     ///     [TensorSpec#ofState]
@@ -674,15 +667,15 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was
     ///     opened with
-    /// @return how they fitted: exactly
-    /// @throws StateMismatchException if they do not fit; nothing was changed then
+    /// @return a report without differences
+    /// @throws StateMismatchException if they differ; nothing was changed then
     /// @throws UnsupportedOperationException if a tensor of the state is read-only or on the meta device; nothing was
     ///     changed then
-    /// @throws IllegalArgumentException if a tensor of the state shows an element twice, or an object is of a class
-    ///     that this was not opened with; nothing was changed then
+    /// @throws IllegalArgumentException if two indices of a tensor of the state are the same element, or an object is
+    ///     of a class that this was not opened with; nothing was changed then
     /// @throws IllegalStateException if a storage of the state was freed, or this is closed; nothing was changed then
-    /// @throws FormatException if what is to be loaded is damaged; nothing was changed then
-    /// @throws PartlyLoadedException if the file turned out to be unreadable in the midst
+    /// @throws FormatException if a loaded tensor is damaged; nothing was changed then
+    /// @throws PartlyLoadedException if the file became unreadable during the copy
     public MatchReport loadInto(@Nullable Object state) {
         return loadInto(state, true);
     }
@@ -692,7 +685,7 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was
     ///     opened with
-    /// @return how they fitted
+    /// @return a report of the differences
     /// @throws StateMismatchException if shapes differ; nothing was changed then
     /// @throws PartlyLoadedException as [#loadInto], as are all others
     public MatchReport loadMatching(@Nullable Object state) {
@@ -704,11 +697,11 @@ public final class Checkpoint implements AutoCloseable {
                 ObjectEncoder.of(state, options.request().classes(), "load into"), isStrict));
     }
 
-    /// Releases the storages and the file, and ends what reads in the background. The second and later calls do
+    /// Releases the storages and the file, and ends reads in the background. The second and later calls do
     /// nothing.
     ///
-    /// A storage that somebody retained is mapped or decoded before, if nobody touched it yet. If that fails nothing is
-    /// thrown here: it throws when it is touched.
+    /// A retained storage that was not touched yet is mapped or decoded first. If that fails, the failure is thrown
+    /// when it is touched, not here.
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {

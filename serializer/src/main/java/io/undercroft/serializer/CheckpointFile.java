@@ -18,7 +18,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/// A `.croft` file that a run commits its state to, again and again, and goes on from after it was stopped.
+/// A `.croft` file to which a run commits its state repeatedly, and from which it resumes.
 ///
 /// ```java
 /// try (CheckpointFile file = CheckpointFile.open(Path.of("run.croft"))) {
@@ -30,17 +30,16 @@ import org.jspecify.annotations.Nullable;
 /// }
 /// ```
 ///
-/// A commit writes what no snapshot of the file has yet, and is durable when it returns. A run that was killed, by
-/// whatever and whenever, finds its last complete commit as [#newest]: half a commit is skipped, and the next one
-/// takes its place.
+/// A commit writes what no snapshot of the file has yet, and is durable when it returns. After a run was killed,
+/// [#newest] is its last complete commit: an incomplete one is skipped, and the next commit overwrites it.
 ///
-/// **Lifetime.** The checkpoints that are handed out are closed with this object, if they were not closed before. Each
-/// that is open keeps its mapping, and the bytes of its file on the disk, also when that was compacted. So who asks for
-/// [#newest] after every commit closes what it had before.
+/// **Lifetime.** The checkpoints that it returns are closed with this object, if they were not closed before. Each open
+/// one keeps its mapping, and the bytes of its file on the disk, also after the file was compacted. So callers that get
+/// [#newest] after every commit should close the former one.
 ///
-/// **Threads and processes.** All methods may be called from several threads at once. Each commit holds the right to
-/// write for as long as it lasts; a second writer is refused meanwhile with [LockedException], in whatever process.
-/// Readers are never kept waiting, and go on seeing what they opened.
+/// **Threads and processes.** All methods may be called from several threads at once. Each commit holds the writer lock
+/// until it ends; a second writer in any process gets a [LockedException] meanwhile. Readers never wait, and continue
+/// to see the snapshot that they opened.
 public final class CheckpointFile implements AutoCloseable {
     private final Path path;
     private final SaveOptions saving;
@@ -69,7 +68,7 @@ public final class CheckpointFile implements AutoCloseable {
     ///
     /// @param path the file
     /// @param saving how states are saved
-    /// @param opening how snapshots are opened; the one that it names is of no account
+    /// @param opening how snapshots are opened; a snapshot that it names is ignored
     /// @return the file
     public static CheckpointFile open(Path path, SaveOptions saving, OpenOptions opening) {
         return open(Disk.system(), path, saving, opening);
@@ -162,9 +161,9 @@ public final class CheckpointFile implements AutoCloseable {
         }
     }
 
-    /// The newest snapshot, to be closed at once: a run makes many, and what stays open keeps the bytes of its file on
-    /// the disk, also when that was compacted. Null if there is no file yet. Which tensors are to be loaded, and which
-    /// are expected, does not matter.
+    /// Opens the newest snapshot without the options that choose or expect tensors, or returns null if there is no file
+    /// yet. The caller closes it at once: an open one keeps the bytes of its file on the disk, also after the file was
+    /// compacted.
     private @Nullable Checkpoint glimpse() throws IOException {
         checkOpen();
         return Files.exists(path) ? checked(Checkpoint.open(path, OpenOptions.defaults().onMeta())) : null;
@@ -179,8 +178,8 @@ public final class CheckpointFile implements AutoCloseable {
         return found;
     }
 
-    /// {@return the newest complete snapshot, or nothing if there is no file yet} As long as no newer one is committed
-    /// and nobody closes it, it is the same object at every call.
+    /// {@return the newest complete snapshot, or nothing if there is no file yet} It is the same object at every call
+    /// until a newer one is committed or it is closed.
     ///
     /// @throws IOException if reading fails
     /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
@@ -190,12 +189,11 @@ public final class CheckpointFile implements AutoCloseable {
         return Files.exists(path) ? Optional.of(kept(Checkpoint.open(path, opening.newest()))) : Optional.empty();
     }
 
-    /// {@return a snapshot} As long as the file is not compacted and nobody closes it, it is the same object at every
-    /// call.
+    /// {@return a snapshot} It is the same object at every call until the file is compacted or it is closed.
     ///
-    /// @param commit its number, see [SnapshotInfo#commit]: the first commit to the file is 1, and each keeps its
-    ///     number however many others are dropped
-    /// @throws java.util.NoSuchElementException if there is none of that number, or it was dropped
+    /// @param commit its number, see [SnapshotInfo#commit]: the first commit to the file is 1, and a number never
+    ///     changes, also if others are dropped
+    /// @throws java.util.NoSuchElementException if no snapshot has that number
     /// @throws IOException if reading fails, or there is no file yet
     /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
     /// @throws IllegalStateException if this is closed
@@ -216,10 +214,10 @@ public final class CheckpointFile implements AutoCloseable {
         return before;
     }
 
-    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, as soon as that is worth
-    /// the writing: when what it frees is at least half of the file. So called after each commit, this lets the file be
-    /// no larger than about twice what stays, and no byte is copied more often, on average, than it was written.
-    /// Snapshots that stay keep their numbers.
+    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, if that frees at least
+    /// half of the file. Called after each commit, this limits the file to about twice the size of the snapshots that
+    /// stay, and copies each byte, on average, at most as often as it was written. Snapshots that stay keep their
+    /// numbers.
     ///
     /// @param rule which snapshots stay
     /// @return how many bytes shorter the file is; 0 if nothing was done
@@ -256,17 +254,17 @@ public final class CheckpointFile implements AutoCloseable {
         return rule.dropped(snapshots());
     }
 
-    /// By what they are and not by their numbers: if another process has compacted the file meanwhile, these mean
-    /// others.
+    /// Compares snapshots by content and not by number, which may name another one after another process has replaced
+    /// the file.
     private long drop(Set<SnapshotInfo> dropped) throws IOException {
         return compact(snapshot -> !dropped.contains(snapshot));
     }
 
-    /// Replaces the file by one that has only some of its snapshots, which keep their numbers, and no bytes that none
-    /// of these needs. The new file has another id, so files that had this one as a base do not find it any more.
-    /// Durable and atomic; processes that have the old file open keep their mapping.
+    /// Replaces the file by one that has only some of its snapshots, which keep their numbers, without the bytes that
+    /// none of these needs. The new file has another id, so files with this one as a base no longer find it. Durable
+    /// and atomic; processes that have the old file open keep their mapping.
     ///
-    /// @param keep whether a snapshot stays
+    /// @param keep returns whether a snapshot is kept
     /// @return how many bytes shorter the file is
     /// @throws ReferencedFileException if bytes of another known file are stored in this one, unless
     ///     [that is allowed][SaveOptions#replacingReferenced]
@@ -312,7 +310,7 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     /// Writes the newest snapshot as a new file that needs no other: bytes that are stored in bases are copied, each
-    /// once. The options that this was opened with say where the bases are; adopted files need a root.
+    /// once. The options that this was opened with name the bases; adopted files need a root.
     ///
     /// @param target the file to make or replace
     /// @throws ReferencedFileException if bytes of another known file are stored in the target, unless
@@ -355,8 +353,8 @@ public final class CheckpointFile implements AutoCloseable {
         }
     }
 
-    /// Opens what is left of a damaged file. All bytes of its storages are read and compared with their checksums,
-    /// whatever the options for opening say about that; if they name a snapshot, that one is opened.
+    /// Opens the intact part of a damaged file. All bytes of its storages are read and compared with their checksums,
+    /// whatever policy the options have; if they name a snapshot, that one is opened.
     ///
     /// @return its tensors, the intact ones apart from the damaged ones; closed by the caller
     /// @throws io.undercroft.format.FormatException if no snapshot of it opens, or it is no `.croft` file
@@ -374,7 +372,7 @@ public final class CheckpointFile implements AutoCloseable {
         }
     }
 
-    /// Closes the checkpoints that were handed out. The second and later calls do nothing.
+    /// Closes the checkpoints that this object returned. The second and later calls do nothing.
     @Override
     public synchronized void close() {
         closed = true;

@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
-/// A published name that is followed: gives the newest version of the state to each piece of work. Made by
+/// A reader of the newest version of a published state, which gives a lease on it for each piece of work. Made by
 /// [Published#follow].
 ///
 /// ```java
@@ -22,9 +22,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /// }
 /// ```
 ///
-/// A lease that is taken after a version was published has that version or a later one. Whether there is a newer one
-/// costs a look at the name, a few microseconds; each version is opened once, and closed with the last lease on it when
-/// it is no longer the newest. While nothing has the name, the last version stays.
+/// A lease that is taken after a version was published has that version or a later one. The check for a newer one takes
+/// a few microseconds; each version is opened once, and closed with the last lease on it when it is no longer the
+/// newest. While no state has the name, the last version stays.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Follower implements AutoCloseable {
@@ -34,7 +34,7 @@ public final class Follower implements AutoCloseable {
     private Version newest;
     private boolean closed;
 
-    /// A version that is open, and how many hold it: the leases on it, and the follower while it is the newest.
+    /// An open version, and its number of holders: the leases on it, and the follower while it is the newest.
     private static final class Version {
         private final Checkpoint checkpoint;
         private final AtomicLong holders = new AtomicLong(1);
@@ -43,7 +43,7 @@ public final class Follower implements AutoCloseable {
             this.checkpoint = checkpoint;
         }
 
-        /// Called by those who know that it is held.
+        /// The version must be held.
         Version retain() {
             holders.incrementAndGet();
             return this;
@@ -56,7 +56,7 @@ public final class Follower implements AutoCloseable {
         }
     }
 
-    /// A hold on one version of the state, in whatever thread.
+    /// A hold on one version of the state, for use in any thread.
     public static final class Lease implements AutoCloseable {
         private final Version version;
         private final AtomicBoolean closed = new AtomicBoolean();
@@ -65,8 +65,8 @@ public final class Follower implements AutoCloseable {
             this.version = version;
         }
 
-        /// {@return the state, open until the lease is closed} Nobody else should close it: that takes it from all who
-        /// have it. A storage that was retained stays usable longer.
+        /// {@return the state, open until the lease is closed} Do not close it: that would close it for all of its
+        /// leases. A retained storage stays usable longer.
         ///
         /// @throws IllegalStateException if the lease is closed
         public Checkpoint checkpoint() {
@@ -76,7 +76,7 @@ public final class Follower implements AutoCloseable {
             return version.checkpoint;
         }
 
-        /// Gives the version back. The second and later calls do nothing.
+        /// Releases the version. The second and later calls do nothing.
         @Override
         public void close() {
             if (closed.compareAndSet(false, true)) {
@@ -92,11 +92,11 @@ public final class Follower implements AutoCloseable {
         this.newest = new Version(Published.attach(name, options, owner));
     }
 
-    /// Takes the newest version.
+    /// Returns a lease on the newest version.
     ///
     /// @return a hold on it, to be closed when the work is done
-    /// @throws FormatException if what has the name now is no published state
-    /// @throws IOException if the newest version cannot be opened. The one before stays open, and the next call tries
+    /// @throws FormatException if the shared memory of that name is no published state
+    /// @throws IOException if the newest version cannot be opened. The former one stays open, and the next call tries
     ///     again
     /// @throws IllegalStateException if this is closed
     public synchronized Lease lease() throws IOException {
@@ -126,7 +126,7 @@ public final class Follower implements AutoCloseable {
         return name;
     }
 
-    /// Releases the newest version. Leases stay good. The second and later calls do nothing.
+    /// Releases the newest version. Leases stay valid. The second and later calls do nothing.
     @Override
     public synchronized void close() {
         if (!closed) {

@@ -22,15 +22,15 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// How a checkpoint is opened. Immutable: each method returns a changed copy. What was chosen is in [#request()], for
-/// implementers of formats.
+/// Options for opening a checkpoint. Immutable: each method returns a changed copy. Implementers of formats read them
+/// with [#request()].
 public final class OpenOptions {
     private static final OpenOptions DEFAULTS = new OpenOptions(new Values());
 
     private final Values values;
     private final OpenRequest request;
 
-    /// What was chosen. Not changed once it is in an instance of the options.
+    /// The chosen values. Not changed once they are in an instance of the options.
     private static final class Values implements Cloneable {
         MapMode mapping = MapMode.PRIVATE;
         UnaryOperator<Device> devices = UnaryOperator.identity();
@@ -81,19 +81,18 @@ public final class OpenOptions {
         return new OpenOptions(copy);
     }
 
-    /// {@return copy-on-write mapping, devices as saved, the newest snapshot, no root, checksums compared by what reads
-    /// many bytes}
+    /// {@return copy-on-write mapping, devices as saved, the newest snapshot, no root, checksums compared by methods
+    /// that read many bytes}
     public static OpenOptions defaults() {
         return DEFAULTS;
     }
 
     /// Chooses how storages are mapped.
     ///
-    /// Writing through a shared mapping changes the file under its own checksums: [Checkpoint#verify] then reports what
-    /// was written as damage. It is meant for copies in shared memory that nobody archives. A `.croft` storage that is
-    /// partly zeros, is partly in another file, or has bytes in common with another storage, has not all its bytes
-    /// for its own in the file, and cannot be mapped shared; [SaveOptions#writableInPlace] makes files without such
-    /// storages.
+    /// Writing through a shared mapping changes the file under its own checksums: [Checkpoint#verify] then reports the
+    /// writes as damage. Use it for copies in shared memory that are not archived. A `.croft` storage that is partly
+    /// zeros, is partly in another file, or shares bytes with another storage, cannot be mapped shared;
+    /// [SaveOptions#writableInPlace] makes files without such storages.
     ///
     /// @param mode copy-on-write (the file never changes), read-only, or shared (writes reach the file)
     /// @return the changed options
@@ -110,21 +109,21 @@ public final class OpenOptions {
     }
 
     /// Chooses where storages go, as `map_location` does in PyTorch: all on the CPU with `devices(_ -> Device.CPU)`,
-    /// those of one device with `devices(Map.of(Device.cuda(1), Device.cuda(0)))`. It is asked for storages, so that
-    /// tensors on one storage stay on one. Those that were saved from the meta device have no bytes in the file, and
-    /// stay there.
+    /// those of one device with `devices(Map.of(Device.cuda(1), Device.cuda(0)))`. The choice is made for each storage,
+    /// so tensors on one storage stay together. Storages that were saved from the meta device have no bytes in the
+    /// file, and stay there.
     ///
-    /// A storage that is to go to a device which is not there is refused when it is needed, or when the file is opened.
+    /// If a device does not exist, the first use of a storage on it throws, or opening the file.
     ///
-    /// @param mapper called with the device that a storage was saved from, for instance `cuda:0`; returns where it
-    ///     should be
+    /// @param mapper called with the device that a storage was saved from, for instance `cuda:0`; returns the device to
+    ///     load it to
     /// @return the changed options
     public OpenOptions devices(UnaryOperator<Device> mapper) {
         Objects.requireNonNull(mapper, "mapper");
         return with(copy -> copy.devices = mapper);
     }
 
-    /// Chooses where the storages of some devices go; those of others go where they were saved from.
+    /// Chooses the devices for the storages of some devices; the others are loaded to the device they were saved from.
     ///
     /// @param places the new device for each that is moved
     /// @return the changed options
@@ -135,9 +134,9 @@ public final class OpenOptions {
     }
 
     /// Loads everything to one device, wherever it was saved from. A storage is read from the file straight into the
-    /// buffers that the device copies from, at the first call that needs its bytes there; with [#inMemory()] all are,
-    /// when the checkpoint is opened. Bytes on a device are the program's own: what is written to them does not reach
-    /// the file, and they can be written to if the file is opened copy-on-write.
+    /// buffers that the device copies from, at the first call that needs its bytes there; with [#inMemory()] all are
+    /// read when the checkpoint is opened. Bytes on a device are a copy: writes do not reach the file, and are possible
+    /// if the file is opened copy-on-write.
     ///
     /// @param device the device
     /// @return the changed options
@@ -147,15 +146,16 @@ public final class OpenOptions {
     }
 
     /// Opens everything on the meta device (`map_location="meta"` in PyTorch): storages have their sizes and tensors
-    /// their geometry, sharing is kept, and of the elements nothing is read or mapped, now or later. Reading them
-    /// throws [IllegalStateException].
+    /// their geometry, sharing is kept, and elements are never read or mapped. Reading them throws
+    /// [IllegalStateException].
     ///
     /// @return the changed options
     public OpenOptions onMeta() {
         return device(Device.META);
     }
 
-    /// Opens an earlier snapshot instead of the newest one. There is nothing to fall back to then if it is damaged.
+    /// Opens an earlier snapshot instead of the newest one. If it is damaged, opening fails; no other snapshot is
+    /// tried.
     ///
     /// @param commit its number, see [SnapshotInfo#commit] and [Checkpoint#snapshots]
     /// @return the changed options
@@ -174,20 +174,19 @@ public final class OpenOptions {
         return with(copy -> copy.snapshot = OptionalLong.empty());
     }
 
-    /// Says below which directory other files may be in which bytes of this one are: adopted files and `.croft` files
-    /// that were named as bases. A file that leads out of it, by symbolic links, is refused. Without a root no adopted
-    /// file is opened, as a file from elsewhere must not choose what a program opens; `.croft` bases are then looked
-    /// for below the directory of the file, since their ids must match anyway.
+    /// Sets the directory below which other files may be opened that hold bytes of this one: adopted files and `.croft`
+    /// files that were named as bases. A path that leaves it, by symbolic links, is refused. Without a root no adopted
+    /// file is opened, as an untrusted file must not choose what a program opens; `.croft` bases are then searched
+    /// below the directory of the file, since their ids must match anyway.
     ///
-    /// @param directory the directory; looked at when a byte of another file is asked for
+    /// @param directory the directory; used when a byte of another file is first needed
     /// @return the changed options
     public OpenOptions root(Path directory) {
         Objects.requireNonNull(directory, "directory");
         return with(copy -> copy.root = directory);
     }
 
-    /// Says where a `.croft` file is that was named as a base, wherever that is and whatever the file says about it.
-    /// Its id is checked all the same.
+    /// Sets the path of a `.croft` base, in place of the one recorded in the file. Its id is checked.
     ///
     /// @param uuid the id of the base
     /// @param file where it is
@@ -198,22 +197,22 @@ public final class OpenOptions {
         return with(copy -> copy.basesById = Map.copyOf(more));
     }
 
-    /// Names a file that may have bytes of this one, wherever it is and whatever it is called now, such as a base or an
-    /// adopted file that was renamed. It is used for each base that it is: a `.croft` file is recognised by its id and
-    /// snapshot, an adopted one by its size and by a digest of all its bytes, for which it is read once if its name is
-    /// not the one recorded. A file that is no base has no effect. Files that are named are tried before those below
-    /// the root.
+    /// Names a file that may hold bytes of this one, such as a base or an adopted file that was renamed or moved. It is
+    /// used for each base that it matches: a `.croft` file is recognised by its id and snapshot, an adopted one by its
+    /// size and by a digest of all its bytes, for which it is read once if its name is not the one recorded. A file
+    /// that is no base has no effect. Files that are named are tried before those below the root.
     ///
-    /// @param file the file; looked at when a byte of another file is asked for
+    /// @param file the file; used when a byte of another file is first needed
     /// @return the changed options
     public OpenOptions base(Path file) {
         Objects.requireNonNull(file, "file");
         return with(copy -> copy.bases = Stream.concat(copy.bases.stream(), Stream.of(file)).toList());
     }
 
-    /// Chooses when bytes of storages are compared with their checksums. By default whatever reads many bytes of a
-    /// storage compares them, as [ChecksumPolicy#WHEN_READ_WHOLE] says; single elements are read without, unless they
-    /// are in adopted files. [ChecksumPolicy#ON_TOUCH] checks each storage before its first element is read.
+    /// Chooses when bytes of storages are compared with their checksums. By default methods that read many bytes of a
+    /// storage compare them, as [ChecksumPolicy#WHEN_READ_WHOLE] describes; single elements are read without a check,
+    /// unless they are in adopted files. [ChecksumPolicy#ON_TOUCH] checks each storage before its first element is
+    /// read.
     ///
     /// @param policy when
     /// @return the changed options
@@ -223,16 +222,16 @@ public final class OpenOptions {
     }
 
     /// Reads the bytes of all storages when the checkpoint is opened, with several threads, into memory of this process
-    /// (huge pages where the system has them). Nothing is mapped then: what happens to the file later does not show. By
+    /// (huge pages where the system has them). Nothing is mapped then: later changes of the file have no effect. By
     /// default storages are mapped, and read when they are touched.
     ///
-    /// What is read is compared with its checksums, unless the [policy][#verification] is [ChecksumPolicy#NONE]. A
+    /// The bytes are compared with their checksums, unless the [policy][#verification] is [ChecksumPolicy#NONE]. A
     /// damaged storage of a `.croft` file does not keep others from being loaded: [Checkpoint#damages] lists it, and it
     /// throws when it is touched. A damaged record of a zip archive is refused when the file is opened.
     ///
-    /// Storages up to some 32 MiB lie in blocks of memory together, and a block is given back when the last storage in
-    /// it is released. What [goes to a device][#device] is loaded with one upload for each device, and is in memory of
-    /// the host only while it passes through its buffers.
+    /// Storages of up to about 32 MiB share blocks of memory, and a block is freed when the last storage in it is
+    /// released. Storages [on a device][#device] are loaded with one upload for each device, and use memory of the host
+    /// only for buffers.
     ///
     /// @return the changed options
     public OpenOptions inMemory() {
@@ -242,10 +241,10 @@ public final class OpenOptions {
         });
     }
 
-    /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of the caller's
-    /// choice.
+    /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of a given
+    /// allocator.
     ///
-    /// @param memory asked once for each storage, by several threads; of the CPU
+    /// @param memory called once for each storage, by several threads; an allocator of the CPU
     /// @return the changed options
     /// @throws IllegalArgumentException if it is the memory of another device
     public OpenOptions inMemory(Allocator memory) {
@@ -259,24 +258,24 @@ public final class OpenOptions {
         });
     }
 
-    /// Names a listener that is told how far loading has come, for what is [read when a checkpoint is
+    /// Sets a listener that is called as loading proceeds, for bytes that are [read when a checkpoint is
     /// opened][#inMemory].
     ///
-    /// @param listener is told how many bytes of storages have been read
+    /// @param listener called with the number of bytes of storages read so far
     /// @return the changed options
     public OpenOptions progress(LoadProgress listener) {
         Objects.requireNonNull(listener, "listener");
         return with(copy -> copy.progress = listener);
     }
 
-    /// Loads some tensors only, those whose names match a pattern. To [Checkpoint#names] and the like the others are
-    /// not there. In [Checkpoint#state] they are meta tensors, but those that share a storage with a chosen one: the
-    /// tree keeps its shape, and of a storage that no chosen tensor uses nothing is read or mapped. Chosen tensors
-    /// share storages as all do.
+    /// Loads some tensors only, those whose names match a pattern. [Checkpoint#names] and the like omit the others. In
+    /// [Checkpoint#state] they are meta tensors, unless they share a storage with a chosen one: the tree keeps its
+    /// shape, and a storage that no chosen tensor uses is neither read nor mapped. Chosen tensors share storages as
+    /// usual.
     ///
-    /// In a pattern `*` stands for any characters but `/`, `?` for one such, `**` between slashes for any number of
-    /// segments, also none, and `\` before a character for that character. So `model/*.weight` means `model/fc.weight`
-    /// and not `model/head/fc.weight`, which `**/*.weight` means too. Slashes in keys count as slashes between keys. A
+    /// In a pattern `*` matches any characters but `/`, `?` one such character, `**` between slashes any number of
+    /// segments including none, and `\` and a character that character. So `model/*.weight` matches `model/fc.weight`
+    /// and not `model/head/fc.weight`, which `**/*.weight` matches. Slashes in keys count as slashes between keys. A
     /// pattern that no name matches is an error when a file is opened.
     ///
     /// @param patterns one of which a name must match as a whole
@@ -292,8 +291,8 @@ public final class OpenOptions {
 
     /// Loads some tensors only, as [#only(String...)].
     ///
-    /// @param names called with the names of tensors as [Checkpoint#names] has them, by several threads; has to answer
-    ///     the same each time
+    /// @param names called with the names of tensors as in [Checkpoint#names], by several threads; has to return the
+    ///     same result each time
     /// @return the changed options
     public OpenOptions only(Predicate<String> names) {
         Objects.requireNonNull(names, "names");
@@ -303,8 +302,9 @@ public final class OpenOptions {
         });
     }
 
-    /// Refuses a file whose tensors are not those expected, by name, dtype and shape: none missing, none besides. Those
-    /// that [were not chosen][#only(String...)] do not count. [Checkpoint#compare] tells without refusing.
+    /// Refuses a file whose tensors are not those expected, by name, dtype and shape: none missing, none in addition.
+    /// Tensors that [were not chosen][#only(String...)] do not count. [Checkpoint#compare] reports differences without
+    /// an exception.
     ///
     /// @param expected what the tensors should be, by their names; see [TensorSpec#ofState]
     /// @return the changed options
@@ -314,8 +314,7 @@ public final class OpenOptions {
         return with(copy -> copy.expected = ordered);
     }
 
-    /// Says of which classes of the program objects may be in the state, as they did when it was saved. By default
-    /// of none.
+    /// Sets the classes of the program whose objects may be in the state, as for saving it. By default none.
     ///
     /// @param known records, enums and other classes
     /// @return the changed options
@@ -324,8 +323,8 @@ public final class OpenOptions {
         return with(copy -> copy.classes = known);
     }
 
-    /// Says of which format the file is, for one that does not show it, or shows another. By default the formats are
-    /// asked in turn.
+    /// Sets the format of the file, if its contents do not identify it. By default the first format that recognises the
+    /// file is used.
     ///
     /// @param name the name of a format, for instance `torch7`; see [Checkpoint#format]
     /// @return the changed options
@@ -334,8 +333,9 @@ public final class OpenOptions {
         return with(copy -> copy.format = name);
     }
 
-    /// Tells a format what its files do not say themselves. What other formats know has no effect; a name that is no
-    /// [setting][CheckpointFormat#settings] of any known format for opening is refused when a file is opened.
+    /// Sets an option of a format, for what its files do not record. Settings of other formats have no effect; a name
+    /// that is no [setting][CheckpointFormat#settings] of any known format for opening is refused when a file is
+    /// opened.
     ///
     /// @param name the name of the format, a dot, and a name, for instance `torch7.longs`
     /// @param value what the format documents, for instance `4`
@@ -346,7 +346,7 @@ public final class OpenOptions {
         return settings(Map.of(name, value));
     }
 
-    /// Tells formats several things, as [#setting(String, String)].
+    /// Sets several options of formats, as [#setting(String, String)].
     ///
     /// @param settings values by name
     /// @return the changed options

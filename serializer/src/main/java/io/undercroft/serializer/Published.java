@@ -34,22 +34,22 @@ import org.jspecify.annotations.Nullable;
 /// }
 /// ```
 ///
-/// **Readers** attach without copying: however many they are, the bytes are in memory once. By default their storages
-/// are mapped copy-on-write, so that what one writes no other sees. Tensors that shared a storage when they were
-/// published share one in every process.
+/// **Readers** attach without copying: the bytes are in memory once, for any number of readers. By default their
+/// storages are mapped copy-on-write, so that writes of one reader are not visible to the others. Tensors that shared a
+/// storage when they were published share one in every process.
 ///
-/// **Versions.** Publishing under the name of a state replaces that, in one step: who attaches gets the old state or
-/// the new one, whole. Who is attached keeps the old one until it is closed, and its memory is given back then. So a
-/// change is a new version. [#follow] attaches to the newest for each piece of work.
+/// **Versions.** Publishing under the name of a state replaces that in one step: a reader attaches to the old state or
+/// to the new one. Readers that are attached keep the old one, and its memory is freed when the last of them closes it.
+/// So every change is a new version. [#follow] attaches to the newest for each piece of work.
 ///
 /// **Other users** may publish under any name that is free. So only what this user or root has published is attached,
 /// unless the caller passes [TrustedOwner#ANYBODY].
 ///
-/// **Names** are those of [SharedMemory], and go when their [NameLifetime] says so. On Linux `/dev/shm/NAME` is the
-/// file, for any program that reads `.croft` files. (Elsewhere nothing can be published: [Reason#UNSUPPORTED].)
+/// **Names** are those of [SharedMemory], and are removed as their [NameLifetime] determines. On Linux any program that
+/// reads `.croft` files can open `/dev/shm/NAME`. (Other systems do not support publishing: [Reason#UNSUPPORTED].)
 ///
-/// **Lifetime.** The object is a hold of the publisher. Closing it matters for names that go with their holders, and to
-/// nobody who is attached. **Threads.** All methods may be called from several threads at once.
+/// **Lifetime.** The object is the publisher's hold. Closing it may remove the name, as its [NameLifetime] determines,
+/// and does not affect attached readers. **Threads.** All methods may be called from several threads at once.
 public final class Published implements AutoCloseable {
     private final SharedMemory memory;
     private final DedupReport report;
@@ -88,12 +88,12 @@ public final class Published implements AutoCloseable {
         return publish(name, state, options, NameLifetime.UNTIL_UNLINKED);
     }
 
-    /// Publishes a state. All of its memory is set aside before anybody sees it.
+    /// Publishes a state. All of its memory is allocated before readers can see it.
     ///
     /// @param name the name, with or without a slash in front; a state that has it already is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options what else to publish, and how
-    /// @param lifetime when the name goes
+    /// @param lifetime when the name is removed
     /// @return the publisher's hold
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
     /// @throws FormatException if shared memory of that name is there that is no published state
@@ -111,7 +111,7 @@ public final class Published implements AutoCloseable {
         }
     }
 
-    /// Says how much was wanted in all: writing knows only the piece that did not fit.
+    /// Adds the total size to the message: the writer knows only the piece that did not fit.
     private static SharedMemoryException full(String name, @Nullable Object tree, SharedMemoryException cause) {
         long nbytes = StateIndex.of(tree).storages().stream().filter(storage -> !storage.isMeta())
                 .mapToLong(Storage::nbytes).sum();
@@ -134,7 +134,7 @@ public final class Published implements AutoCloseable {
         }
     }
 
-    /// Opens what is published, copy-on-write.
+    /// Opens a published state copy-on-write.
     ///
     /// @param name the name, with or without a slash in front
     /// @return the newest version; it stays this one until it is closed
@@ -158,7 +158,7 @@ public final class Published implements AutoCloseable {
         return attach(name, options, TrustedOwner.SELF_OR_ROOT);
     }
 
-    /// Opens what is published, perhaps by another user.
+    /// Opens a published state, perhaps of another user.
     ///
     /// @param name the name, with or without a slash in front
     /// @param options how; where it is mapped shared, processes see what others write
@@ -211,7 +211,7 @@ public final class Published implements AutoCloseable {
         return new Follower(name, options, owner);
     }
 
-    /// Takes a name away. Who is attached keeps what he has.
+    /// Removes a name. Attached readers keep their mapping.
     ///
     /// @param name the name, with or without a slash in front
     /// @return whether there was such a name
@@ -224,8 +224,8 @@ public final class Published implements AutoCloseable {
     }
 
     /// {@return the published states that last until [#unpublish] and that no living process holds, by name} Their
-    /// publishers closed them, ended or were killed, and nobody who attached is left. Programs that map `/dev/shm/NAME`
-    /// by other means are not known.
+    /// publishers closed them, ended or were killed, and no reader is attached. Programs that map `/dev/shm/NAME` by
+    /// other means are not counted.
     ///
     /// @throws IOException if the registry of shared memory, or a segment, cannot be read
     public static List<SharedSegment> unheld() throws IOException {
@@ -239,9 +239,9 @@ public final class Published implements AutoCloseable {
         return unheld;
     }
 
-    /// Takes the names away that [#unheld] lists. One that somebody attaches or publishes meanwhile stays.
+    /// Removes the names that [#unheld] lists. A name that is attached or published meanwhile stays.
     ///
-    /// @return those whose names were taken away
+    /// @return the states whose names were removed
     /// @throws IOException if the registry of shared memory cannot be read or written
     public static List<SharedSegment> unpublishUnheld() throws IOException {
         List<SharedSegment> removed = new ArrayList<>();
@@ -274,12 +274,12 @@ public final class Published implements AutoCloseable {
         return memory.name();
     }
 
-    /// {@return how much shared memory it takes, in bytes}
+    /// {@return the size of the shared memory, in bytes}
     public long nbytes() {
         return memory.nbytes();
     }
 
-    /// {@return what became of the bytes of the state}
+    /// {@return the bytes written, reused and skipped}
     public DedupReport report() {
         return report;
     }

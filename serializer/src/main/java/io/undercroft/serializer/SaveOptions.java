@@ -20,23 +20,23 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// How a state is saved, in a `.croft` file or in a file of another format. Immutable: each method
-/// returns a changed copy. What was chosen is in [#request()], for implementers of formats.
+/// Options for saving a state, in a `.croft` file or in a file of another format. Immutable: each method
+/// returns a changed copy. Implementers of formats read them with [#request()].
 ///
-/// What only a `.croft` file has (a message, a time, an id, bases, shared bytes, chunks, objects of the program) is
-/// refused when a file of another format is written.
+/// Options that only a `.croft` file supports (a message, a time, an id, bases, shared bytes, chunks, objects of the
+/// program) are refused for other formats.
 public final class SaveOptions {
     private static final SaveOptions DEFAULTS = new SaveOptions(new Values());
 
     private final Values values;
     private final SaveRequest request;
 
-    /// Which storages may share bytes of a file.
+    /// The choice of storages that may share bytes of a file.
     public enum Sharing {
-        /// Only what is one storage in memory is one in the file. Every storage then has bytes of its own.
+        /// Every storage has bytes of its own in the file.
         IDENTITY,
-        /// Storages and chunks of equal bytes share them too, with those that the file or a base has already, once the
-        /// bytes have been compared. When they are opened, writing to one still does not show in another.
+        /// Storages and chunks of equal bytes share them, also with those that the file or a base already has; each
+        /// match is confirmed by comparing the bytes. They are still separate storages when they are opened.
         CONTENT
     }
 
@@ -44,7 +44,7 @@ public final class SaveOptions {
         REACHED, WHOLE, WITH_ZEROS
     }
 
-    /// What was chosen. Not changed once it is in an instance of the options.
+    /// The chosen values. Not changed once they are in an instance of the options.
     private static final class Values implements Cloneable {
         @Nullable String format;
         Map<String, String> settings = Map.of();
@@ -91,14 +91,14 @@ public final class SaveOptions {
         return new SaveOptions(copy);
     }
 
-    /// {@return the format that the name of the file ends in, `.croft` if it ends in none; no metadata, message or
+    /// {@return the format of the file's suffix, else `.croft`; no metadata, message or
     /// time; bytes shared by content; only what tensors reach; chunks of 1 MiB. Durable, atomic and canonical: the same
     /// state gives the same bytes}
     public static SaveOptions defaults() {
         return DEFAULTS;
     }
 
-    /// Chooses the format, whatever the name of the file ends in.
+    /// Chooses the format, whatever suffix the file has.
     ///
     /// @param name the name of a format, for instance `croft` or `safetensors`; see [Checkpoint#format]
     /// @return the changed options
@@ -130,7 +130,7 @@ public final class SaveOptions {
         return with(copy -> copy.settings = Map.copyOf(more));
     }
 
-    /// Adds free-form text about the snapshot or the file. A format that has no place for it leaves it out.
+    /// Adds free-form text about the snapshot or the file. A format without metadata omits it.
     ///
     /// @param text replaces what was set before; without nulls, kept in its order
     /// @return the changed options
@@ -143,11 +143,11 @@ public final class SaveOptions {
         return with(copy -> copy.metadata = ordered);
     }
 
-    /// Says something about the snapshot, which is shown in the list of snapshots.
+    /// Sets a message about the snapshot for the list of snapshots.
     ///
     /// @param text at most 508 bytes in UTF-8
     /// @return the changed options
-    /// @throws IllegalArgumentException if it is longer, or has half of a surrogate pair, for which there is no UTF-8
+    /// @throws IllegalArgumentException if it is longer, or has an unpaired surrogate
     public SaveOptions message(String text) {
         Objects.requireNonNull(text, "text");
         if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
@@ -161,12 +161,12 @@ public final class SaveOptions {
         return with(copy -> copy.message = text);
     }
 
-    /// Says when the snapshot was made, to the millisecond. By default nothing is said, so that equal states give equal
+    /// Sets the time of the snapshot, to the millisecond. By default it has none, so that equal states give equal
     /// bytes.
     ///
     /// @param when for instance [Instant#now]
     /// @return the changed options
-    /// @throws IllegalArgumentException if it is millions of years away, so that 64 bits cannot hold its milliseconds
+    /// @throws IllegalArgumentException if its milliseconds do not fit 64 bits
     public SaveOptions time(Instant when) {
         if (when.isBefore(Instant.ofEpochMilli(Long.MIN_VALUE)) || when.isAfter(Instant.ofEpochMilli(Long.MAX_VALUE))) {
             throw new IllegalArgumentException(when + " is too far away; say nothing, or another time");
@@ -174,7 +174,7 @@ public final class SaveOptions {
         return with(copy -> copy.time = when);
     }
 
-    /// Gives a new file its id. By default it is made of what the file holds. A file that is appended to keeps its own.
+    /// Sets the id of a new file. By default it is computed from the contents. A file that is appended to keeps its id.
     ///
     /// @param id one that no other file has
     /// @return the changed options
@@ -185,16 +185,16 @@ public final class SaveOptions {
 
     /// Chooses which storages may share bytes.
     ///
-    /// @param which whether equal bytes are in the file once
+    /// @param which which storages
     /// @return the changed options
     public SaveOptions sharing(Sharing which) {
         Objects.requireNonNull(which, "which");
         return with(copy -> copy.sharing = which);
     }
 
-    /// Names a file whose bytes are not written again, but referred to: a `.croft` file, or one of another format whose
-    /// tensors are in it as they are. Who opens the new file needs that one too. It is
-    /// found by its path below the root, and must not change from then on; a `.croft` file may be appended to.
+    /// Names a file whose bytes are referenced instead of written again: a `.croft` file, or one of another format that
+    /// stores tensors uncompressed. Opening the new file needs the base too. It is found by its path below the root,
+    /// and must not change from then on; a `.croft` file may be appended to.
     ///
     /// @param file the base, or the index of a set, whose files are bases then; those named earlier are preferred
     /// @return the changed options
@@ -202,20 +202,19 @@ public final class SaveOptions {
         return base(file, OpenOptions.defaults());
     }
 
-    /// Names a file whose bytes are not written again, as [#base(Path)], and which does not say itself how it is to be
-    /// read. The new file says at which offsets of the base its bytes are, so that who opens it needs to know nothing
-    /// of the base's format.
+    /// Names a file whose bytes are referenced, as [#base(Path)], with options to open it. The new file records the
+    /// offsets of its bytes in the base, so opening it needs no knowledge of the base's format.
     ///
     /// @param file the base; those named earlier are preferred
-    /// @param opening as for [Checkpoint#open(Path, OpenOptions)]; of this only the format and its settings count
+    /// @param opening as for [Checkpoint#open(Path, OpenOptions)]; only the format and its settings are used
     /// @return the changed options
     public SaveOptions base(Path file, OpenOptions opening) {
         Base base = new Base(file, opening);
         return with(copy -> copy.bases = Stream.concat(copy.bases.stream(), Stream.of(base)).toList());
     }
 
-    /// Sets the directory that paths of bases start from: by default that of the file itself. Who opens the file names
-    /// the same directory, or another one that has the bases in the same places.
+    /// Sets the directory that paths of bases are relative to: by default that of the file itself. To open the file,
+    /// name the same directory, or another one with the bases at the same relative paths.
     ///
     /// @param directory a directory in which, or below which, the bases are
     /// @return the changed options
@@ -224,7 +223,7 @@ public final class SaveOptions {
         return with(copy -> copy.root = directory);
     }
 
-    /// Allows a file to be replaced in which bytes of other files are stored: a base of a `.croft` file, an adopted
+    /// Allows replacing a file in which bytes of other files are stored: a base of a `.croft` file, an adopted
     /// file, or a file of a set. By default that is refused with [ReferencedFileException] if this process has such
     /// another file open, or has opened or saved one before that is still there. The bytes of the other file are lost,
     /// unless they are the same in the new one.
@@ -237,8 +236,8 @@ public final class SaveOptions {
     /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] that is replaced, once the new set is
     /// durable: those that the former index names and that are in its directory. A file that this process knows to be
     /// referenced elsewhere stays, and so does a symbolic link. By default all of them stay; the
-    /// [report][SaveReport#leftBehind()] lists them. A `.croft` file that references them and that this process has not
-    /// seen is not looked for, and loses its bytes.
+    /// [report][SaveReport#leftBehind()] lists them. Other `.croft` files that reference them are not searched for, and
+    /// lose those bytes.
     ///
     /// @return the changed options
     public SaveOptions deletingFormerFiles() {
@@ -253,9 +252,8 @@ public final class SaveOptions {
         return request.savesZeros() ? this : with(copy -> copy.extent = Extent.WHOLE);
     }
 
-    /// Gives every storage all of its bytes in the file, zeros too, and shares none of them with another, as a file
-    /// wants it that is to be mapped so that writes reach it: [OpenOptions#mapping]. It is larger, and otherwise like
-    /// any other. This goes before what [#sharing(Sharing)] says.
+    /// Writes all bytes of every storage, zeros too, and shares none with another storage, as a shared mapping requires
+    /// ([OpenOptions#mapping]). The file is larger, and otherwise like any other. This overrides [#sharing(Sharing)].
     ///
     /// @return the changed options
     public SaveOptions writableInPlace() {
@@ -276,7 +274,7 @@ public final class SaveOptions {
         return with(copy -> copy.chunkSize = bytes);
     }
 
-    /// Says of which classes of the program objects may be in the state. By default of none.
+    /// Sets the classes of the program whose objects may be in the state. By default none.
     ///
     /// @param known records, enums and other classes
     /// @return the changed options

@@ -29,7 +29,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 
-/// Files that belong together, opened: the parts of a model that is too big for one file, or a file for each rank.
+/// A set of open files that belong together: the parts of a model that is too big for one file, or a file for each
+/// rank.
 ///
 /// ```java
 /// for (int rank = 0; rank < ranks; rank++) {
@@ -41,9 +42,9 @@ import java.util.UUID;
 /// }
 /// ```
 ///
-/// A set is a small file, the *manifest*, which names the shards and of each the snapshot that is meant. It is replaced
-/// as a whole: who opens it finds all the snapshots that were saved together, or all those before, whatever was
-/// appended to the shards meanwhile. A set whose shards are not all there, as they were meant, does not open.
+/// A set is a small file, the *manifest*, which names a snapshot of each shard. It is replaced as a whole: a reader
+/// gets all the snapshots that were saved together, or all those before, whatever was appended to the shards meanwhile.
+/// A set with a missing or different shard does not open.
 ///
 /// **Lifetime.** Closing the set closes its shards. **Threads.** As of [Checkpoint].
 public final class ShardSet implements AutoCloseable {
@@ -68,16 +69,16 @@ public final class ShardSet implements AutoCloseable {
         return open(manifest, OpenOptions.defaults());
     }
 
-    /// Opens a set. Nothing is opened of a shard that is not below the directory of the manifest, symbolic links
-    /// resolved.
+    /// Opens a set. A shard that is not below the directory of the manifest, after symbolic links are resolved, is not
+    /// opened.
     ///
     /// @param manifest its manifest
     /// @param options how to open the shards
     /// @return its files, open
     /// @throws FormatException with the code `V21-SHARD` if a shard is missing, is another file, or does not have the
-    ///     snapshot that is meant; with any other if the manifest or a shard is damaged, hostile or unsupported
+    ///     recorded snapshot; with any other if the manifest or a shard is damaged, hostile or unsupported
     /// @throws IOException if the manifest is missing, or a file cannot be read
-    /// @throws IllegalArgumentException if the options name a snapshot: the set says which ones are meant
+    /// @throws IllegalArgumentException if the options name a snapshot: the manifest does
     /// @throws java.util.NoSuchElementException if the options have a pattern that no name of a tensor in any shard
     ///     matches
     public static ShardSet open(Path manifest, OpenOptions options) throws IOException {
@@ -190,8 +191,8 @@ public final class ShardSet implements AutoCloseable {
         return uuid;
     }
 
-    /// {@return the files in their order, each at the snapshot that the set means} Nothing is said about the names of
-    /// tensors: shards may well have the same ones.
+    /// {@return the files in their order, each at the snapshot that the manifest names} Several shards may have tensors
+    /// of the same name.
     public List<Checkpoint> shards() {
         return shards;
     }

@@ -25,53 +25,54 @@ import org.jspecify.annotations.Nullable;
 /// }
 /// ```
 ///
-/// **What needs no registration:** plain values, tensors and all else of [io.undercroft.serializer.state], the
+/// **What needs no registration:** plain values, tensors and all others of [io.undercroft.serializer.state], the
 /// collections of `java.util`, arrays, `Optional`, `BigInteger`, and the values of the JDK, which are saved as text
 /// that every language reads: `java.time`, `UUID`, `BigDecimal`, `URI`, `Path`, `Locale` and others. Everything else is
 /// refused when it is saved unless it is registered, with a message that names what to use where the JDK has a
-/// collection that does the same: a `TreeMap` for a `ConcurrentSkipListMap`. A file never chooses a class: what it
-/// names is looked up here, and nowhere else.
+/// collection that does the same: a `TreeMap` for a `ConcurrentSkipListMap`. A file never chooses a class: the names in
+/// it are looked up only here.
 ///
 /// **How an object is saved.** A record is saved by its components and made by its canonical constructor; an enum
-/// constant by its name. Of any other class all fields are saved that are not `static` or `transient`, and it is made
-/// by its constructor without parameters, or by none if it lacks one. A class whose fields are not what should be in
-/// files has [a codec][StateCodec] of its own. Registering a sealed class or interface registers all that it permits.
-/// Whatever is in an object, tensors above all, has a name as in a map: `optimizer/state/exp_avg`.
+/// constant by its name. An object of any other class is saved by all fields that are not `static` or `transient`, and
+/// made by the constructor without parameters, or without a constructor if there is none. Register a class with [a
+/// codec][StateCodec] if its fields should not be saved as they are. Registering a sealed class or interface registers
+/// all that it permits. The contents of an object, tensors above all, have names as in a map:
+/// `optimizer/state/exp_avg`.
 ///
-/// **What comes back.** An object, list, map, set, array or storage that was in two places comes back as one, in
-/// cycles too; strings, `byte[]` and numbers are values, told apart by nothing but what they are. Maps and sets come
-/// back in their order. `TreeMap`, `EnumMap`, `ArrayDeque` and the like come back as what they were; of other lists,
-/// maps and sets only the contents count: they come back as `ArrayList`, `LinkedHashMap` and `LinkedHashSet`, immutable
-/// ones too. What is sorted comes back as `TreeMap` or `TreeSet`. Quantized and sparse tensors come back as the nodes
-/// that [TensorNodes][io.undercroft.serializer.state.TensorNodes] makes tensors of. An object whose component or field
-/// could not take what comes back is refused when it is saved.
-/// Only a constructor that takes part in a cycle may see a list or map that is still being filled. Containers nest at
-/// most 128 deep, where a record or other object of a registered class counts twice.
+/// **What comes back.** An object, list, map, set, array or storage that is referenced twice comes back as one, in
+/// cycles too; strings, `byte[]` and numbers are values without identity. Maps and sets keep their order. `TreeMap`,
+/// `EnumMap`, `ArrayDeque` and the like come back as what they were; of other lists, maps and sets only the contents
+/// count: they come back as `ArrayList`, `LinkedHashMap` and `LinkedHashSet`, immutable ones too. Sorted ones come back
+/// as `TreeMap` or `TreeSet`. Quantized and sparse tensors come back as the nodes that
+/// [TensorNodes][io.undercroft.serializer.state.TensorNodes] makes tensors of. An object with a component or field of a
+/// type that could not hold the restored value is refused when it is saved. Only a constructor that takes part in a
+/// cycle may see a list or map that is still being filled. Containers nest at most 128 deep, where a record or other
+/// object of a registered class counts twice.
 ///
-/// **Other programs.** Who opens the file without these classes still finds every tensor by name, and everything else
-/// in [Checkpoint#tree]. It is only [Checkpoint#state] that needs them.
+/// **Other programs.** Without these classes, a program can still get every tensor by name, and everything else from
+/// [Checkpoint#tree]. Only [Checkpoint#state] needs them.
 ///
 /// **Evolution.** A class that was renamed is found by [its former name][#formerly], or has [a name of its own][#named]
-/// in files from the start. A component that a record has got since a file was written is `Optional.empty()`, or null
-/// if it is annotated `@Nullable`, or has [a declared default][#defaulting]; others are refused, with their names.
-/// Components and fields that the class does not have any more are refused, too, unless [they are
-/// ignored][#ignoringUnknown]. Fields that a class has got keep what its constructor gave them. For everything else,
-/// renamed components above all, there is [an upgrader][#upgrading]. A class may become a record, and a record another
-/// class, and each may get or lose a codec. Numbers fit any component that can hold them exactly. Constants of enums go
-/// by their names. A class that is gone needs one in its place for as long as files hold its objects: an empty class
+/// in files from the start. A component that was added to a record after a file was written is `Optional.empty()`, or
+/// null if it is annotated `@Nullable`, or has [a declared default][#defaulting]; others are refused, with their names.
+/// Components and fields that were removed from the class are refused, too, unless [they are
+/// ignored][#ignoringUnknown]. Fields that were added keep the values that the constructor set. Use [an
+/// upgrader][#upgrading] for all other changes, such as renamed components. A class may become a record, and a record
+/// another class, and each may get or lose a codec. Numbers fit any component that can hold them exactly. Constants of
+/// enums are matched by name. A removed class needs a replacement for as long as files hold its objects: an empty class
 /// under its name, with the upgrader `Map::clear`.
 ///
-/// Immutable: each method returns a changed copy. Reflection must be able to reach the classes: a named module has to
-/// open their packages to `io.undercroft.serializer`, but for classes with a codec.
+/// Immutable: each method returns a changed copy. Except for classes with a codec, a named module has to open the
+/// packages of the classes to `io.undercroft.serializer`.
 public final class StateClasses {
     private static final StateClasses NONE = new StateClasses(Map.of(), Map.of(), Map.of());
 
-    /// For each class its name in files, in the order of registration.
+    /// The name in files of each class, in the order of registration.
     private final SequencedMap<Class<?>, String> names;
     private final Map<String, Class<?>> byName;
     private final Map<Class<?>, Rules> rules;
 
-    /// What is declared of a class.
+    /// The declarations for one class.
     ///
     /// @param codec converts its objects, or null
     /// @param upgrader changes what was saved, or null
@@ -82,12 +83,11 @@ public final class StateClasses {
         static final Rules NONE = new Rules(null, null, Map.of(), false);
     }
 
-    /// Brings what was saved of an old version of a record, or of another class that is saved by its fields, to the
-    /// present one.
+    /// Converts the saved components or fields of an old version of a class to the present one.
     @FunctionalInterface
     public interface Upgrader {
-        /// Adds the components that the file lacks, renames those that have got other names, removes what is gone. It
-        /// is called for every record of its class that is read, also for those of the present version.
+        /// Adds, renames and removes components to match the present class. It is called for every record of its class
+        /// that is read, also for those of the present version.
         ///
         /// @param components the values by component names, as they were saved; to be changed
         void upgrade(SequencedMap<String, @Nullable Object> components);
@@ -107,10 +107,9 @@ public final class StateClasses {
         return NONE.with(classes);
     }
 
-    /// Adds classes, each under its own name. Of those that are there already nothing changes.
+    /// Adds classes, each under its own name. Classes that are already registered do not change.
     ///
-    /// @param classes records, enums, other classes, and sealed classes and interfaces, which stand for all that they
-    ///     permit
+    /// @param classes records, enums, other classes, and sealed classes and interfaces, which add all that they permit
     /// @return the changed classes
     /// @throws IllegalArgumentException if one has no objects of its own (it is an interface or abstract, and not
     ///     sealed), is an array, a primitive type or a value of the JDK, or has the name of another
@@ -153,8 +152,8 @@ public final class StateClasses {
         return with(type, new Rules(codec, before.upgrader, before.defaults, before.ignoresUnknown));
     }
 
-    /// Adds a class under a name that files have for it, whatever the class is called. A class that is there already
-    /// gets the name in place of its former one, which is not read any more, unless [#formerly] says so.
+    /// Adds a class under another name than its own. If the class is already registered, the name replaces its former
+    /// one, which is no longer recognised unless [#formerly] adds it.
     ///
     /// @param name the name in files
     /// @param type the class
@@ -177,7 +176,7 @@ public final class StateClasses {
         return new StateClasses(put(names, type, name), found, rules);
     }
 
-    /// Says what a class was called when files were written that are still to be read.
+    /// Adds a former name of a class, under which older files have it.
     ///
     /// @param oldName a name that files have
     /// @param type the class that it means now; added if it is not there
@@ -190,10 +189,10 @@ public final class StateClasses {
         return new StateClasses(all.names, put(all.byName, oldName, type), rules);
     }
 
-    /// Says how objects of an older version become those of the present one.
+    /// Sets the upgrader from older versions of a class.
     ///
     /// @param type a record or another class, no enum; added if it is not there
-    /// @param upgrader brings its components, fields or parts up to date; used by several threads
+    /// @param upgrader converts its components, fields or parts; called by several threads
     /// @return the changed classes
     /// @throws IllegalArgumentException if the class is an enum, or cannot be added
     public StateClasses upgrading(Class<?> type, Upgrader upgrader) {
@@ -227,8 +226,8 @@ public final class StateClasses {
                 before.ignoresUnknown));
     }
 
-    /// Ignores components and fields in files that some classes do not have (any more). A state that is saved again is
-    /// saved without them. By default a file that has such is refused.
+    /// Ignores components and fields in files that the classes do not have. A state that is saved again is
+    /// saved without them. By default a file with such components is refused.
     ///
     /// @param types records and other classes, no enums; added if they are not there. A codec sees all parts and
     ///     ignores what it does not read

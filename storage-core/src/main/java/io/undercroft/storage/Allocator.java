@@ -1,10 +1,10 @@
 package io.undercroft.storage;
 
-/// Where the bytes of new storages come from. The counterpart of PyTorch's `c10::Allocator` and Torch7's `THAllocator`.
+/// A source of bytes for new storages. The counterpart of PyTorch's `c10::Allocator` and Torch7's `THAllocator`.
 ///
 /// [#offHeap] is the usual one and [#heap] the one for code that must work without native memory. The module `mmap` has
-/// two more: anonymous memory in huge pages that goes back to the system at once, and shared memory; `cuda` brings
-/// pinned memory and that of devices. A lambda makes one of your own.
+/// two more: anonymous memory in huge pages, which is returned to the system at once, and shared memory; `cuda` adds
+/// pinned memory and memory of devices. A lambda implements a custom one.
 ///
 /// Allocators are stateless or thread-safe, so that one instance serves the whole process.
 @FunctionalInterface
@@ -18,7 +18,7 @@ public interface Allocator {
     ///     allocator of `cuda`: its `CudaException`, with the code `OUT_OF_MEMORY`
     Allocation allocate(long nbytes);
 
-    /// {@return where the bytes live; the CPU unless an allocator says otherwise}
+    /// {@return the device of the bytes; the CPU unless overridden}
     default Device device() {
         return Device.CPU;
     }
@@ -29,7 +29,7 @@ public interface Allocator {
         return false;
     }
 
-    /// {@return the allocator of off-heap memory that the garbage collector gives back} Its total is bounded by
+    /// {@return the allocator of off-heap memory that the garbage collector frees} Its total is bounded by
     /// `-XX:MaxDirectMemorySize`, which the JVM sets to the maximum heap size by default.
     static Allocator offHeap() {
         return JdkAllocator.OFF_HEAP;
@@ -37,7 +37,7 @@ public interface Allocator {
 
     /// {@return the usual allocator of a device: [#offHeap] for the CPU, else the one of the device's provider}
     ///
-    /// @param device where the bytes shall live
+    /// @param device the device of the bytes
     /// @throws IllegalArgumentException for [Device#META], whose storages have no bytes: [Storage#meta] makes them
     /// @throws IllegalStateException if there is no such device
     static Allocator on(Device device) {

@@ -7,13 +7,14 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// The type of a tensor's elements: every one of PyTorch's and Torch7's, and opaque ones that are only carried.
+/// The type of a tensor's elements: all types of PyTorch and Torch7, and opaque ones, whose elements are stored but not
+/// interpreted.
 ///
 /// Names are PyTorch's without the `torch.` prefix. Torch7's types have the same layouts under other names: `Byte` is
 /// [#UINT8], `Char` is [#INT8], `Double` is [#FLOAT64]; [#of] knows them all. Known types are single objects, so they
 /// may be compared with `==`; [#equals] works for opaque ones too.
 public final class DType {
-    /// What an element is, apart from its width.
+    /// The kind of an element, apart from its width.
     public enum Kind {
         /// A floating-point number.
         FLOATING,
@@ -25,12 +26,12 @@ public final class DType {
         BOOLEAN,
         /// Two floating-point numbers: real part, imaginary part.
         COMPLEX,
-        /// An integer that stands for a real number through a scale and a zero point, which the tensor holds.
+        /// An integer that represents a real number by a scale and a zero point of the tensor.
         QUANTIZED,
         /// Bits without a meaning of their own.
         BITS;
 
-        /// {@return whether elements are integers that stand for themselves, with a sign or without}
+        /// {@return whether elements are signed or unsigned integers, and not quantized}
         public boolean isInteger() {
             return this == SIGNED || this == UNSIGNED;
         }
@@ -241,7 +242,7 @@ public final class DType {
         return aliases;
     }
 
-    /// {@return what an element is}
+    /// {@return the kind of an element}
     public Kind kind() {
         return kind;
     }

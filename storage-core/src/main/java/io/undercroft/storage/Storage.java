@@ -20,38 +20,37 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
-/// Untyped bytes with an identity: what several tensors may use. The counterpart of `torch.UntypedStorage`,
+/// A block of untyped bytes with an identity, which several tensors may use. The counterpart of `torch.UntypedStorage`,
 /// Torch7's `THStorage` and C++'s `StorageImpl`.
 ///
 /// Two storages are the same only if they are the same object; [#contentEquals] compares bytes. A storage's bytes may
-/// come late: those of a mapped file are mapped at the first call that needs them.
+/// be deferred: those of a file are mapped at the first call that needs them.
 ///
 /// **Slices.** [#slice] makes a storage on a part of the bytes of another one. It has an identity of its own, cannot be
 /// resized, and keeps its base alive. (As in PyTorch and Torch7.)
 ///
-/// **Size.** A storage that came from an [Allocator] can be resized. Tensors and slices on it stay what they are: they
-/// see the new bytes, and throw [IllegalStateException] where there are none any more. (PyTorch and Torch7 read memory
-/// that is not theirs.)
+/// **Size.** A storage that came from an [Allocator] can be resized. Tensors and slices on it see the new bytes, and
+/// throw [IllegalStateException] for elements beyond the new size. (PyTorch and Torch7 read freed memory.)
 ///
-/// **Lifetime.** A new storage has one reference, its creator's. [#retain] adds one, [#release] takes one away, and the
-/// bytes are given back when none is left; from then on every access throws [IllegalStateException], never reads freed
-/// memory. Memory of [Allocator#offHeap] and of the heap is an exception: the garbage collector gives it back once no
-/// segment of it is reachable either. Tensors do not count as references, slices do. A storage that nobody releases is
-/// given back when the garbage collector finds that nobody can reach it, or when the file it was mapped from is closed.
+/// **Lifetime.** A new storage has one reference, its creator's. [#retain] adds one, [#release] removes one, and the
+/// bytes are freed with the last; from then on every access throws [IllegalStateException] and never reads freed
+/// memory. Memory of [Allocator#offHeap] and of the heap is an exception: the garbage collector frees it once no
+/// segment of it is reachable either. Tensors do not count as references, slices do. A storage that is never released
+/// is freed when it is unreachable, or when the file it was mapped from is closed.
 ///
 /// **Threads.** Identity, size and reference count are safe for any thread. Bytes have the guarantees of
 /// [MemorySegment]: racing writes are not ordered, but never harm the JVM. A thread that races with [#release] or
 /// [#resize] reads the bytes from before or gets [IllegalStateException]; what it writes may be lost.
 ///
-/// **Mapped files.** A file that is cut short while it is mapped takes its bytes away. Methods that work on many bytes
-/// throw an exception that names the file, also where the cut is within a page, whose end then reads as zeros. Reading
-/// a single element, here and in [Tensor], [TypedStorage] and their streams and iterators, throws the JVM's
-/// [InternalError], perhaps later than where it happened: a loop over elements of a file that others may cut belongs
-/// into `Pages.guard` of `io.undercroft.mmap`.
+/// **Mapped files.** If a mapped file is truncated, its mappings lose their bytes. Methods that work on many bytes then
+/// throw an exception that names the file, also if the new end is within a page, whose rest reads as zeros. Reading a
+/// single element, here and in [Tensor], [TypedStorage] and their streams and iterators, throws the JVM's
+/// [InternalError], perhaps later: run loops over elements of a file that may be truncated in `Pages.guard` of
+/// `io.undercroft.mmap`.
 ///
-/// **Devices.** The bytes of a storage on another device are out of the host's reach: storages and [slices][#slice] are
-/// copied and filled there as a whole, and [read part by part][#forEachPart]. A meta storage has a size and no bytes:
-/// writing does nothing, reading throws (as in PyTorch).
+/// **Devices.** The bytes of a storage on another device cannot be accessed by the host: storages and [slices][#slice]
+/// are copied and filled there as a whole, and [read part by part][#forEachPart]. A meta storage has a size and no
+/// bytes: writing does nothing, reading throws (as in PyTorch).
 public final class Storage implements Iterable<Integer> {
     /// Alignment, in bytes, of what this library allocates and stores: a cache line, enough for any vector unit.
     public static final long ALIGNMENT = 64;
@@ -109,7 +108,7 @@ public final class Storage implements Iterable<Integer> {
         return over(make(allocator, checkSize(nbytes)), allocator.device(), allocator);
     }
 
-    /// A storage that takes over an allocation and gives it back when its last reference goes. It cannot be resized.
+    /// A storage that owns an allocation and frees it with its last reference. It cannot be resized.
     ///
     /// @param allocation the bytes
     /// @return the storage
@@ -117,8 +116,7 @@ public final class Storage implements Iterable<Integer> {
         return over(allocation, Device.CPU, null);
     }
 
-    /// A storage that takes over an allocation on a device and gives it back when its last reference goes. It cannot be
-    /// resized.
+    /// A storage that owns an allocation on a device and frees it with its last reference. It cannot be resized.
     ///
     /// @param allocation the bytes, which the memory of that device can copy
     /// @param device where they are, with its index
@@ -127,9 +125,9 @@ public final class Storage implements Iterable<Integer> {
         return over(allocation, device, null);
     }
 
-    /// A storage on bytes that somebody else owns; what is written through it shows there. It cannot be resized. The
-    /// segment's arena still rules: once it is closed, or from another thread than a confined one's, access throws as
-    /// [MemorySegment] does.
+    /// A storage on bytes of a segment, which it does not own. Writes are visible in both. It cannot be resized. After
+    /// the segment's arena is closed, or from another thread than that of a confined one, access throws as that of
+    /// [MemorySegment].
     ///
     /// @param segment the bytes, on or off the heap
     /// @return the storage, of the segment's size
@@ -138,8 +136,8 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// A storage on memory at an address, as Torch7's constructor with a size and a pointer: the memory is neither
-    /// copied nor ever freed, and the storage cannot be resized. The caller answers for the memory; if it is not there
-    /// for as long as the storage is used, the JVM may crash. Where there is a [MemorySegment], [#wrap] is safe.
+    /// copied nor ever freed, and the storage cannot be resized. The caller has to keep the memory for as long as the
+    /// storage is used; otherwise the JVM may crash. [#wrap] of a [MemorySegment] is the safe alternative.
     ///
     /// This is a restricted operation: it needs `--enable-native-access`.
     ///
@@ -308,12 +306,12 @@ public final class Storage implements Iterable<Integer> {
         return 1;
     }
 
-    /// {@return where the bytes live}
+    /// {@return the device of the bytes}
     public Device device() {
         return device;
     }
 
-    /// {@return whether the bytes live on a CUDA device}
+    /// {@return whether the bytes are on a CUDA device}
     public boolean isCuda() {
         return device.isCuda();
     }
@@ -354,7 +352,7 @@ public final class Storage implements Iterable<Integer> {
         return isMeta() || holding.base() != null ? Optional.empty() : allocation().filename();
     }
 
-    /// {@return what is known of the memory behind the bytes by those who made it; of a slice, that of its base} Bytes
+    /// {@return the properties that the allocation has for the memory; of a slice, those of its base} Bytes
     /// that are not there yet are made now.
     ///
     /// @throws IllegalStateException if the storage was freed
@@ -369,8 +367,7 @@ public final class Storage implements Iterable<Integer> {
         return there == null ? Optional.empty() : there.backing();
     }
 
-    /// {@return where the bytes came from, if they came from an allocator: not from a file, nor from somebody else's
-    /// memory}
+    /// {@return the allocator of the bytes, if they came from one: not from a file or a wrapped segment}
     public Optional<Allocator> allocator() {
         return Optional.ofNullable(allocator);
     }
@@ -534,7 +531,7 @@ public final class Storage implements Iterable<Integer> {
         return Bulk.ask(this, () -> stream().boxed().toList());
     }
 
-    /// Writes one value over all bytes (`fill_` in PyTorch).
+    /// Sets all bytes to one value (`fill_` in PyTorch).
     ///
     /// @param value what to write
     /// @return this storage
@@ -557,7 +554,7 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// Copies all bytes of another storage of the same size, from any device to any other (`copy_` in PyTorch).
-    /// Overlapping slices are copied as if through a third place.
+    /// Overlapping slices are copied as if through a temporary buffer.
     ///
     /// @param source where to copy from
     /// @return this storage
@@ -575,7 +572,7 @@ public final class Storage implements Iterable<Integer> {
         return this;
     }
 
-    /// Turns the byte order of all elements round, in place (`byteswap` in PyTorch); of a complex number, that of its
+    /// Reverses the byte order of all elements, in place (`byteswap` in PyTorch); of a complex number, that of its
     /// two parts.
     ///
     /// @param dtype the type of the elements
@@ -659,7 +656,7 @@ public final class Storage implements Iterable<Integer> {
         return from == null || isShared() ? Allocator.on(device) : from;
     }
 
-    /// {@return the bytes, each taken for an unsigned integer, as elements of a type (`float()`, `long()`, … of
+    /// {@return the bytes, each read as an unsigned integer, converted to elements of a type (`float()`, `long()`, … of
     /// PyTorch's untyped storages)}
     ///
     /// @param dtype the type
@@ -737,11 +734,11 @@ public final class Storage implements Iterable<Integer> {
     ///
     /// Bytes that are not pinned are copied through pinned buffers. Pinning takes time for each page, so it is for
     /// bytes that are copied more than once. All pages come into physical memory, and stay there: a mapped file is read
-    /// from its first byte to its last, and a copy-on-write mapping gets a copy of each page; with a read-only one the
-    /// memory is that of the page cache. So no storage is pinned unasked. Some drivers refuse bytes in a page of which
-    /// other bytes are pinned already; anonymous mappings have pages of their own.
+    /// from its first byte to its last, and a copy-on-write mapping gets a copy of each page; the pages of a read-only
+    /// one are those of the page cache. So no storage is pinned implicitly. Some drivers refuse bytes in a page of
+    /// which other bytes are pinned already; anonymous mappings have pages of their own.
     ///
-    /// Bytes that somebody else owns, as those of [#wrap], have to stay until this storage is released.
+    /// Bytes that the storage does not own, as those of [#wrap], have to stay valid until this storage is released.
     ///
     /// @return this storage
     /// @throws IllegalStateException if it was freed, is not in memory of the host off the heap, there is no CUDA
@@ -816,7 +813,7 @@ public final class Storage implements Iterable<Integer> {
 
     // ---- lifetime ----
 
-    /// {@return a way back to this storage that does not keep it}
+    /// {@return a weak reference to this storage}
     public WeakStorage weak() {
         return new WeakStorage(this);
     }
@@ -832,7 +829,7 @@ public final class Storage implements Iterable<Integer> {
         return this;
     }
 
-    /// Takes a reference away and gives the bytes back if it was the last (`free` in Torch7). Atomic. Those of
+    /// Removes a reference and frees the bytes if it was the last (`free` in Torch7). Atomic. Those of
     /// [Allocator#offHeap] and of the heap are left to the garbage collector.
     ///
     /// @throws IllegalStateException if it was freed before

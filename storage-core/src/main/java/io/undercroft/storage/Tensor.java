@@ -23,11 +23,11 @@ import org.jspecify.annotations.Nullable;
 
 /// A strided window on a storage: dtype, shape, strides and storage offset. The counterpart of PyTorch's `TensorImpl`.
 ///
-/// A tensor is immutable metadata; only the elements that it uses can be written, and every tensor on the same
-/// storage sees it. Views ([#select], [#narrow], [#transpose], …) are new tensors on the same storage and copy
-/// nothing. (PyTorch's `set_` changes a tensor in place; ours, [#set], makes a new one, so that a tensor can be used by
-/// many threads.) Methods do what PyTorch's of the same name do, but for what is said here; those that PyTorch writes
-/// with a `_` at the end are [#fill] and [#copyFrom].
+/// A tensor is immutable metadata; only the elements that it uses can be written, and every tensor on the same storage
+/// sees it. Views ([#select], [#narrow], [#transpose], …) are new tensors on the same storage and copy nothing.
+/// (PyTorch's `set_` changes a tensor in place; ours, [#set], makes a new one, so that a tensor can be used by many
+/// threads.) Methods behave as those of the same name in PyTorch unless documented otherwise; `fill_` and `copy_` are
+/// [#fill] and [#copyFrom].
 ///
 /// Shape, strides and offsets count elements. No element can lie outside the storage: that is checked when a tensor is
 /// made. A tensor without elements may have any offset, as in PyTorch, and reads nothing. If the storage is resized
@@ -36,9 +36,9 @@ import org.jspecify.annotations.Nullable;
 /// A tensor on the meta device has a shape and no elements. Views and copies of it are meta tensors, writing all its
 /// elements does nothing, and reading or writing a single one throws [IllegalStateException].
 ///
-/// A tensor does not count as a reference to its storage; see [Storage] for who gives the bytes back.
+/// A tensor does not count as a reference to its storage; [Storage] describes when the bytes are freed.
 public abstract sealed class Tensor {
-    /// What is true of a tensor beyond its geometry.
+    /// The properties of a tensor besides its geometry.
     public enum Flag {
         /// The tensor takes part in differentiation (`requires_grad` in PyTorch); carried, not acted upon.
         REQUIRES_GRAD,
@@ -330,7 +330,7 @@ public abstract sealed class Tensor {
         return type.dtype;
     }
 
-    /// {@return where the elements live}
+    /// {@return the device of the elements}
     public Device device() {
         return storage.device();
     }
@@ -571,9 +571,8 @@ public abstract sealed class Tensor {
 
     /// Writes one element, converted to its dtype as PyTorch's `to` converts: floating-point dtypes round to nearest,
     /// ties to even; integer dtypes drop the fraction and then the upper bits, as C does (300.7 is 44 as uint8, where a
-    /// Java cast would give 255). What does not fit 64 bits, and for int8, int16, uint16 and int32 what does not fit
-    /// 32 bits, counts as the lowest integer of that width, as does NaN; so it is on x86-64, while C leaves the answer
-    /// open.
+    /// Java cast would give 255). What does not fit 64 bits, and for int8, int16, uint16 and int32 what does not fit 32
+    /// bits, counts as the lowest integer of that width, as does NaN; as on x86-64; in C the result is undefined.
     ///
     /// @param index one index for each dimension, negative from the end
     /// @param value what to write
@@ -1158,7 +1157,7 @@ public abstract sealed class Tensor {
         return copyFrom(rowMajor(Storage.wrap(source), ElementType.of(dtype()), shape()));
     }
 
-    /// Writes one number over all elements, converted as [#setDouble(long[],double)] does.
+    /// Sets all elements to one number, converted as [#setDouble(long[],double)] does.
     ///
     /// @param value what to write
     /// @return this tensor
@@ -1169,7 +1168,7 @@ public abstract sealed class Tensor {
         return fill(of(value));
     }
 
-    /// Writes one integer over all elements, as [#fill(double)].
+    /// Sets all elements to one integer, as [#fill(double)].
     ///
     /// @param value what to write
     /// @return this tensor
@@ -1177,7 +1176,7 @@ public abstract sealed class Tensor {
         return fill(of(value));
     }
 
-    /// Writes one complex number over all elements, as [#fill(double)]; a dtype that is not complex drops the imaginary
+    /// Sets all elements to one complex number, as [#fill(double)]; a dtype that is not complex drops the imaginary
     /// part.
     ///
     /// @param value what to write
@@ -1243,8 +1242,8 @@ public abstract sealed class Tensor {
     // ---- sharing between processes ----
 
     /// Moves the storage to memory that other processes can attach (`share_memory_` in PyTorch), as
-    /// [Storage#shareMemory]: every tensor on it stays what it is, and shares from now on. A gradient stays where it
-    /// is, as in PyTorch.
+    /// [Storage#shareMemory]: all tensors on it use the shared memory from then on. A gradient is not moved, as in
+    /// PyTorch.
     ///
     /// @return this tensor
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta), or there is no shared memory on its
@@ -1284,8 +1283,8 @@ public abstract sealed class Tensor {
         return isSameSize(other) && Comparison.allEqual(this, other);
     }
 
-    /// {@return a bool tensor that says for each element whether it equals that of another tensor, as [#equal]
-    /// compares} The two are expanded to a common shape.
+    /// {@return a bool tensor: for each element whether it equals that of another tensor, as [#equal] compares} The two
+    /// are expanded to a common shape.
     ///
     /// @param other another tensor
     /// @throws IllegalArgumentException if there is no common shape, or no common dtype
@@ -1302,7 +1301,7 @@ public abstract sealed class Tensor {
         return isClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
     }
 
-    /// Says for each element whether it is close to that of another tensor: equal, or finitely
+    /// Compares each element with that of another tensor. Two elements are close if they are equal, or finitely
     /// `abs(this - other) <= atol + abs(rtol * other)`. As in PyTorch, each step is rounded to the dtype, and integers
     /// are taken as float32. The two are expanded to a common shape.
     ///
@@ -1362,8 +1361,8 @@ public abstract sealed class Tensor {
 
     // ---- for this package ----
 
-    /// A tensor of the class that its elements ask for, which may reach outside its storage; [#checkStorageHolds]
-    /// looks.
+    /// Creates a tensor of the class for its dtype and flags. It may reach outside its storage; [#checkStorageHolds]
+    /// checks that.
     static Tensor on(Storage storage, ElementType type, long offset, long[] geometry) {
         return on(storage, type, offset, geometry, null);
     }

@@ -11,14 +11,14 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// A file format that holds tensors. Implementations are stateless, have a public constructor without parameters, and
-/// are called by any thread, several times for the same file. The [package][io.undercroft.serializer.spi] says how one
-/// is found, and which goes first.
+/// are called by any thread, several times for the same file. The [package][io.undercroft.serializer.spi] describes
+/// lookup and order.
 public interface CheckpointFormat {
-    /// What files of a format can do. All can be opened.
+    /// The capabilities of a format besides opening files.
     enum Capability {
         /// States can be [saved][CheckpointFormat#draft] in it.
         SAVE,
-        /// Tensors that share a storage come back so, views too.
+        /// Sharing of storages is kept, of views too.
         SHARING,
         /// It holds maps, lists and scalars, and not only tensors by name.
         STATE,
@@ -31,25 +31,23 @@ public interface CheckpointFormat {
         CHECKSUMS
     }
 
-    /// {@return the name that `croft inspect` shows, for instance `torch-zip`} Of two formats with the same name the
-    /// second is left out.
+    /// {@return the name that `croft inspect` shows, for instance `torch-zip`}
     String name();
 
-    /// Tells whether a file is of this format, from a few reads; the file may be anything. A format that says so too
-    /// readily takes files from those behind it. One that throws anything but an [IOException] is skipped for this
-    /// file, and named in the log.
+    /// Returns whether a file has this format, after a few reads; the file may be anything. A test that is too weak
+    /// claims files of later formats.
     ///
     /// @param file the file, which is not empty
-    /// @return true if [#open] should be asked, also if the file is damaged or of a kind that open will refuse by name
+    /// @return true if [#open] should be called, also if the file is damaged or of a kind that open refuses
     /// @throws IOException if reading fails
     boolean matches(MappedFile file) throws IOException;
 
-    /// Reads what the file holds, leaving bulk data where it is.
+    /// Reads the descriptions of tensors, and leaves their bytes in the file.
     ///
     /// @param file the file; the contents keep using it and the caller closes it after them
-    /// @param options how to map it; [FileStorages] follows them as to mapping, memory and devices, [TreeContents#only]
-    ///     as to the tensors that are chosen, and [OpenRequest#setting] has the values of [#settings]. The
-    ///     caller takes care of the rest.
+    /// @param options how to map it; [FileStorages] applies those for mapping, memory and devices, [TreeContents#only]
+    ///     the choice of tensors, and [OpenRequest#setting] has the values of [#settings]. The caller applies the
+    ///     others.
     /// @return the contents, never null
     /// @throws IOException if reading fails
     /// @throws IllegalArgumentException if a setting has a value that it cannot have
@@ -66,35 +64,34 @@ public interface CheckpointFormat {
         return Collections.emptyNavigableSet();
     }
 
-    /// {@return what the format can do}
+    /// {@return the capabilities of the format}
     default Set<Capability> capabilities() {
         return Set.of();
     }
 
-    /// {@return what names of such files end in, with the dot, in lower case: for instance `.safetensors`} What has no
-    /// dot in front is the whole name of a file: `pytorch_model.bin`. A state that is exported under such a name is
-    /// written in this format; if several fit, in that of the longest. No `.croft` file is made under it.
+    /// {@return the suffixes of such files, with the dot, in lower case: for instance `.safetensors`} An entry without
+    /// a leading dot is the whole name of a file: `pytorch_model.bin`. A state that is saved under such a name is
+    /// written in this format; if several match, in that of the longest.
     default List<String> suffixes() {
         return List.of();
     }
 
-    /// {@return what a user may tell this format} Names that no known format has are refused before a format sees them,
-    /// so each that the format asks the options for has to be here. Names of other formats have no meaning to it; what
-    /// a name may be set to is checked by the format.
+    /// {@return the settings that a user may give this format} Every setting that the format reads has to be listed, as
+    /// names that no format lists are refused before. The format checks the values.
     default List<Setting> settings() {
         return List.of();
     }
 
-    /// Plans a file, for formats that can [SAVE][Capability#SAVE]. Whatever keeps the state from being saved is found
-    /// here, before a file is made.
+    /// Plans a file, for formats that can [SAVE][Capability#SAVE]. All reasons why the state cannot be saved are found
+    /// here, before a file is created.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, without objects of the program
     /// @param options what else to save, and how
     /// @return the file to be, never null
     /// @throws IllegalArgumentException if the format cannot hold the state; the message has the path to what it cannot
     ///     hold. Also if a setting has a value that it cannot have
-    /// @throws UnsupportedOperationException if the format cannot [SAVE][Capability#SAVE]; it is not asked then
-    /// @throws IllegalStateException if it says that it can, and has no such method
+    /// @throws UnsupportedOperationException if the format cannot [SAVE][Capability#SAVE]; it is not called then
+    /// @throws IllegalStateException if it has that capability, but no such method
     default Draft draft(@Nullable Object state, SaveOptions options) {
         if (capabilities().contains(Capability.SAVE)) {
             throw new IllegalStateException(

@@ -19,11 +19,11 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/// What an open file holds. [TreeContents] makes one of a state tree; a format that can find tensors faster than by
-/// reading the tree implements it itself. Safe for use by several threads.
+/// The contents of an open file. [TreeContents] implements it for a state tree; a format that can find tensors faster
+/// than by reading the tree implements it itself. Safe for use by several threads.
 ///
 /// If [some tensors only][OpenRequest#isChosen] are to be loaded, the others have no name here, and a storage is on the
-/// meta device if none of the chosen ones uses it. The state has all.
+/// meta device if no chosen tensor uses it. The state contains all tensors.
 public interface Contents {
     /// {@return the state tree, as [io.undercroft.serializer.state] describes it}
     @Nullable
@@ -36,9 +36,9 @@ public interface Contents {
     SequencedCollection<String> names();
 
     /// {@return whether a name of a tensor passes a test} The names are in any order; no further ones are read after
-    /// the first that passes. A format that has the names without the state answers from these.
+    /// the first that passes. A format that stores names apart from the state uses only these.
     ///
-    /// @param test asked for one name after the other
+    /// @param test called with one name after the other
     default boolean anyName(Predicate<String> test) {
         return names().stream().anyMatch(test);
     }
@@ -63,8 +63,8 @@ public interface Contents {
         return tensor(name).map(TensorSpec::of);
     }
 
-    /// Copies some rows of a tensor into memory of their own, on its device. Of the rest of the tensor nothing is read
-    /// that need not be.
+    /// Copies some rows of a tensor into memory of their own, on its device, and reads as little else of the tensor as
+    /// possible.
     ///
     /// @param name its name
     /// @param from the first row
@@ -78,18 +78,18 @@ public interface Contents {
     /// {@return the storages in the order in which the state first uses them}
     List<Storage> storages();
 
-    /// Tells where a storage is in the file, if it is there as it is in memory. Such a storage need not be
+    /// Returns the place of a storage in the file, if its bytes there are those in memory. Such a storage need not be
     /// copied when the file becomes the base of another one.
     ///
     /// @param storage one of [#storages]
-    /// @return the offset of its first byte in the file, or nothing if it is compressed, swapped, cut up, or if the
-    ///     format does not tell
+    /// @return the offset of its first byte in the file, or nothing if it is compressed, of the other byte order, not
+    ///     contiguous, or if the format does not know
     default OptionalLong placeOf(Storage storage) {
         return OptionalLong.empty();
     }
 
     /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages
-    /// are in these, and [#placeOf] tells nothing of them. Empty for a file that stands for itself.
+    /// are in these, and [#placeOf] returns nothing for them. Empty for a file that is no index.
     default List<Path> companions() {
         return List.of();
     }
@@ -100,20 +100,20 @@ public interface Contents {
         return List.of();
     }
 
-    /// {@return the damage that was met so far, by checks that the options asked for}
+    /// {@return the damage found so far, by checks that the options require}
     default List<Damage> damages() {
         return List.of();
     }
 
     /// Reads everything and checks it against the checksums that the file has.
     ///
-    /// @return what is damaged, and how much could not be looked at
+    /// @return what is damaged, and how many bytes could not be checked
     /// @throws IOException if reading fails
     Verification verify() throws IOException;
 
-    /// Releases the storages, when the checkpoint is closed. A storage that somebody retained is mapped or decoded
-    /// first if it was not yet, since the file goes with the checkpoint. If that fails it is released like the others;
-    /// whoever retained it is told when he touches it.
+    /// Releases the storages, when the checkpoint is closed. A retained storage is first mapped or decoded, if it was
+    /// not yet, since the file is closed with the checkpoint. If that fails it is released like the others, and throws
+    /// when it is touched.
     default void release() {
         Set<Storage> storages = new HashSet<>(storages());
         storages.forEach(Contents::release);
