@@ -83,7 +83,7 @@ public final class StateClasses {
         static final Rules NONE = new Rules(null, null, Map.of(), false);
     }
 
-    /// Converts the saved components or fields of an old version of a class to the present one.
+    /// A conversion of saved components or fields from an old version of a class to the present one.
     @FunctionalInterface
     public interface Upgrader {
         /// Adds, renames and removes components to match the present class. It is called for every record of its class
