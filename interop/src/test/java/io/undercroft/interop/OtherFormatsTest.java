@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
@@ -231,6 +232,19 @@ class OtherFormatsTest {
 
         assertThatThrownBy(() -> Checkpoint.save(folder.resolve("a.safetensors"), state))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("undercroft.views");
+    }
+
+    @Test
+    void aFileOfAnotherFormatIsNotCommittedToAndTheMessageSaysWhatToDo() throws IOException {
+        Path file = folder.resolve("a.pt");
+        Map<String, Object> state = Map.of("w", Tensor.of(1f));
+        Checkpoint.save(file, state);
+        try (CheckpointFile growing = CheckpointFile.open(file)) {
+            assertThatThrownBy(() -> growing.commit(state, "next")).isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("torch-zip").hasMessageContaining("convert it first");
+            assertThatThrownBy(() -> growing.commitAsync(state, "next")).isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("convert it first");
+        }
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.Disk;
@@ -91,7 +92,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @return how many bytes were written and shared
     /// @throws LockedException if somebody else is writing to the file
     /// @throws IOException if writing fails; the file has the snapshots that it had
-    /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended
+    /// @throws FormatException if there is a file, and it is damaged, or none that may be appended
     ///     to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
     ///     Also if there is no file yet, and the name or the options choose a format other than `croft`
@@ -110,7 +111,22 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws LockedException as [#commit(Object, String)], as are all others
     public synchronized DedupReport commit(@Nullable Object state, SaveOptions options) throws IOException {
         checkOpen();
-        return new CroftWriter(disk).commit(path, state, options);
+        try {
+            return new CroftWriter(disk).commit(path, state, options);
+        } catch (FormatException e) {
+            throw unlessOtherFormat(e);
+        }
+    }
+
+    /// {@return the exception}
+    ///
+    /// @throws IllegalArgumentException if the file is of another format, which is the better message then
+    private FormatException unlessOtherFormat(FormatException refusal) throws IOException {
+        try (Checkpoint _ = glimpse()) {
+            return refusal;
+        } catch (FormatException _) {
+            return refusal;
+        }
     }
 
     /// Saves a state as the next snapshot in the background, with the current time. When this returns a snapshot of the
@@ -123,7 +139,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws LockedException if somebody else is writing to the file, for instance a commit that has not ended
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
-    /// @throws io.undercroft.format.FormatException if there is a file, and it is damaged, or none that may be appended
+    /// @throws FormatException if there is a file, and it is damaged, or none that may be appended
     ///     to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
     ///     Also if there is no file yet, and the name or the options choose a format other than `croft`
@@ -141,8 +157,12 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws LockedException as [#commitAsync(Object, String)], as are all others
     public synchronized PendingSave commitAsync(@Nullable Object state, SaveOptions options) throws IOException {
         checkOpen();
-        return PendingSave.start(new CroftWriter(disk).prepareCommit(path, state, options,
-                options.request().snapshotMemory().orElse(memory).staging()));
+        try {
+            return PendingSave.start(new CroftWriter(disk).prepareCommit(path, state, options,
+                    options.request().snapshotMemory().orElse(memory).staging()));
+        } catch (FormatException e) {
+            throw unlessOtherFormat(e);
+        }
     }
 
     private SaveOptions withMessage(String message) {
@@ -153,7 +173,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// {@return all snapshots, the newest first; none if there is no file yet}
     ///
     /// @throws IOException if reading fails
-    /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
+    /// @throws FormatException if the file is damaged, or not of this format
     /// @throws IllegalStateException if this is closed
     public synchronized List<SnapshotInfo> snapshots() throws IOException {
         try (Checkpoint newest = glimpse()) {
@@ -182,7 +202,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// until a newer one is committed or it is closed.
     ///
     /// @throws IOException if reading fails
-    /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
+    /// @throws FormatException if the file is damaged, or not of this format
     /// @throws IllegalStateException if this is closed
     public synchronized Optional<Checkpoint> newest() throws IOException {
         checkOpen();
@@ -195,7 +215,7 @@ public final class CheckpointFile implements AutoCloseable {
     ///     changes, also if others are dropped
     /// @throws java.util.NoSuchElementException if no snapshot has that number
     /// @throws IOException if reading fails, or there is no file yet
-    /// @throws io.undercroft.format.FormatException if the file is damaged, or not of this format
+    /// @throws FormatException if the file is damaged, or not of this format
     /// @throws IllegalStateException if this is closed
     public synchronized Checkpoint at(long commit) throws IOException {
         checkOpen();
@@ -223,7 +243,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @return how many bytes shorter the file is; 0 if nothing was done
     /// @throws LockedException if somebody else is writing to the file
     /// @throws IOException if reading or writing fails; the file is as it was
-    /// @throws io.undercroft.format.FormatException if what is kept is damaged
+    /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long retain(Retention rule) throws IOException {
         Objects.requireNonNull(rule, "rule");
@@ -242,7 +262,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @return how many bytes shorter the file is; 0 if nothing was done
     /// @throws LockedException if somebody else is writing to the file
     /// @throws IOException if reading or writing fails; the file is as it was
-    /// @throws io.undercroft.format.FormatException if what is kept is damaged
+    /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long compact(Retention rule) throws IOException {
         Objects.requireNonNull(rule, "rule");
@@ -270,7 +290,7 @@ public final class CheckpointFile implements AutoCloseable {
     ///     [that is allowed][SaveOptions#replacingReferenced]
     /// @throws LockedException if somebody else is writing to the file
     /// @throws IOException if reading or writing fails; the file is as it was
-    /// @throws io.undercroft.format.FormatException if what is kept is damaged
+    /// @throws FormatException if what is kept is damaged
     /// @throws IllegalArgumentException if no snapshot is kept
     /// @throws IllegalStateException if this is closed
     public synchronized long compact(Predicate<SnapshotInfo> keep) throws IOException {
@@ -286,8 +306,9 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws ReferencedFileException if bytes of this file are stored in the target, or those of another known file,
     ///     unless [that is allowed][SaveOptions#replacingReferenced]
     /// @throws IOException if reading or writing fails; no file is made or changed
-    /// @throws io.undercroft.format.FormatException if the snapshot is damaged
-    /// @throws IllegalArgumentException if the name of the target is that of a file of another format
+    /// @throws FormatException if the snapshot is damaged
+    /// @throws IllegalArgumentException if the name of the target is that of a file of another format, or the target is
+    ///     this file and it has other snapshots
     /// @throws IllegalStateException if this is closed
     public void copy(Path target) throws IOException {
         copy(target, opening.newest());
@@ -305,8 +326,17 @@ public final class CheckpointFile implements AutoCloseable {
 
     private synchronized void copy(Path target, OpenOptions which) throws IOException {
         Objects.requireNonNull(target, "target");
-        checkOpen();
+        requireNoLoss(target);
         new FileCopier(disk).export(path, target, which, saving.request().isReplacingReferenced());
+    }
+
+    /// A copy of one snapshot over the file itself would drop all others.
+    private void requireNoLoss(Path target) throws IOException {
+        checkOpen();
+        if (Files.exists(target) && Files.isSameFile(path, target) && snapshots().size() > 1) {
+            throw new IllegalArgumentException(target + " is the file itself, which has several snapshots, and would"
+                    + " keep only one; copy to another file, or drop snapshots with CheckpointFile.compact");
+        }
     }
 
     /// Writes the newest snapshot as a new file that needs no other: bytes that are stored in bases are copied, each
@@ -316,9 +346,10 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws ReferencedFileException if bytes of another known file are stored in the target, unless
     ///     [that is allowed][SaveOptions#replacingReferenced]
     /// @throws IOException if reading or writing fails; no file is made or changed
-    /// @throws io.undercroft.format.FormatException if the snapshot, or what it needs of a base, is damaged, or a base
+    /// @throws FormatException if the snapshot, or what it needs of a base, is damaged, or a base
     ///     is missing
-    /// @throws IllegalArgumentException if the name of the target is that of a file of another format
+    /// @throws IllegalArgumentException if the name of the target is that of a file of another format, or the target is
+    ///     this file and it has other snapshots
     /// @throws IllegalStateException if this is closed
     public void copyWithBases(Path target) throws IOException {
         copyWithBases(target, opening.newest());
@@ -336,14 +367,14 @@ public final class CheckpointFile implements AutoCloseable {
 
     private synchronized void copyWithBases(Path target, OpenOptions which) throws IOException {
         Objects.requireNonNull(target, "target");
-        checkOpen();
+        requireNoLoss(target);
         new FileCopier(disk).flatten(path, target, which, References.rule(saving.request().isReplacingReferenced()));
     }
 
     /// Reads the whole file, all snapshots included, and checks it; see [Checkpoint#verify].
     ///
     /// @return what is damaged, and how much was not compared
-    /// @throws io.undercroft.format.FormatException if no snapshot opens; [#salvage] may still find some
+    /// @throws FormatException if no snapshot opens; [#salvage] may still find some
     /// @throws IOException if the file is missing or not readable
     /// @throws IllegalStateException if this is closed
     public Verification verify() throws IOException {
@@ -357,7 +388,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// whatever policy the options have; if they name a snapshot, that one is opened.
     ///
     /// @return its tensors, the intact ones apart from the damaged ones; closed by the caller
-    /// @throws io.undercroft.format.FormatException if no snapshot of it opens, or it is no `.croft` file
+    /// @throws FormatException if no snapshot of it opens, or it is no `.croft` file
     /// @throws IOException if the file is missing, a directory or not readable
     /// @throws IllegalArgumentException if the options map it shared: a damaged file is not written to
     /// @throws IllegalStateException if this is closed

@@ -63,6 +63,21 @@ class CheckpointFileTest {
     }
 
     @Test
+    void aCopyOverTheFileItselfIsRefusedIfItWouldDropSnapshots() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path)) {
+            commit(file, 1, 2);
+            assertThatIllegalArgumentException().isThrownBy(() -> file.copy(folder.resolve("./run.croft")))
+                    .withMessageContaining("CheckpointFile.compact");
+            assertThatIllegalArgumentException().isThrownBy(() -> file.copyWithBases(path))
+                    .withMessageContaining("several snapshots");
+            assertThat(messages(file)).containsExactly("step 2", "step 1");
+            file.compact(Retention.last(1));
+            file.copy(path);
+            assertThat(messages(file)).containsExactly("step 2");
+        }
+    }
+
+    @Test
     void theFirstCommitMakesTheFileAndLaterOnesGrowIt() throws IOException {
         try (CheckpointFile file = CheckpointFile.open(path)) {
             assertThat(file.newest()).isEmpty();

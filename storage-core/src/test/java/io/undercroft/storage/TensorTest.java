@@ -180,6 +180,12 @@ class TensorTest {
         }
 
         @Test
+        void withoutStridesItIsInRowMajorOrder() {
+            assertThat(Tensor.of(twelveBytes, DType.UINT8, 0, Shape.of(3, 4)).stride()).containsExactly(4, 1);
+            assertThat(Tensor.of(twelveBytes, DType.UINT8, 5, Shape.of()).numel()).isEqualTo(1);
+        }
+
+        @Test
         void anEmptyTensorMayHaveAnyOffsetButReadsNothing() {
             Tensor empty = Tensor.of(twelveBytes, DType.FLOAT32, 1000, Shape.of(0, 3), 3, 1);
             assertThat(empty.bytes().byteSize()).isZero();
