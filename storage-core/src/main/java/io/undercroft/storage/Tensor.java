@@ -96,15 +96,24 @@ public abstract sealed class Tensor {
     /// @param dtype type of the elements
     /// @param offset storage offset of the first element, in elements
     /// @param shape size in each dimension
-    /// @param stride elements from one index to the next in each dimension; 0 repeats, negative is not allowed. If none
-    ///     is given, those of row-major order
+    /// @param stride elements from one index to the next in each dimension; 0 repeats, negative is not allowed
     /// @return the tensor
     /// @throws IllegalArgumentException if the strides do not fit the shape or an element would lie outside the storage
     public static Tensor of(Storage storage, DType dtype, long offset, Shape shape, long... stride) {
         Objects.requireNonNull(storage, "storage");
-        Objects.requireNonNull(shape, "shape");
-        long[] strides = stride.length == 0 ? shape.contiguousStride() : stride;
-        return checked(on(storage, ElementType.of(dtype), offset, Geometry.of(shape, strides)));
+        return checked(on(storage, ElementType.of(dtype), offset, Geometry.of(shape, stride)));
+    }
+
+    /// A tensor on a storage, in row-major order.
+    ///
+    /// @param storage storage of the elements
+    /// @param dtype type of the elements
+    /// @param offset storage offset of the first element, in elements
+    /// @param shape size in each dimension
+    /// @return the tensor
+    /// @throws IllegalArgumentException if an element would lie outside the storage
+    public static Tensor of(Storage storage, DType dtype, long offset, Shape shape) {
+        return of(storage, dtype, offset, shape, Objects.requireNonNull(shape, "shape").contiguousStride());
     }
 
     /// A zeroed tensor on a storage of its own, in row-major order.

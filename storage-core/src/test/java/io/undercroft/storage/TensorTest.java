@@ -186,6 +186,12 @@ class TensorTest {
         }
 
         @Test
+        void anEmptyArrayOfStridesIsNotTakenForNoStrides() {
+            assertThatThrownBy(() -> Tensor.of(twelveBytes, DType.UINT8, 0, Shape.of(3, 4), new long[0]))
+                    .isInstanceOf(IllegalArgumentException.class).hasMessage("0 strides for the shape [3, 4]");
+        }
+
+        @Test
         void anEmptyTensorMayHaveAnyOffsetButReadsNothing() {
             Tensor empty = Tensor.of(twelveBytes, DType.FLOAT32, 1000, Shape.of(0, 3), 3, 1);
             assertThat(empty.bytes().byteSize()).isZero();
