@@ -1,7 +1,6 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.internal.CroftSalvage;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.writing.CroftWriter;
@@ -394,7 +393,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws IllegalStateException if this is closed
     public Salvage salvage() throws IOException {
         checkOpen();
-        return CroftSalvage.open(path, opening);
+        return Salvage.open(path, opening);
     }
 
     private void checkOpen() {

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.internal.writing.PreparedSave;
 import io.undercroft.serializer.internal.writing.SaveControl;
 import java.io.IOException;
@@ -125,12 +126,8 @@ public final class PendingSave implements AutoCloseable {
         try {
             return result.join();
         } catch (CompletionException e) {
-            switch (e.getCause()) {
-                case IOException failure -> throw failure;
-                case RuntimeException failure -> throw failure;
-                case Error failure -> throw failure;
-                case null, default -> throw e;
-            }
+            Workers.rethrow(e.getCause());
+            throw e;
         }
     }
 

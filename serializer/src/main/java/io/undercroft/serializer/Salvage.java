@@ -1,11 +1,33 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.SnapshotSearch;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.internal.CommitNumbers;
+import io.undercroft.serializer.internal.CroftContents;
+import io.undercroft.serializer.internal.CroftFormat;
+import io.undercroft.serializer.internal.DamagedStorage;
+import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.internal.MappedAccess;
+import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.SequencedSet;
+import java.util.stream.Stream;
 
 /// What is left of a damaged `.croft` file: [CheckpointFile#salvage].
 ///
@@ -30,41 +52,204 @@ import java.util.SequencedSet;
 /// missing.
 ///
 /// **Lifetime and threads** are those of a [Checkpoint].
-public interface Salvage extends AutoCloseable {
+public final class Salvage implements AutoCloseable {
+    private final MappedFile file;
+    private final Snapshot snapshot;
+    private final boolean isSearched;
+    private final CroftContents contents;
+    private final Map<Integer, DamagedStorage> damagedStorages = new HashMap<>();
+    private final Map<Integer, FormatException> lostStorages = new HashMap<>();
+    private final SequencedMap<String, Integer> intact = new LinkedHashMap<>();
+    private final SequencedMap<String, Hurt> damaged = new LinkedHashMap<>();
+    private final List<Damage> damages = new ArrayList<>();
+    private final NameLookup lookup = new NameLookup(name -> intact.containsKey(name) || damaged.containsKey(name),
+            test -> allNames().anyMatch(test));
+
+    /// A tensor that is damaged, by the number of its name. (Finding it by its name may meet other damage.)
+    private record Hurt(int name, FormatException fault) {}
+
+    private Salvage(MappedFile file, SnapshotSearch.Found found, OpenOptions options) throws IOException {
+        this.file = file;
+        this.snapshot = options.request().snapshot().isPresent()
+                ? CommitNumbers.find(found.snapshot(), options.request().snapshot().getAsLong())
+                : found.snapshot();
+        this.isSearched = found.isSearched();
+        this.contents = CroftContents.open(file, found.snapshot(), snapshot, options);
+    }
+
+    /// Opens what is left of a file.
+    ///
+    /// @param path the file
+    /// @param options how; whatever they say of checksums, all are looked at
+    /// @return what is left
+    /// @throws FormatException if no snapshot opens, or it is no `.croft` file
+    /// @throws IOException if reading fails
+    static Salvage open(Path path, OpenOptions options) throws IOException {
+        if (options.request().mapping() == MapMode.SHARED) {
+            throw new IllegalArgumentException("a damaged file is not written to; map it privately or read-only");
+        }
+        MappedFile file = MappedFile.open(path, options.request().mapping());
+        try {
+            if (!new CroftFormat().matches(file)) {
+                throw new FormatException("CROFT-SALVAGE", "this is no .croft file, and only those can be salvaged", 0,
+                        "Restore a copy");
+            }
+            SnapshotSearch.Found found = SnapshotSearch.find(new FileSource(file), Limits.DEFAULT);
+            Salvage salvage = new Salvage(file, found, options.verification(ChecksumPolicy.NONE));
+            return salvage.sorted();
+        } catch (FormatException e) {
+            file.close();
+            throw e.withFile(path.toString());
+        } catch (Throwable e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    private Salvage sorted() {
+        try {
+            return MappedAccess.guarded(file, this::sort);
+        } catch (Throwable e) {
+            contents.release();
+            throw e;
+        }
+    }
+
+    private Salvage sort() {
+        for (int storage = 0; storage < snapshot.storageCount(); storage++) {
+            readStorage(storage);
+        }
+        for (int name = 0; name < snapshot.nameCount(); name++) {
+            sortName(name);
+        }
+        return this;
+    }
+
+    private void readStorage(int number) {
+        try {
+            contents.check(number).ifPresent(storage -> {
+                damagedStorages.put(number, storage);
+                storage.damages().forEach(damages::add);
+            });
+        } catch (FormatException e) {
+            lose(number, e);
+        } catch (IOException e) {
+            lose(number, new FormatException("CROFT-UNREADABLE", "storage " + number + " cannot be read",
+                    FormatException.NO_OFFSET, "Check the disk, or restore a copy", e));
+        }
+    }
+
+    private void lose(int number, FormatException fault) {
+        lostStorages.put(number, fault);
+        damages.add(Damage.of("storage " + number, 0, fault));
+    }
+
+    private void sortName(int number) {
+        try {
+            String name = snapshot.name(number);
+            try {
+                int tensor = snapshot.tensorOfName(number);
+                checkIntact(tensor);
+                intact.put(name, tensor);
+            } catch (FormatException e) {
+                damaged.put(name, new Hurt(number, e));
+            }
+        } catch (FormatException e) {
+            damages.add(Damage.of("name " + number, 0, e));
+        }
+    }
+
+    private void checkIntact(int tensor) {
+        int storage = snapshot.tensor(tensor).storage();
+        FormatException lost = lostStorages.get(storage);
+        if (lost != null) {
+            throw lost;
+        }
+        DamagedStorage hurt = damagedStorages.get(storage);
+        if (hurt != null && hurt.hits(tensor)) {
+            throw hurt.refusal();
+        }
+    }
+
     /// {@return the snapshot that was opened}
-    SnapshotInfo snapshot();
+    public SnapshotInfo snapshot() {
+        return contents.snapshot();
+    }
 
     /// {@return why a newer snapshot was not opened, if that is so}
-    Optional<FormatException> skippedCommit();
+    public Optional<FormatException> skippedCommit() {
+        return contents.skippedCommit();
+    }
 
     /// {@return whether no commit slot led to a snapshot, so that the whole file was searched for commit records} The
     /// snapshot that was found may then be much older than the newest one that was ever saved.
-    boolean isSearched();
+    public boolean isSearched() {
+        return isSearched;
+    }
 
     /// {@return the names of the intact tensors}
-    SequencedSet<String> names();
+    public SequencedSet<String> names() {
+        return Collections.unmodifiableSequencedSet(intact.sequencedKeySet());
+    }
 
     /// {@return the names of the damaged tensors}
-    SequencedSet<String> damagedNames();
+    public SequencedSet<String> damagedNames() {
+        return Collections.unmodifiableSequencedSet(damaged.sequencedKeySet());
+    }
 
     /// {@return all damage that was found, with the tensors that it hits}
-    List<Damage> damages();
+    public List<Damage> damages() {
+        return Collections.unmodifiableList(damages);
+    }
+
+    private Stream<String> allNames() {
+        return Stream.concat(intact.sequencedKeySet().stream(), damaged.sequencedKeySet().stream());
+    }
 
     /// {@return the intact tensor of that name; always the same object}
     ///
     /// @param name one of [#names], or a raw name as for [Checkpoint#tensor]
     /// @throws NoSuchElementException if there is none
     /// @throws FormatException by rule V14 if it is damaged
-    Tensor tensor(String name);
+    public Tensor tensor(String name) {
+        Objects.requireNonNull(name, "name");
+        String found = lookup.find(name).orElseThrow(() -> new NoSuchElementException(
+                file.path() + " has no tensor " + FormatException.quote(name) + " among its "
+                        + intact.size() + " intact and " + damaged.size() + " damaged ones"
+                        + lookup.hint(name, allNames().toList())));
+        Hurt hurt = damaged.get(found);
+        if (hurt != null) {
+            throw hurt.fault.withFile(file.path().toString());
+        }
+        return MappedAccess.guarded(file, () -> contents.tensor(Objects.requireNonNull(intact.get(found))));
+    }
 
     /// {@return the damaged tensor of that name, with the bytes that are there: some of its elements are wrong}
     ///
     /// @param name one of [#damagedNames], or a raw name as for [Checkpoint#tensor]
     /// @throws NoSuchElementException if there is none, or it is intact
     /// @throws FormatException if what describes it is so damaged that it cannot be made
-    Tensor damagedTensor(String name);
+    public Tensor damagedTensor(String name) {
+        Objects.requireNonNull(name, "name");
+        Hurt hurt = lookup.find(name).map(damaged::get).orElseThrow(() -> new NoSuchElementException(
+                file.path() + " has no damaged tensor " + FormatException.quote(name) + "; damaged are "
+                        + damaged.size()));
+        return MappedAccess.guarded(file, () -> contents.tensor(snapshot.tensorOfName(hurt.name)));
+    }
 
     /// Releases the storages and the file.
     @Override
-    void close();
+    public void close() {
+        try {
+            contents.release();
+        } finally {
+            file.close();
+        }
+    }
+
+    /// {@return the file, and how much of it is damaged}
+    @Override
+    public String toString() {
+        return file.path() + " (" + intact.size() + " intact tensors, " + damaged.size() + " damaged)";
+    }
 }

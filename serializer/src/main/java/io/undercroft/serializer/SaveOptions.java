@@ -261,7 +261,7 @@ public final class SaveOptions {
     }
 
     /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. A file that is appended to
-    /// keeps its own.
+    /// keeps its own. Saving takes memory for a chunk of more than 8 MiB.
     ///
     /// @param bytes a power of two from 64 KiB to 1 GiB
     /// @return the changed options

@@ -1,9 +1,9 @@
 package io.undercroft.serializer;
 
 import io.undercroft.serializer.internal.CroftContents;
+import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -79,13 +79,8 @@ public final class Scrub implements AutoCloseable {
         try {
             return result.join();
         } catch (CompletionException e) {
-            switch (e.getCause()) {
-                case CancellationException cancellation -> throw cancellation;
-                case IOException failure -> throw failure;
-                case UncheckedIOException failure -> throw failure;
-                case RuntimeException failure -> throw failure;
-                case null, default -> throw e;
-            }
+            Workers.rethrow(e.getCause());
+            throw e;
         }
     }
 

@@ -88,7 +88,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// @param snapshot the one that is wanted
     /// @param options how
     /// @return its contents
-    static CroftContents open(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options) {
+    public static CroftContents open(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options) {
         CroftContents contents = new CroftContents(file, newest, snapshot, options);
         try {
             return contents.reading(() -> {
@@ -273,7 +273,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     ///
     /// @param number which storage
     /// @throws IOException if reading fails
-    Optional<DamagedStorage> check(int number) throws IOException {
+    public Optional<DamagedStorage> check(int number) throws IOException {
         return storages.check(number, () -> {});
     }
 

@@ -24,10 +24,10 @@ import io.undercroft.serializer.internal.loading.DeviceContent;
 import io.undercroft.serializer.internal.loading.DeviceContent.Stored;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceInput;
+import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.RunChecksum;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.spi.MemoryReader;
 import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
@@ -61,7 +61,7 @@ final class CroftStorages implements AutoCloseable {
     private final Bases bases;
     private final StorageCheck check;
     private final ChosenStorages chosen;
-    private final MemoryReader memory;
+    private final PieceReader memory;
     private final Map<Integer, Storage> storages = new ConcurrentHashMap<>();
     private final Map<Integer, Suspect> damaged = new ConcurrentSkipListMap<>();
     /// Damage of storages of which parts only were read.
@@ -77,7 +77,7 @@ final class CroftStorages implements AutoCloseable {
         this.bases = bases;
         this.check = new StorageCheck(snapshot);
         this.chosen = new ChosenStorages(snapshot, request);
-        this.memory = new MemoryReader(file, options);
+        this.memory = new PieceReader(file, request);
     }
 
     /// {@return whether a tensor that was chosen uses a storage}

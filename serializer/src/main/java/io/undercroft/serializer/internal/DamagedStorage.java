@@ -12,7 +12,7 @@ import java.util.SortedMap;
 import java.util.stream.Stream;
 
 /// A storage with chunks that fail their checksums, and whom that hits: the tensors whose spans touch one of them.
-final class DamagedStorage {
+public final class DamagedStorage {
     private final Snapshot snapshot;
     private final List<StorageChunk> chunks;
     private final SortedMap<Integer, Span> spans;
@@ -31,7 +31,7 @@ final class DamagedStorage {
     /// {@return whether a tensor on the storage is hit}
     ///
     /// @param tensor its number
-    boolean hits(int tensor) {
+    public boolean hits(int tensor) {
         return chunks.stream().anyMatch(chunk -> hits(chunk, tensor));
     }
 
@@ -41,7 +41,7 @@ final class DamagedStorage {
     }
 
     /// {@return what to say to those who ask for what is damaged}
-    FormatException refusal() {
+    public FormatException refusal() {
         StorageChunk first = chunks.getFirst();
         String more = chunks.size() == 1 ? "" : " (the first of " + chunks.size() + ")";
         long offset = first.base() == ExtentRecord.THIS_FILE ? first.fileOffset() : FormatException.NO_OFFSET;
@@ -50,7 +50,7 @@ final class DamagedStorage {
     }
 
     /// {@return each chunk, as reports have it}
-    Stream<Damage> damages() {
+    public Stream<Damage> damages() {
         return chunks.stream().map(chunk -> Damage.of(
                 TensorNames.of(snapshot, spans.keySet().stream().filter(tensor -> hits(chunk, tensor)).toList()),
                 chunk.length(), Rule.V14_CHECKSUM.broken(what(chunk), chunk.fileOffset())));

@@ -6,7 +6,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Reading what is mapped from a file that may be damaged, or may have become shorter.
-final class MappedAccess {
+public final class MappedAccess {
     private MappedAccess() {}
 
     /// Runs something that reads the index or the storages of a file. What is wrong is said with the file's name.
@@ -15,7 +15,7 @@ final class MappedAccess {
     /// @param file the file
     /// @param access reads mapped bytes of it
     /// @return what came of it
-    static <T extends @Nullable Object> T guarded(MappedFile file, Supplier<T> access) {
+    public static <T extends @Nullable Object> T guarded(MappedFile file, Supplier<T> access) {
         try {
             return file.guard(access);
         } catch (FormatException e) {

@@ -51,11 +51,15 @@ public final class Workers {
             attempts.failure.compareAndSet(null, e);
         }
         things.stream().limit(1).forEach(attempts::on);
-        join(threads);
+        join(threads, () -> threads.forEach(Thread::interrupt));
         attempts.end();
     }
 
-    private static void join(List<Thread> threads) {
+    /// Waits until threads have ended, also when interrupted.
+    ///
+    /// @param threads the threads
+    /// @param onInterrupt what to do when the calling thread is interrupted, which it is again at the end
+    public static void join(List<Thread> threads, Runnable onInterrupt) {
         boolean isInterrupted = false;
         for (Thread thread : threads) {
             while (thread.isAlive()) {
@@ -63,7 +67,7 @@ public final class Workers {
                     thread.join();
                 } catch (InterruptedException _) {
                     isInterrupted = true;
-                    threads.forEach(Thread::interrupt);
+                    onInterrupt.run();
                 }
             }
         }
@@ -93,14 +97,22 @@ public final class Workers {
         }
 
         void end() throws IOException {
-            switch (failure.get()) {
-                case null -> {
-                }
-                case IOException e -> throw e;
-                case RuntimeException e -> throw e;
-                case Error e -> throw e;
-                case Throwable e -> throw new IllegalStateException(e);
+            rethrow(failure.get());
+        }
+    }
+
+    /// Throws what another thread has thrown, as it is.
+    ///
+    /// @param failure what was thrown, or null if nothing was
+    /// @throws IOException if it is one
+    public static void rethrow(@Nullable Throwable failure) throws IOException {
+        switch (failure) {
+            case null -> {
             }
+            case IOException e -> throw e;
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case Throwable e -> throw new IllegalStateException(e);
         }
     }
 }

@@ -10,6 +10,7 @@ import io.undercroft.serializer.internal.loading.CheckedRun;
 import io.undercroft.serializer.internal.loading.DeviceContent;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceInput;
+import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.RunChecksum;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
@@ -44,7 +45,7 @@ public final class FileStorages {
     private final OpenRequest request;
     /// What the file says where the storages were, which the options map to where they go.
     private final Device saved;
-    private final MemoryReader memory;
+    private final PieceReader memory;
     private final Map<Storage, Long> places;
 
     /// How bytes that are not in the file as they are in memory come out of it.
@@ -87,10 +88,10 @@ public final class FileStorages {
     /// @param file the file, which outlives them
     /// @param options how it is opened
     public FileStorages(MappedFile file, OpenOptions options) {
-        this(file, options.request(), Device.CPU, new MemoryReader(file, options), new ConcurrentHashMap<>());
+        this(file, options.request(), Device.CPU, new PieceReader(file, options.request()), new ConcurrentHashMap<>());
     }
 
-    private FileStorages(MappedFile file, OpenRequest request, Device saved, MemoryReader memory,
+    private FileStorages(MappedFile file, OpenRequest request, Device saved, PieceReader memory,
             Map<Storage, Long> places) {
         this.file = file;
         this.request = request;
@@ -295,7 +296,7 @@ public final class FileStorages {
         Allocation made = request.memory().orElseGet(AnonymousMemory::allocator).allocate(nbytes);
         try {
             decoder.decode(made.segment());
-            return request.mapping() == MapMode.PRIVATE ? made : readOnly(made);
+            return DeviceSource.withAccess(request, made);
         } catch (FormatException e) {
             made.free();
             // Long after the file was opened, so nobody else says which one it was.
@@ -307,9 +308,5 @@ public final class FileStorages {
             made.free();
             throw e;
         }
-    }
-
-    private static Allocation readOnly(Allocation made) {
-        return new Allocation(made.segment().asReadOnly(), made.sharing(), made.filename().orElse(null), made::free);
     }
 }

@@ -217,7 +217,11 @@ public final class AtomicFile implements Sink, Closeable {
         };
     }
 
-    private static <E extends IOException> E withCause(E exception, IOException cause) {
+    /// {@return an exception that has a cause now}
+    ///
+    /// @param exception an exception whose constructor takes none
+    /// @param cause what has caused it
+    public static <E extends IOException> E withCause(E exception, Throwable cause) {
         exception.initCause(cause);
         return exception;
     }

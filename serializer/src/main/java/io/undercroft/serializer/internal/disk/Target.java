@@ -7,6 +7,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.OptionalLong;
 
 /// Where a file is to be written.
 ///
@@ -50,6 +51,21 @@ public record Target(Path path, Path file, Path directory) {
         if (!Files.isDirectory(directory)) {
             throw new NoSuchFileException(path.toString(), null,
                     "the directory " + directory + " does not exist; make it first");
+        }
+    }
+
+    /// Refuses what does not fit on the disk, before the first byte.
+    ///
+    /// @param nbytes how many bytes are written at least
+    /// @param disk where the file is
+    /// @throws FileSystemException if there are not so many free
+    /// @throws IOException if the file system cannot be queried
+    public void requireSpace(long nbytes, Disk disk) throws IOException {
+        OptionalLong free = disk.usableSpace(directory);
+        if (free.isPresent() && nbytes > free.getAsLong()) {
+            throw new FileSystemException(path.toString(), null,
+                    "at least " + nbytes + " bytes would be written, and its file system has " + free.getAsLong()
+                            + " free; free some space, or write to another file system. No file was made or changed");
         }
     }
 
@@ -112,8 +128,7 @@ public record Target(Path path, Path file, Path directory) {
     }
 
     private static IOException unchanged(String name, String what, Throwable cause) {
-        var failure = new FileSystemException(name, null, what + "; no file was made or changed");
-        failure.initCause(cause);
-        return failure;
+        return AtomicFile.withCause(new FileSystemException(name, null, what + "; no file was made or changed"),
+                cause);
     }
 }

@@ -151,10 +151,8 @@ public final class WriterLock implements Closeable {
     }
 
     private static FileSystemException unwritable(Path file, Path path, IOException cause) {
-        var failure = new FileSystemException(file.toString(), null,
-                "its lock " + path + " cannot be written: " + cause.getMessage() + "; nothing was changed");
-        failure.initCause(cause);
-        return failure;
+        return AtomicFile.withCause(new FileSystemException(file.toString(), null,
+                "its lock " + path + " cannot be written: " + cause.getMessage() + "; nothing was changed"), cause);
     }
 
     /// A link is not followed: the file behind it would be emptied.
@@ -163,16 +161,12 @@ public final class WriterLock implements Closeable {
             return RegularFiles.open(path, StandardOpenOption.CREATE);
         } catch (AccessDeniedException e) {
             boolean isThere = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
-            var denied = new AccessDeniedException(file.toString(), null, isThere
+            throw AtomicFile.withCause(new AccessDeniedException(file.toString(), null, isThere
                     ? "its lock " + path + " cannot be taken"
-                    : "the directory " + path.getParent() + " is not writable");
-            denied.initCause(e);
-            throw denied;
+                    : "the directory " + path.getParent() + " is not writable"), e);
         } catch (FileSystemException e) {
-            var refused = new FileSystemException(file.toString(), null,
-                    "its lock " + path + " cannot be taken: " + AtomicFile.reason(e) + "; nothing was changed");
-            refused.initCause(e);
-            throw refused;
+            throw AtomicFile.withCause(new FileSystemException(file.toString(), null,
+                    "its lock " + path + " cannot be taken: " + AtomicFile.reason(e) + "; nothing was changed"), e);
         }
     }
 

@@ -120,7 +120,10 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// @param request how the file is opened
     /// @param bytes the bytes, which the new allocation frees
     public static Allocation withAccess(OpenRequest request, Allocation bytes) {
-        return request.mapping() == MapMode.PRIVATE ? bytes : readOnly(bytes);
+        return request.mapping() == MapMode.PRIVATE
+                ? bytes
+                : new Allocation(bytes.segment().asReadOnly(), bytes.sharing(), bytes.filename().orElse(null),
+                        bytes::free);
     }
 
     private Allocation load() {
@@ -202,9 +205,5 @@ public final class DeviceSource implements Supplier<Allocation> {
                         Allocation.Sharing.PRIVATE, null, whole::free);
             }
         };
-    }
-
-    private static Allocation readOnly(Allocation made) {
-        return new Allocation(made.segment().asReadOnly(), made.sharing(), made.filename().orElse(null), made::free);
     }
 }

@@ -56,12 +56,7 @@ public final class EagerLoad {
                 failure = failure == null ? e : failure;
             }
         }
-        switch (failure) {
-            case RuntimeException e -> throw e;
-            case Error e -> throw e;
-            case null, default -> {
-            }
-        }
+        Workers.rethrow(failure);
     }
 
     private static void fetch(Storage storage) {

@@ -1,11 +1,11 @@
 package io.undercroft.serializer.internal.loading;
 
-import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.serializer.internal.Workers;
+import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.io.IOException;
@@ -22,7 +22,9 @@ public final class PieceReader {
     /// What one thread reads at once: a huge page or a few.
     private static final long SHARE = 4L << 20;
 
-    private PieceReader() {}
+    private final MappedFile file;
+    private final OpenRequest request;
+    private final Allocator memory;
 
     private record Share(MappedFile file, long offset, MemorySegment into) {
         void read() throws IOException {
@@ -30,20 +32,37 @@ public final class PieceReader {
         }
     }
 
-    /// Reads pieces one after the other.
+    /// Creates a reader for the storages of a file.
     ///
-    /// @param file on whose behalf, for messages
-    /// @param pieces what to read
-    /// @param memory where to; its memory is zeroed
-    /// @param mode whether the result may be written to
-    /// @return the bytes
+    /// @param file the file
+    /// @param request how it is opened
+    public PieceReader(MappedFile file, OpenRequest request) {
+        this.file = file;
+        this.request = request;
+        this.memory = request.memory().orElseGet(() -> new SlabAllocator(file.size()));
+    }
+
+    /// Reads pieces, one after the other, into one run of memory. Large ones are read by several threads.
+    ///
+    /// @param pieces what to read, of this and other files
+    /// @return the bytes, which do not depend on the files; read-only if the file is opened so
     /// @throws UncheckedIOException if a file ends before, or reading fails
-    /// @throws OutOfMemoryError if there is not that much memory
-    public static Allocation read(MappedFile file, List<Piece> pieces, Allocator memory, MapMode mode) {
-        Allocation made = allocate(file, pieces.stream().mapToLong(Piece::length).reduce(0, Math::addExact), memory);
+    /// @throws OutOfMemoryError if there is not that much memory; the message says how much of what
+    public Allocation read(List<Piece> pieces) {
+        return DeviceSource.withAccess(request, copy(pieces));
+    }
+
+    /// Reads pieces as [#read], for a copy that is the caller's own.
+    ///
+    /// @param pieces what to read, of this and other files
+    /// @return the bytes, which can be written to however the file is opened
+    /// @throws UncheckedIOException if a file ends before, or reading fails
+    /// @throws OutOfMemoryError if there is not that much memory; the message says how much of what
+    public Allocation copy(List<Piece> pieces) {
+        Allocation made = allocate(pieces.stream().mapToLong(Piece::length).reduce(0, Math::addExact));
         try {
             read(pieces, made.segment());
-            return mode == MapMode.READ_ONLY ? readOnly(made) : made;
+            return made;
         } catch (IOException e) {
             made.free();
             throw new UncheckedIOException(e);
@@ -53,7 +72,7 @@ public final class PieceReader {
         }
     }
 
-    private static Allocation allocate(MappedFile file, long nbytes, Allocator memory) {
+    private Allocation allocate(long nbytes) {
         try {
             return memory.allocate(nbytes);
         } catch (OutOfMemoryError e) {
@@ -86,9 +105,5 @@ public final class PieceReader {
             shares.add(new Share(run.file(), run.offset() + at,
                     into.asSlice(at, Math.min(SHARE, run.length() - at))));
         }
-    }
-
-    private static Allocation readOnly(Allocation made) {
-        return new Allocation(made.segment().asReadOnly(), made.sharing(), made.filename().orElse(null), made::free);
     }
 }

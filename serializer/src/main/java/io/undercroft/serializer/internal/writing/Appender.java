@@ -9,6 +9,7 @@ import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
 import java.io.Closeable;
@@ -109,10 +110,8 @@ final class Appender implements Closeable {
     }
 
     private FileSystemException failed(IOException cause) {
-        var failure = new FileSystemException(path.toString(), null,
-                "appending failed: " + cause.getMessage() + "; the file has the snapshots that it had");
-        failure.initCause(cause);
-        return failure;
+        return AtomicFile.withCause(new FileSystemException(path.toString(), null,
+                "appending failed: " + cause.getMessage() + "; the file has the snapshots that it had"), cause);
     }
 
     private Destination destination() {
@@ -181,10 +180,9 @@ final class Appender implements Closeable {
             file.write(parent.header().recordOffset(commit.sequence()), MemorySegment.ofArray(commit.encodeSlot()));
             file.force();
         } catch (IOException e) {
-            var unknown = new FileSystemException(path.toString(), null, "bringing snapshot " + commit.sequence()
-                    + " to the disk failed at the last step; open the file to see whether it is there");
-            unknown.initCause(e);
-            throw unknown;
+            throw AtomicFile.withCause(new FileSystemException(path.toString(), null, "bringing snapshot "
+                    + commit.sequence() + " to the disk failed at the last step; open the file to see whether it is "
+                    + "there"), e);
         }
     }
 

@@ -7,8 +7,7 @@ import java.util.List;
 /// @param number its number, from 0, in the order of the file
 /// @param chunks at least one
 /// @param start where in the block the first chunk is copied to, in bytes
-/// @param fits whether the block has space for all of them
-record Batch(long number, List<Chunk> chunks, long start, boolean fits) {
+record Batch(long number, List<Chunk> chunks, long start) {
     /// {@return the size of all chunks in bytes}
     long nbytes() {
         return chunks.stream().mapToLong(Chunk::length).sum();

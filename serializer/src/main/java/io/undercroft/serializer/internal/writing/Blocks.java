@@ -4,12 +4,13 @@ import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.storage.Allocation;
 import java.lang.foreign.MemorySegment;
 
-/// The memory that bytes go through on their way to the file: some blocks, whatever the size of the state.
+/// The memory that bytes go through on their way to the file: some blocks, whatever the size of the state, or one that
+/// holds a larger chunk.
 ///
 /// They are large, so that a disk gets much to do at once, and in huge pages where the system has them: a block is then
 /// a few runs of physical memory and not thousands, and goes to the disk in a few requests.
 final class Blocks implements AutoCloseable {
-    /// The size of a block in bytes.
+    /// The size of a block in bytes, unless a chunk takes more.
     static final long BLOCK = 8 << 20;
     /// The most blocks of one save.
     static final int MOST = 4;

@@ -22,9 +22,4 @@ sealed interface ChunkOutcome {
     /// @param at where in the block
     /// @param sums over the copy
     record Copied(long at, ExtentSums sums) implements ChunkOutcome {}
-
-    /// It is larger than the block, and has not been looked at any further.
-    ///
-    /// @param bytes its bytes
-    record TooLarge(MemorySegment bytes) implements ChunkOutcome {}
 }

@@ -25,12 +25,12 @@ final class Chunker {
     private @Nullable Chunk next;
     private long batches;
 
-    /// A cutter that has dealt out nothing.
+    /// Creates a chunker.
     ///
     /// @param storages the storages in the order of the file; none of them meta
     /// @param chunkLog2 the logarithm of the size of a chunk
     /// @param parent the snapshot before, or null if nothing of it may be shared
-    /// @param blockBytes the size of a block
+    /// @param blockBytes the size of a block, which has space for any one chunk
     /// @param position where the first chunk may be in the file
     Chunker(List<PlannedStorage> storages, int chunkLog2, @Nullable Snapshot parent, long blockBytes, long position) {
         this.storages = storages.iterator();
@@ -40,8 +40,8 @@ final class Chunker {
         this.position = position;
     }
 
-    /// {@return the next batch, or null if there is none} All of its chunks have the same alignment. Either they all
-    /// fit in a block, or it is one that does not. It touches at most one storage that is decoded.
+    /// {@return the next batch, or null if there is none} All of its chunks have the same alignment, and fit in a
+    /// block. It touches at most one storage that is decoded.
     synchronized @Nullable Batch next() {
         List<Chunk> chunks = new ArrayList<>();
         long first = 0;
@@ -64,7 +64,7 @@ final class Chunker {
             position = chunk.isReached() ? chunk.place(position) + chunk.length() : position;
             next = null;
         }
-        return chunks.isEmpty() ? null : new Batch(batches++, chunks, first, end <= blockBytes);
+        return chunks.isEmpty() ? null : new Batch(batches++, chunks, first);
     }
 
     /// Pages of the block are to be pages of the file, as only whole pages are written past the page cache. The page in

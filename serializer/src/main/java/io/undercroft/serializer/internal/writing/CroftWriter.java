@@ -147,7 +147,7 @@ public final class CroftWriter {
     /// take none of it.
     private void requireSpace(Target target, StatePlan plan, SaveOptions options) throws IOException {
         if (options.request().savesZeros()) {
-            FreeSpace.require(plan.nbytes(), target, disk);
+            target.requireSpace(plan.nbytes(), disk);
         }
     }
 

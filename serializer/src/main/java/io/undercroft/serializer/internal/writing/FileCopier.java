@@ -90,13 +90,12 @@ public final class FileCopier {
         if (e.getReason() == null || free.isEmpty() || free.getAsLong() > staying + INDEX_BYTES) {
             return e;
         }
-        var full = new FileSystemException(target.path().toString(), null, e.getReason() + ". To compact it, the "
+        return AtomicFile.withCause(new FileSystemException(target.path().toString(), null, e.getReason()
+                + ". To compact it, the "
                 + staying
                 + " bytes that stay are written to a new file first, and its disk has " + free.getAsLong()
                 + " free: delete other files there, or copy the snapshot to keep to a file on another disk, delete "
-                + "this file, and copy that one back");
-        full.initCause(e);
-        return full;
+                + "this file, and copy that one back"), e);
     }
 
     /// Writes one snapshot as a new file, whose bases stay; see [io.undercroft.serializer.CheckpointFile#copy].

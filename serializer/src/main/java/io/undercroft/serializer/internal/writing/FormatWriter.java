@@ -30,7 +30,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
@@ -116,8 +115,8 @@ public final class FormatWriter {
     private Written write(Target target, Draft draft, SequencedMap<Path, Draft> companions, long nbytes,
             StateIndex index, SaveOptions options) throws IOException {
         target.requireDirectory();
-        FreeSpace.require(Stream.concat(companions.values().stream(), Stream.of(draft))
-                .mapToLong(Draft::leastBytes).reduce(0, Math::addExact), target, disk);
+        target.requireSpace(Stream.concat(companions.values().stream(), Stream.of(draft))
+                .mapToLong(Draft::leastBytes).reduce(0, Math::addExact), disk);
         WriteProgress progress = new WriteProgress(options.request().progress(), nbytes);
         List<Path> former = former(target.file());
         try (FormatFiles files = new FormatFiles(disk, progress,

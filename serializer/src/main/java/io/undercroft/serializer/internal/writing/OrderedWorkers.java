@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
+import io.undercroft.serializer.internal.Workers;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.util.ArrayList;
@@ -51,8 +52,11 @@ final class OrderedWorkers {
         } catch (Throwable e) {
             fail(e);
         }
-        join(threads);
-        rethrow();
+        // Also when interrupted: they use what the caller frees afterwards.
+        Workers.join(threads, () -> fail(new ClosedByInterruptException()));
+        synchronized (this) {
+            Workers.rethrow(failure);
+        }
     }
 
     private void run(int member, Work work) {
@@ -65,36 +69,6 @@ final class OrderedWorkers {
         }
     }
 
-    /// Waits for all, also when interrupted: they use what the caller frees afterwards.
-    private void join(List<Thread> threads) {
-        boolean interrupted = false;
-        for (Thread thread : threads) {
-            while (thread.isAlive()) {
-                try {
-                    thread.join();
-                } catch (InterruptedException _) {
-                    interrupted = true;
-                    fail(new ClosedByInterruptException());
-                }
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private synchronized void rethrow() throws IOException {
-        switch (failure) {
-            case null -> {
-                // All went well.
-            }
-            case IOException e -> throw e;
-            case RuntimeException e -> throw e;
-            case Error e -> throw e;
-            default -> throw new AssertionError("no member throws anything else", failure);
-        }
-    }
-
     private synchronized void fail(Throwable e) {
         if (failure == null) {
             failure = e;
@@ -102,7 +76,7 @@ final class OrderedWorkers {
         notifyAll();
     }
 
-    /// Ends the work of a member whose crew has failed.
+    /// Ends the work of a member if another one has failed.
     synchronized void check() {
         if (failure != null) {
             throw new StoppedException();

@@ -15,6 +15,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -150,29 +151,44 @@ final class StatePlan {
     /// The numbers of everything while the plan is made.
     private static final class Planning implements StateEncoder.Numbers {
         private final StateIndex names;
-        private final Numbering<Storage> storages;
-        private final Numbering<Tensor> tensors;
+        private final SequencedMap<Storage, Integer> storages;
+        private final SequencedMap<Tensor, Integer> tensors;
         private final SequencedMap<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
 
         Planning(StateIndex names) {
             this.names = names;
-            this.storages = new Numbering<>(names.storages());
-            this.tensors = new Numbering<>(names.tensors().values());
+            this.storages = numbered(names.storages());
+            this.tensors = numbered(names.tensors().values());
+        }
+
+        /// {@return objects whose equality is identity, each with its number in the order in which they first come}
+        private static <T> SequencedMap<T, Integer> numbered(Collection<T> objects) {
+            SequencedMap<T, Integer> numbers = new LinkedHashMap<>();
+            objects.forEach(object -> numbers.putIfAbsent(object, numbers.size()));
+            return numbers;
+        }
+
+        private static <T> int number(Map<T, Integer> numbers, T object) {
+            Integer number = numbers.get(object);
+            if (number == null) {
+                throw new IllegalArgumentException(object + " was added to the state while it was being saved");
+            }
+            return number;
         }
 
         /// The tree comes before the tensors, since it numbers its element types first.
         StatePlan plan(@Nullable Object state, Reach reach) {
             byte[] tree = StateEncoder.encode(state, this, names::pathOf);
-            List<TensorRecord> records = tensors.inOrder().stream().map(this::record).toList();
+            List<TensorRecord> records = tensors.sequencedKeySet().stream().map(this::record).toList();
             SequencedMap<String, Integer> numbers = new LinkedHashMap<>();
-            names.tensors().forEach((name, tensor) -> numbers.put(name, tensors.of(tensor)));
+            names.tensors().forEach((name, tensor) -> numbers.put(name, number(tensors, tensor)));
             return new StatePlan(tree, List.copyOf(dtypes.sequencedKeySet()), records, numbers, planned(reach),
                     reach.identity());
         }
 
         private List<PlannedStorage> planned(Reach reach) {
             List<PlannedStorage> planned = new ArrayList<>();
-            for (Storage storage : storages.inOrder()) {
+            for (Storage storage : storages.sequencedKeySet()) {
                 planned.add(PlannedStorage.of(planned.size(), storage, reach.spans(storage)));
             }
             return List.copyOf(planned);
@@ -180,7 +196,7 @@ final class StatePlan {
 
         private TensorRecord record(Tensor tensor) {
             DType dtype = tensor.dtype();
-            return new TensorRecord(of(dtype), storages.of(tensor.storage()), byteOffset(tensor),
+            return new TensorRecord(of(dtype), number(storages, tensor.storage()), byteOffset(tensor),
                     ByteSpan.bitOf(tensor.storageOffset(), dtype.bits()),
                     TensorFlags.toFile(tensor.flags()), tensor.shape().toArray(), tensor.stride());
         }
@@ -201,12 +217,12 @@ final class StatePlan {
 
         @Override
         public int of(Tensor tensor) {
-            return tensors.of(tensor);
+            return number(tensors, tensor);
         }
 
         @Override
         public int of(Storage storage) {
-            return storages.of(storage);
+            return number(storages, storage);
         }
 
         @Override

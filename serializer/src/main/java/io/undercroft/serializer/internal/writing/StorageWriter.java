@@ -19,8 +19,9 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Bytes go through blocks of memory. It costs a copy and buys four things: the checksum is of what is written, even
 /// if another thread writes to the tensor meanwhile; a mapped source that was truncated throws instead of killing the
-/// JVM; memory stays bounded; and the file gets few and large writes. A chunk that has not changed since the snapshot
-/// before is found by comparing it with that one's, where both are, and is neither copied nor summed up.
+/// JVM; memory stays bounded by some blocks, or by one chunk if that is larger; and the file gets few and large writes.
+/// A chunk that has not changed since the snapshot before is found by comparing it with that one's, where both are, and
+/// is neither copied nor summed up.
 ///
 /// Several threads work at once, each with a block of its own, on a batch of chunks in three steps:
 ///
@@ -102,27 +103,20 @@ final class StorageWriter {
         if (space == 0) {
             return;
         }
-        long blockBytes = Math.min(Blocks.BLOCK, space);
-        int lanes = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
-                && !needsLargeBuffers(storages)
+        long chunkBytes = storages.stream().mapToLong(PlannedStorage::nbytes).max().orElse(0);
+        long least = Math.min(chunkBytes, 1L << destination.chunkLog2()) + PAGES_AROUND;
+        long blockBytes = Math.max(least, Math.min(Blocks.BLOCK, space));
+        int workers = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
+                && least <= Blocks.BLOCK
                         ? (int) Math.min(Blocks.MOST, Math.ceilDiv(space, blockBytes))
                         : 1;
-        Chunker cutter = new Chunker(storages, destination.chunkLog2(),
+        Chunker chunker = new Chunker(storages, destination.chunkLog2(),
                 options.request().sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
-        try (Blocks blocks = Blocks.allocate(lanes, blockBytes)) {
-            crew.work(lanes, number -> {
-                try (ChunkWorker lane = new ChunkWorker(blocks.get(number), candidates, options)) {
-                    write(cutter, lane, progress);
-                }
-            });
+        try (Blocks blocks = Blocks.allocate(workers, blockBytes)) {
+            crew.work(workers,
+                    number -> write(chunker, new ChunkWorker(blocks.get(number), candidates, options), progress));
         }
         storages.forEach(PlannedStorage::checkNotCut);
-    }
-
-    /// A chunk on a device that is larger than a block needs memory of its own.
-    private boolean needsLargeBuffers(List<PlannedStorage> storages) {
-        return 1L << destination.chunkLog2() > Blocks.BLOCK
-                && storages.stream().anyMatch(storage -> storage.bytes().areOnDevice());
     }
 
     private static long decodedBytes(List<PlannedStorage> storages) {
@@ -143,12 +137,12 @@ final class StorageWriter {
         return space == 0 ? 0 : Layout.placePage(space) + PAGES_AROUND;
     }
 
-    private void write(Chunker cutter, ChunkWorker lane, Progress progress) throws IOException {
-        for (Batch batch = cutter.next(); batch != null; batch = cutter.next()) {
+    private void write(Chunker chunker, ChunkWorker worker, Progress progress) throws IOException {
+        for (Batch batch = chunker.next(); batch != null; batch = chunker.next()) {
             crew.check();
-            List<ChunkOutcome> findings = lane.look(batch);
+            List<ChunkOutcome> outcomes = worker.look(batch);
             crew.awaitTurn(batch.number());
-            Run run = place(batch, findings, lane);
+            Run run = place(batch, outcomes, new Run(worker.block()));
             batch.chunks().stream().filter(Chunk::isLast).forEach(chunk -> chunk.storage().bytes().release());
             if (destination.sink().takesAnyOrder()) {
                 crew.endTurn();
@@ -185,15 +179,14 @@ final class StorageWriter {
     }
 
     /// Finds places for the chunks of a batch, and puts those together in the block that are to be written.
-    private Run place(Batch batch, List<ChunkOutcome> findings, ChunkWorker lane) throws IOException {
-        Run run = new Run(lane.block());
-        for (int i = 0; i < findings.size(); i++) {
+    private Run place(Batch batch, List<ChunkOutcome> outcomes, Run run) throws IOException {
+        for (int i = 0; i < outcomes.size(); i++) {
             Chunk chunk = batch.chunks().get(i);
             if (chunk.isFirst()) {
                 writtenBefore = tally.written();
             }
             List<Extent> before = extents.computeIfAbsent(chunk.storage().number(), _ -> new ArrayList<>());
-            place(chunk, findings.get(i), before, lane, run);
+            place(chunk, outcomes.get(i), before, run);
             if (chunk.isLast()) {
                 countShared(before, tally.written() - writtenBefore);
             }
@@ -201,9 +194,8 @@ final class StorageWriter {
         return run;
     }
 
-    private void place(Chunk chunk, ChunkOutcome finding, List<Extent> before, ChunkWorker lane, Run run)
-            throws IOException {
-        switch (finding) {
+    private void place(Chunk chunk, ChunkOutcome outcome, List<Extent> before, Run run) throws IOException {
+        switch (outcome) {
             case ChunkOutcome.Unreached() -> {
                 tally.addUnreached(chunk.length());
                 addZeros(before, chunk.length());
@@ -219,24 +211,18 @@ final class StorageWriter {
             }
             case ChunkOutcome.Copied(long at, ExtentSums sums) -> {
                 MemorySegment bytes = run.block.asSlice(at, chunk.length());
-                Place place = find(chunk, bytes, sums, before);
+                Place place = options.request().sharing() == Sharing.CONTENT
+                        ? candidates.find(bytes, sums.digest(), chunk.alignment(), end(before), null)
+                        : null;
                 before.add(new Extent.Stored(place == null ? append(chunk, at, sums, run) : place, sums));
             }
-            case ChunkOutcome.TooLarge(MemorySegment bytes) -> before.add(placeLarge(chunk, bytes, before, lane));
         }
-    }
-
-    private @Nullable Place find(Chunk chunk, MemorySegment bytes, ExtentSums sums, List<Extent> before)
-            throws IOException {
-        return options.request().sharing() == Sharing.CONTENT
-                ? candidates.find(bytes, sums.digest(), chunk.alignment(), end(before), null)
-                : null;
     }
 
     /// Closes the gap that shared chunks have left in the block before this one. The first chunk is moved as far as it
     /// takes for pages of the block to be pages of the file.
     private Place append(Chunk chunk, long at, ExtentSums sums, Run run) {
-        Place place = nextPlace(chunk);
+        Place place = new Place(Place.THIS_FILE, chunk.place(position), chunk.length());
         if (run.length == 0) {
             run.offset = place.offset();
             run.start = at - Math.floorMod(at - place.offset(), Layout.PAGE);
@@ -249,35 +235,12 @@ final class StorageWriter {
         run.block.asSlice(end, to - end).fill((byte) 0);
         run.length = to + chunk.length() - run.start;
         candidates.unwritten().put(run.offset, run.bytes());
-        return taken(place, sums);
-    }
-
-    private Place nextPlace(Chunk chunk) {
-        return new Place(Place.THIS_FILE, chunk.place(position), chunk.length());
-    }
-
-    private Place taken(Place place, ExtentSums sums) {
         position = place.end();
         tally.addWritten(place.length());
         if (destination.source() != null) {
             candidates.add(sums.digest(), place);
         }
         return place;
-    }
-
-    /// A chunk that is larger than a block is read twice, unless it is somewhere already. The sums are those of
-    /// what was written, should it have been changed in between.
-    private Extent.Stored placeLarge(Chunk chunk, MemorySegment bytes, List<Extent> before, ChunkWorker lane)
-            throws IOException {
-        ExtentSums sums = lane.sum(chunk, bytes);
-        Place found = find(chunk, bytes, sums, before);
-        if (found != null) {
-            return new Extent.Stored(found, sums);
-        }
-        Place place = nextPlace(chunk);
-        ExtentSums written = lane.carry(chunk, bytes, place.offset(),
-                (done, piece) -> destination.sink().write(place.offset() + done, piece));
-        return new Extent.Stored(taken(place, written), written);
     }
 
     private static @Nullable Place end(List<Extent> extents) {
