@@ -9,6 +9,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.serializer.internal.ModelDirectory;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
@@ -77,8 +78,7 @@ public final class Checkpoint implements AutoCloseable {
     private final MappedFile file;
     private final Contents contents;
     private final OpenOptions options;
-    private final Object stateLock = new Object();
-    private volatile @Nullable DecodedState decoded;
+    private final Lazy<DecodedState> decoded = new Lazy<>(this::decode);
     private final References.@Nullable Referrer set;
     private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -410,18 +410,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if an object is of a class that [OpenOptions#classes(StateClasses)] does not know, or
     ///     cannot be made of what was saved; the message has its path
     public @Nullable Object state() {
-        DecodedState there = decoded;
-        if (there != null) {
-            return there.state;
-        }
-        synchronized (stateLock) {
-            there = decoded;
-            if (there == null) {
-                there = decode();
-                decoded = there;
-            }
-            return there.state;
-        }
+        return decoded.get().state;
     }
 
     private DecodedState decode() {

@@ -140,16 +140,6 @@ final class CheckedBytes implements Backing {
     /// {@return the number of the first chunk that ends behind a byte} Runs of zeros that are in no file are between
     /// chunks.
     private static int firstEndingBehind(List<StorageChunk> chunks, long start) {
-        int low = 0;
-        int high = chunks.size();
-        while (low < high) {
-            int middle = (low + high) >>> 1;
-            if (chunks.get(middle).end() <= start) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        return low;
+        return BinarySearch.first(chunks.size(), number -> chunks.get(number).end() > start);
     }
 }

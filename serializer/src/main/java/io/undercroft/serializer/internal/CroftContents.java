@@ -65,8 +65,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private final Map<Integer, Tensor> spared = new ConcurrentHashMap<>();
     /// Stand-ins for tensors that cannot be read; only the tree has them.
     private final Map<Integer, Tensor> unreadable = new ConcurrentHashMap<>();
-    private final Object treeLock = new Object();
-    private volatile @Nullable Tree tree;
+    private final Lazy<Tree> tree = new Lazy<>(() -> reading(this::readTree));
 
     /// The decoded state with its names. (A record, since the state itself may be null.)
     private record Tree(@Nullable Object state, StateIndex names) {}
@@ -103,7 +102,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public @Nullable Object state() {
-        return tree().state;
+        return tree.get().state;
     }
 
     @Override
@@ -113,7 +112,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public SequencedCollection<String> names() {
-        SequencedCollection<String> names = tree().names.tensors().sequencedKeySet();
+        SequencedCollection<String> names = tree.get().names.tensors().sequencedKeySet();
         return options.request().isPartial() ? names.stream().filter(options.request()::isChosen).toList() : names;
     }
 
@@ -244,7 +243,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         for (Snapshot next = newest; next != null; next = next.previous().orElse(null)) {
             CroftContents contents = new CroftContents(file, newest, next, OpenOptions.defaults().onMeta());
             try {
-                contents.tree();
+                var _ = contents.tree.get();
                 contents.requireReadable();
             } finally {
                 contents.release();
@@ -376,19 +375,6 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         } catch (IllegalArgumentException | ArithmeticException e) {
             throw Rule.V5_STRIDE_RANGE.broken("tensor " + number + " cannot be made: " + e.getMessage(),
                     FormatException.NO_OFFSET);
-        }
-    }
-
-    private Tree tree() {
-        Tree there = tree;
-        if (there != null) {
-            return there;
-        }
-        synchronized (treeLock) {
-            if (tree == null) {
-                tree = reading(this::readTree);
-            }
-            return tree;
         }
     }
 

@@ -3,6 +3,7 @@ package io.undercroft.serializer.state;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -65,7 +66,7 @@ public final class StateIndex {
     /// The containers that were walked: all, or all that are not plain and small.
     private final IdentityHashMap<Object, Place> containers = new IdentityHashMap<>();
     /// The places of all containers, once one was queried that is not in the map above.
-    private volatile @Nullable IdentityHashMap<Object, Place> all;
+    private final Lazy<IdentityHashMap<Object, Place>> all = new Lazy<>(this::allContainers);
     /// For each name that was asked for again, the last number appended, so that many equal names take no longer.
     private final Map<String, Integer> suffixes = new HashMap<>();
     private final Set<Storage> storages = new LinkedHashSet<>();
@@ -183,7 +184,7 @@ public final class StateIndex {
     public @Nullable String pathOf(Object container) {
         Place place = containers.get(container);
         if (place == null) {
-            place = allContainers().get(container);
+            place = all.get().get(container);
         }
         return place == null ? null : place.path();
     }
@@ -191,14 +192,9 @@ public final class StateIndex {
     /// Most states have nothing that refers to a small container, so the places of these are looked for when the first
     /// one is queried.
     private IdentityHashMap<Object, Place> allContainers() {
-        IdentityHashMap<Object, Place> places = all;
-        if (places == null) {
-            StateIndex index = new StateIndex(root, _ -> {});
-            index.walk(true);
-            places = index.containers;
-            all = places;
-        }
-        return places;
+        StateIndex index = new StateIndex(root, _ -> {});
+        index.walk(true);
+        return index.containers;
     }
 
     /// {@return the path of an attribute of a typed value}

@@ -35,7 +35,7 @@ final class NodeFactories {
     private final ArrayTypes arrays;
     private final HashBudget budget = new HashBudget();
     private final Map<Class<?>, ObjectType> types = new HashMap<>();
-    private @Nullable ObjectBytes bytes;
+    private final ObjectBytes bytes;
 
     /// Recipes for objects.
     ///
@@ -43,16 +43,10 @@ final class NodeFactories {
     NodeFactories(StateClasses classes) {
         this.classes = classes;
         this.arrays = new ArrayTypes(classes);
+        this.bytes = new ObjectBytes(classes);
     }
 
     /// Kryo takes a while to load, and most objects do not need it.
-    private ObjectBytes bytes() {
-        if (bytes == null) {
-            bytes = new ObjectBytes(classes);
-        }
-        return bytes;
-    }
-
     /// {@return how a node becomes an object}
     ///
     /// @param node a container of a tree
@@ -125,7 +119,7 @@ final class NodeFactories {
     private SequencedMap<String, @Nullable Object> parts(Class<?> type, TypedMap node,
             SequencedMap<String, @Nullable Object> held) {
         SequencedMap<String, @Nullable Object> parts = node.attributes().containsKey(JavaNode.KRYO)
-                ? bytes().fields(type, kryo(node.attributes()), held)
+                ? bytes.fields(type, kryo(node.attributes()), held)
                 : held;
         classes.upgrader(type).ifPresent(upgrader -> {
             try {
@@ -158,7 +152,7 @@ final class NodeFactories {
     }
 
     private Object formerValue(Class<?> type, Typed node) {
-        return bytes().formerValue(type, kryo(node.attributes()));
+        return bytes.formerValue(type, kryo(node.attributes()));
     }
 
     private static byte[] kryo(Map<String, @Nullable Object> attributes) {

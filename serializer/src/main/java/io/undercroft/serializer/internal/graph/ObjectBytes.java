@@ -4,6 +4,7 @@ import com.esotericsoftware.kryo.KryoException;
 import com.esotericsoftware.kryo.io.Output;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.internal.Lazy;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -26,13 +27,14 @@ final class ObjectBytes {
     private final StateClasses classes;
     /// Made when it is first needed: most states need none, and its classes take longer to load than a small state to
     /// save.
-    private @Nullable NodeKryo kryo;
+    private final Lazy<NodeKryo> kryo;
 
     /// Bytes of objects of registered classes.
     ///
     /// @param classes the registered classes
     ObjectBytes(StateClasses classes) {
         this.classes = classes;
+        this.kryo = new Lazy<>(() -> new NodeKryo(classes));
     }
 
     /// {@return the bytes of the plain fields of an object}
@@ -43,11 +45,11 @@ final class ObjectBytes {
             out.writeVarInt(fields.size(), true);
             fields.forEach((name, value) -> {
                 out.writeString(name);
-                kryo().writeClassAndObject(out, value);
+                kryo.get().writeClassAndObject(out, value);
             });
             return out.toBytes();
         } finally {
-            kryo().reset();
+            kryo.get().reset();
         }
     }
 
@@ -74,7 +76,7 @@ final class ObjectBytes {
         SequencedMap<String, @Nullable Object> values = read(type, bytes, in -> {
             SequencedMap<String, @Nullable Object> plain = new LinkedHashMap<>();
             for (int left = in.readVarInt(true); left != 0; left--) {
-                put(plain, String.valueOf(in.readString()), kryo().readClassAndObject(in));
+                put(plain, String.valueOf(in.readString()), kryo.get().readClassAndObject(in));
             }
             return plain;
         });
@@ -88,7 +90,7 @@ final class ObjectBytes {
     /// @param bytes what Kryo wrote
     /// @throws FormatException if they are something else
     Object formerValue(Class<?> type, byte[] bytes) {
-        return read(type, bytes, in -> Objects.requireNonNull(kryo().readObject(in, type)));
+        return read(type, bytes, in -> Objects.requireNonNull(kryo.get().readObject(in, type)));
     }
 
     private static void put(Map<String, @Nullable Object> values, String name, @Nullable Object value) {
@@ -111,14 +113,7 @@ final class ObjectBytes {
             throw ObjectFaults.failed("cannot be read as a " + type.getName(),
                     e instanceof KryoException && e.getCause() != null ? e.getCause() : e);
         } finally {
-            kryo().reset();
+            kryo.get().reset();
         }
-    }
-
-    private NodeKryo kryo() {
-        if (kryo == null) {
-            kryo = new NodeKryo(classes);
-        }
-        return kryo;
     }
 }

@@ -68,11 +68,12 @@ public final class ObjectEncoder {
     private final List<Object> open = new ArrayList<>();
     /// From where on they are such as cannot be made before what they hold.
     private int lateFrom;
-    private @Nullable ObjectBytes bytes;
+    private final ObjectBytes bytes;
 
     private ObjectEncoder(StateClasses classes) {
         this.classes = classes;
         this.arrays = new ArrayTypes(classes);
+        this.bytes = new ObjectBytes(classes);
     }
 
     /// Encodes a state.
@@ -123,13 +124,6 @@ public final class ObjectEncoder {
     }
 
     /// Kryo takes a while to load, and most states do not need it.
-    private ObjectBytes bytes() {
-        if (bytes == null) {
-            bytes = new ObjectBytes(classes);
-        }
-        return bytes;
-    }
-
     private @Nullable Object encode(@Nullable Object value) {
         return switch (value) {
             case null -> null;
@@ -233,9 +227,9 @@ public final class ObjectEncoder {
             SequencedMap<String, @Nullable Object> values = known.valuesOf(object);
             if (!(object instanceof Record)) {
                 Map<String, @Nullable Object> plain = new LinkedHashMap<>(values);
-                plain.values().removeIf(value -> !bytes().isPlain(value));
+                plain.values().removeIf(value -> !bytes.isPlain(value));
                 values.keySet().removeAll(plain.keySet());
-                node.attributes().put(JavaNode.KRYO, bytes().of(plain));
+                node.attributes().put(JavaNode.KRYO, bytes.of(plain));
             }
             values.forEach((part, value) -> node.put(part, held(object, known.typeOf(part), part, value)));
         }

@@ -2,16 +2,16 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Snapshot;
+import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.serializer.spi.OpenRequest;
 import java.util.BitSet;
-import org.jspecify.annotations.Nullable;
 
 /// The storages of a snapshot that chosen tensors use. If not all were, the names are gone through,
 /// once, when that is first asked. Safe for any thread.
 public final class ChosenStorages {
     private final Snapshot snapshot;
     private final OpenRequest request;
-    private volatile @Nullable BitSet numbers;
+    private final Lazy<BitSet> numbers = new Lazy<>(this::find);
 
     /// The storages of a snapshot.
     ///
@@ -26,20 +26,7 @@ public final class ChosenStorages {
     ///
     /// @param number which storage
     public boolean contains(int number) {
-        return !request.isPartial() || numbers().get(number);
-    }
-
-    private BitSet numbers() {
-        BitSet there = numbers;
-        if (there != null) {
-            return there;
-        }
-        synchronized (this) {
-            if (numbers == null) {
-                numbers = find();
-            }
-            return numbers;
-        }
+        return !request.isPartial() || numbers.get().get(number);
     }
 
     private BitSet find() {

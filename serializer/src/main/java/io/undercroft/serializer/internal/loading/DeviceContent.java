@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.serializer.internal.BinarySearch;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.spi.DeviceMemory.HostReader;
 import java.lang.foreign.MemorySegment;
@@ -25,17 +26,7 @@ public sealed interface DeviceContent {
         }
 
         private int firstEndingBehind(long offset) {
-            int low = 0;
-            int high = runs.size();
-            while (low < high) {
-                int middle = (low + high) >>> 1;
-                if (runs.get(middle).end() <= offset) {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            return low;
+            return BinarySearch.first(runs.size(), i -> runs.get(i).end() > offset);
         }
 
         Allocation finish(Allocation bytes) {

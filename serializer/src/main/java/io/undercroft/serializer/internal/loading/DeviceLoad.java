@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.loading;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.serializer.internal.BinarySearch;
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.internal.loading.DeviceContent.Stored;
 import io.undercroft.storage.Allocation;
@@ -109,17 +110,7 @@ final class DeviceLoad {
 
         /// {@return the number of the last storage that starts at or before a byte}
         private int indexOf(long offset) {
-            int low = 0;
-            int high = starts.size() - 1;
-            while (low < high) {
-                int middle = (low + high + 1) >>> 1;
-                if (starts.get(middle) <= offset) {
-                    low = middle;
-                } else {
-                    high = middle - 1;
-                }
-            }
-            return low;
+            return Math.max(0, BinarySearch.first(starts.size(), number -> starts.get(number) > offset) - 1);
         }
 
         /// {@return the allocations of the storages}

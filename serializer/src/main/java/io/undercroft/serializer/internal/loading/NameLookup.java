@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.serializer.state.StateIndex;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -9,7 +10,6 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /// Finds the tensors that somebody means who gives a name as it is, a raw name ([StateIndex#rawName]), or the name that
 /// the tensor has in another file with the same keys. Safe for any thread.
@@ -21,7 +21,7 @@ public final class NameLookup {
 
     private final Predicate<String> contains;
     private final Names names;
-    private volatile @Nullable Map<String, List<String>> byRawName;
+    private final Lazy<Map<String, List<String>>> byRawName = new Lazy<>(this::findByRawName);
 
     /// All names, in any order.
     @FunctionalInterface
@@ -97,14 +97,10 @@ public final class NameLookup {
     /// Names without escapes are their own raw names.
     private List<String> ofRawName(String rawName) {
         boolean mayDiffer = rawName.indexOf('/') >= 0 || rawName.indexOf('~') >= 0;
-        return mayDiffer ? byRawName().getOrDefault(rawName, List.of()) : List.of();
+        return mayDiffer ? byRawName.get().getOrDefault(rawName, List.of()) : List.of();
     }
 
-    private Map<String, List<String>> byRawName() {
-        Map<String, List<String>> there = byRawName;
-        if (there != null) {
-            return there;
-        }
+    private Map<String, List<String>> findByRawName() {
         Map<String, List<String>> found = new HashMap<>();
         names.any(name -> {
             if (name.indexOf('~') >= 0) {
@@ -112,7 +108,6 @@ public final class NameLookup {
             }
             return false;
         });
-        byRawName = found;
         return found;
     }
 }

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.internal.Span;
+import io.undercroft.serializer.internal.BinarySearch;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
@@ -143,16 +144,6 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
     }
 
     private int firstReachedBehind(long start) {
-        int low = 0;
-        int high = reached.size();
-        while (low < high) {
-            int middle = (low + high) >>> 1;
-            if (reached.get(middle).end() <= start) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        return low;
+        return BinarySearch.first(reached.size(), number -> reached.get(number).end() > start);
     }
 }

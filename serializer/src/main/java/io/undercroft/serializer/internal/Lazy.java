@@ -1,0 +1,36 @@
+package io.undercroft.serializer.internal;
+
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/// A value that is made when it is first needed, once. If making it fails, the next call tries again. Safe for use by
+/// several threads.
+///
+/// @param <T> the value
+public final class Lazy<T> {
+    private final Supplier<T> maker;
+    private volatile @Nullable T value;
+
+    /// Creates one whose value is not made yet.
+    ///
+    /// @param maker makes it
+    public Lazy(Supplier<T> maker) {
+        this.maker = maker;
+    }
+
+    /// {@return the value}
+    public T get() {
+        T there = value;
+        if (there != null) {
+            return there;
+        }
+        synchronized (this) {
+            there = value;
+            if (there == null) {
+                there = maker.get();
+                value = there;
+            }
+            return there;
+        }
+    }
+}
