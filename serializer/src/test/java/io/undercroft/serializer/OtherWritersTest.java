@@ -143,7 +143,7 @@ class OtherWritersTest {
         index.setTree(tree.toByteArray());
         MemorySegment bytes = index.build(1);
         long offset = Layout.placeIndex(Layout.DATA_START + BYTES.length);
-        CommitRecord commit = CommitRecord.canonical(bytes, offset);
+        CommitRecord commit = CommitRecord.canonical(bytes, offset, 0, "");
         byte[] file = Arrays.copyOf(Header.of(commit.uuid(), CHUNK_LOG2, commit.committedLength()).encode(),
                 (int) commit.committedLength());
         System.arraycopy(commit.encode(), 0, file, (int) Layout.FIRST_COMMIT, Layout.COMMIT_BYTES);

@@ -123,7 +123,7 @@ class UnusualWritesTest {
     private static byte[] file(long sequence, IndexBuilder builder) {
         MemorySegment index = builder.build(sequence);
         long offset = 0x10000;
-        CommitRecord first = CommitRecord.canonical(index, offset);
+        CommitRecord first = CommitRecord.canonical(index, offset, 0, "");
         CommitRecord commit = new CommitRecord(sequence, offset, first.indexLength(), first.directoryDigest(),
                 first.uuid(), first.committedLength(), sequence == 1 ? 0 : offset - Layout.COMMIT_BYTES, 0, 0,
                 first.rootDigest(), "");

@@ -58,7 +58,7 @@ final class CheckedBases {
     /// Snapshots may mean different contents by the same path, which has but one.
     private Digest128 digest(BaseRecord base, ByteSource file) throws IOException {
         Digest128 known = digests.get(base.path());
-        Digest128 digest = known == null ? scan.digest(file, base.length()) : known;
+        Digest128 digest = known == null ? scan.digest(file, 0, base.length()) : known;
         digests.put(base.path(), digest);
         return digest;
     }

@@ -46,15 +46,6 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         }
     }
 
-    /// The record of the first commit of a file, with nothing in it that differs from one save to the next.
-    ///
-    /// @param index the index as it will be in the file, built with the sequence 1, see [IndexBuilder#build]
-    /// @param indexOffset where it will be, see [Layout#placeIndex]
-    /// @return a record with no time, no message, and the id that [Layout#canonicalUuid] makes of the root digest
-    public static CommitRecord canonical(MemorySegment index, long indexOffset) {
-        return canonical(index, indexOffset, 0, "");
-    }
-
     /// The record of the first commit of a file, whose id is made of what the file holds.
     ///
     /// @param index the index as it will be in the file, built with the sequence 1

@@ -5,9 +5,9 @@ import com.dynatrace.hash4j.hashing.HashValue128;
 import com.dynatrace.hash4j.hashing.Hasher128;
 import com.dynatrace.hash4j.hashing.Hashing;
 import io.undercroft.format.Digest128;
+import io.undercroft.format.internal.index.LittleEndian;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
 /// The two checksums of the format: CRC32C against accidents, XXH3-128 to recognise equal bytes.
@@ -69,11 +69,6 @@ public final class Digests {
     private enum SegmentAccess implements ByteAccess<MemorySegment> {
         INSTANCE;
 
-        private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED
-                .withOrder(ByteOrder.LITTLE_ENDIAN);
-        private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED
-                .withOrder(ByteOrder.LITTLE_ENDIAN);
-
         @Override
         public byte getByte(MemorySegment bytes, long at) {
             return bytes.get(ValueLayout.JAVA_BYTE, at);
@@ -81,12 +76,12 @@ public final class Digests {
 
         @Override
         public int getInt(MemorySegment bytes, long at) {
-            return bytes.get(INT, at);
+            return LittleEndian.i32(bytes, at);
         }
 
         @Override
         public long getLong(MemorySegment bytes, long at) {
-            return bytes.get(LONG, at);
+            return LittleEndian.i64(bytes, at);
         }
 
         @Override

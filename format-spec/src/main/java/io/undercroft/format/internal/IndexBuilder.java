@@ -216,8 +216,8 @@ public final class IndexBuilder {
         long nbytes = storages.get(checkNumber(tensor.storage(), storages.count(), "storage"), Stor.NBYTES);
         long[] shape = tensor.shape();
         long[] stride = tensor.stride();
-        if (shape.length > Limits.DEFAULT.maxRank() || !Spans.isCountable(shape, shape.length)
-                || !Spans.fits(shape, stride, shape.length, bits, tensor.byteOffset(), tensor.bitOffset(), nbytes)) {
+        if (shape.length > Limits.DEFAULT.maxRank() || !Spans.isCountable(shape)
+                || !Spans.fits(shape, stride, bits, tensor.byteOffset(), tensor.bitOffset(), nbytes)) {
             throw new IllegalArgumentException(tensor + " does not fit into a storage of " + nbytes + " bytes");
         }
         checkSpace(tensors.count(), "tensors");

@@ -6,46 +6,46 @@ import java.util.Arrays;
 /// The validation rules of `SPEC.md`. Each has a code that [FormatException#code] carries.
 public enum Rule {
     /// A number is past 2^63-1, or a sum or product of numbers is.
-    V1_ARITHMETIC("V1-ARITHMETIC", Remedy.DISTRUST),
+    V1_ARITHMETIC("V1-ARITHMETIC", Remedies.DISTRUST),
     /// A range lies outside what may hold it, overlaps another, or starts where it must not.
-    V2_RANGE("V2-RANGE", Remedy.DISTRUST),
+    V2_RANGE("V2-RANGE", Remedies.DISTRUST),
     /// A byte that nothing covers is not zero.
-    V3_GAP("V3-GAP", Remedy.DAMAGED),
+    V3_GAP("V3-GAP", Remedies.DAMAGED),
     /// The extents of a storage do not add up to it.
-    V4_EXTENT_SUM("V4-EXTENT-SUM", Remedy.DISTRUST),
+    V4_EXTENT_SUM("V4-EXTENT-SUM", Remedies.DISTRUST),
     /// A tensor reaches outside its storage, or a stride is negative without being announced.
-    V5_STRIDE_RANGE("V5-STRIDE-RANGE", Remedy.DISTRUST),
+    V5_STRIDE_RANGE("V5-STRIDE-RANGE", Remedies.DISTRUST),
     /// A text is not UTF-8, or names are not sorted and unique.
-    V6_NAME("V6-NAME", Remedy.DISTRUST),
+    V6_NAME("V6-NAME", Remedies.DISTRUST),
     /// The storages are together much larger than the file.
-    V7_EXPANSION("V7-EXPANSION", Remedy.LIMIT),
+    V7_EXPANSION("V7-EXPANSION", Remedies.LIMIT),
     /// A count or size is over a limit.
-    V8_LIMIT("V8-LIMIT", Remedy.LIMIT),
+    V8_LIMIT("V8-LIMIT", Remedies.LIMIT),
     /// A reserved field or padding is not zero.
-    V9_RESERVED("V9-RESERVED", Remedy.NEWER),
+    V9_RESERVED("V9-RESERVED", Remedies.NEWER),
     /// An index is not below the count of what it points into, or points at the wrong thing.
-    V10_INDEX("V10-INDEX", Remedy.DISTRUST),
+    V10_INDEX("V10-INDEX", Remedies.DISTRUST),
     /// The file ends before what it should hold.
-    V11_TRUNCATED("V11-TRUNCATED", Remedy.DAMAGED),
+    V11_TRUNCATED("V11-TRUNCATED", Remedies.DAMAGED),
     /// The file does not begin as a `.croft` file does.
     V12_SIGNATURE("V12-SIGNATURE", "Check that this is the file you meant and that it was transferred as binary"),
     /// The file needs a version, feature or kind that this reader does not know.
-    V13_UNSUPPORTED("V13-UNSUPPORTED", Remedy.NEWER),
+    V13_UNSUPPORTED("V13-UNSUPPORTED", Remedies.NEWER),
     /// A checksum or digest does not match.
-    V14_CHECKSUM("V14-CHECKSUM", Remedy.DAMAGED),
+    V14_CHECKSUM("V14-CHECKSUM", Remedies.DAMAGED),
     /// A table or fixed field is malformed.
-    V15_STRUCTURE("V15-STRUCTURE", Remedy.DISTRUST),
+    V15_STRUCTURE("V15-STRUCTURE", Remedies.DISTRUST),
     /// The state tree or the metadata is malformed.
-    V16_TREE("V16-TREE", Remedy.DISTRUST),
+    V16_TREE("V16-TREE", Remedies.DISTRUST),
     /// There is no commit record of this file where one has to be.
     V17_COMMIT("V17-COMMIT",
             "No save of this file was ever finished, or it is damaged: save it again or restore a copy"),
     /// Another file that is needed is not there, is not below the root, or is not the one that was meant.
     V18_BASE("V18-BASE", "Bring the other file as it was when this one was saved, and say where it is when opening"),
     /// The commit before is not where it must be, or is another one.
-    V19_CHAIN("V19-CHAIN", Remedy.DISTRUST),
+    V19_CHAIN("V19-CHAIN", Remedies.DISTRUST),
     /// A sealed file has a commit record behind its header, or its own is not where it must be.
-    V20_SEAL("V20-SEAL", Remedy.DISTRUST),
+    V20_SEAL("V20-SEAL", Remedies.DISTRUST),
     /// A file of a set is missing, or is not the one that was meant.
     V21_SHARD("V21-SHARD", "Fetch the whole set: all its files as they were when it was saved");
 
@@ -86,7 +86,7 @@ public enum Rule {
         return Arrays.stream(values()).filter(rule -> rule.code.equals(fault.code())).findFirst().orElseThrow();
     }
 
-    private static final class Remedy {
+    private static final class Remedies {
         static final String DAMAGED = "The file is damaged: fetch it again or restore a copy";
         static final String DISTRUST = "The checksums match, so whoever wrote the file was at fault: "
                 + "do not trust it, save it again from its source";

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
 /// Reads runs of bytes of any length through one buffer. Belongs to one thread.
-final class Scan {
+public final class Scan {
     private static final int LARGEST_BUFFER = 1 << 20;
 
     private final MemorySegment buffer;
@@ -15,7 +15,7 @@ final class Scan {
     /// A scan of a file, and of others next to it.
     ///
     /// @param length how much of the file there is to read
-    Scan(long length) {
+    public Scan(long length) {
         this.buffer = MemorySegment.ofArray(new byte[Math.clamp(length, Layout.SLOTS_BYTES, LARGEST_BUFFER)]);
     }
 
@@ -32,9 +32,14 @@ final class Scan {
         return digester.finish();
     }
 
-    /// {@return the digest of the first bytes of a file}
-    Digest128 digest(ByteSource source, long length) throws IOException {
-        return sums(source, 0, length).digest();
+    /// {@return the digest of a range}
+    ///
+    /// @param source a file
+    /// @param offset where the range starts
+    /// @param length how many bytes it has
+    /// @throws IOException if they cannot be read
+    public Digest128 digest(ByteSource source, long offset, long length) throws IOException {
+        return sums(source, offset, length).digest();
     }
 
     /// {@return the place of the first byte of a range that is not zero, or `to`}

@@ -51,22 +51,8 @@ public final class StorageCheck {
         Optional<ByteSource> of(int base) throws IOException;
     }
 
-    /// Checks a storage as it is mapped. A large one is checked by several threads, those of the common pool.
-    ///
-    /// @param storage its number
-    /// @param bytes all its bytes, as a reader gets them
-    /// @return what does not match, in the order of the storage
-    /// @throws FormatException if a record of the storage is damaged or breaks a rule
-    /// @throws IllegalArgumentException if these are not as many bytes as it has
-    public List<StorageChunk> mapped(int storage, MemorySegment bytes) {
-        long nbytes = snapshot.storage(storage).nbytes();
-        if (bytes.byteSize() != nbytes) {
-            throw new IllegalArgumentException(bytes.byteSize() + " bytes of a storage of " + nbytes);
-        }
-        return mapped(storage, new Span(0, nbytes), bytes);
-    }
-
-    /// Checks a part of a storage: the chunks that lie in it as a whole.
+    /// Checks a part of a storage: the chunks that lie in it as a whole. A large one is checked by several threads, those
+    /// of the common pool.
     ///
     /// @param storage its number
     /// @param part which bytes, as [#chunksAround] gives it

@@ -46,7 +46,7 @@ class CommitRecordTest {
 
     @Test
     void theNextRecordSaysWhereTheParentRecordIs() {
-        CommitRecord before = CommitRecord.canonical(new IndexBuilder(FileImage.CHUNK_LOG2).build(1), 65_536);
+        CommitRecord before = CommitRecord.canonical(new IndexBuilder(FileImage.CHUNK_LOG2).build(1), 65_536, 0, "");
         CommitRecord next = before.next(new IndexBuilder(FileImage.CHUNK_LOG2).build(2), 73_728, 8, "next");
 
         assertThat(next.sequence()).isEqualTo(2);

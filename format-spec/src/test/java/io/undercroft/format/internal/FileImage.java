@@ -128,7 +128,7 @@ final class FileImage {
     /// {@return the bytes of a sealed file with this commit}
     byte[] toSealedByteArray() {
         MemorySegment indexBytes = index.build(1);
-        CommitRecord commit = CommitRecord.canonical(indexBytes, indexOffset());
+        CommitRecord commit = CommitRecord.canonical(indexBytes, indexOffset(), 0, "");
         long place = Layout.placeIndex(commit.committedLength());
         byte[] file = unfinished(indexBytes, commit.indexOffset(), (int) place + Layout.COMMIT_BYTES);
         put(file, 0, Header.sealed(commit.uuid(), CHUNK_LOG2).encode());

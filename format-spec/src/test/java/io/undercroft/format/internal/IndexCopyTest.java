@@ -56,7 +56,7 @@ class IndexCopyTest {
 
         byte[] finish() {
             MemorySegment index = copy.build(1);
-            CommitRecord commit = CommitRecord.canonical(index, Layout.placeIndex(bytes.length));
+            CommitRecord commit = CommitRecord.canonical(index, Layout.placeIndex(bytes.length), 0, "");
             byte[] file = Arrays.copyOf(bytes, (int) commit.committedLength());
             FileImage.put(file, 0, Header.of(commit.uuid(), FileImage.CHUNK_LOG2, commit.committedLength()).encode());
             FileImage.put(file, Layout.FIRST_COMMIT, commit.encode());

@@ -173,7 +173,7 @@ public final class ScaleProof {
     private record IndexFile(MemorySegment start, MemorySegment index) implements ByteSource {
         IndexFile(MemorySegment index) {
             this(MemorySegment.ofArray(new byte[(int) Layout.DATA_START]), index);
-            CommitRecord commit = CommitRecord.canonical(index, Layout.DATA_START);
+            CommitRecord commit = CommitRecord.canonical(index, Layout.DATA_START, 0, "");
             byte[] header = Header.of(commit.uuid(), Layout.DEFAULT_CHUNK_LOG2, commit.committedLength()).encode();
             start.asSlice(0, Layout.HEADER_BYTES).copyFrom(MemorySegment.ofArray(header));
             start.asSlice(Layout.FIRST_COMMIT, Layout.COMMIT_BYTES).copyFrom(MemorySegment.ofArray(commit.encode()));

@@ -1,22 +1,19 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.BaseFiles;
 import io.undercroft.format.internal.BaseKind;
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.ByteSource;
-import io.undercroft.format.internal.ExtentDigester;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.Scan;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.OpenRequest;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -37,7 +34,6 @@ import org.jspecify.annotations.Nullable;
 /// and has to be a regular file there; a `.croft` file has to have the id, an adopted file the size. Bytes that pass
 /// all this and are others nevertheless fail the checksums of the file that names them. Safe for any thread.
 public final class Bases implements BaseFiles, AutoCloseable {
-    private static final int PIECE = 1 << 17;
     private static final String SAY_WHERE = "Bring it there, or say where it is when opening: {} or {}";
     private static final String ROOT = "OpenOptions.root";
     private static final String BASE = "OpenOptions.base";
@@ -133,7 +129,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
     private @Nullable MappedFile named(BaseRecord base) {
         for (Path path : request.bases()) {
             try (MappedFile opened = open(base, path)) {
-                if (base.kind() == BaseKind.CROFT || hasNameOf(base, path) || digest(opened).equals(base.digest())) {
+                if (base.kind() == BaseKind.CROFT || hasNameOf(base, path) || new Scan(opened.size())
+                        .digest(new FileSource(opened), 0, opened.size()).equals(base.digest())) {
                     return opened.retain();
                 }
             } catch (FormatException | IOException _) {
@@ -146,17 +143,6 @@ public final class Bases implements BaseFiles, AutoCloseable {
     private static boolean hasNameOf(BaseRecord base, Path path) {
         String name = String.valueOf(path.getFileName());
         return base.path().equals(name) || base.path().endsWith("/" + name);
-    }
-
-    private static Digest128 digest(MappedFile file) throws IOException {
-        ExtentDigester digester = new ExtentDigester();
-        MemorySegment piece = MemorySegment.ofArray(new byte[PIECE]);
-        for (long done = 0; done < file.size(); done += PIECE) {
-            MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, file.size() - done));
-            file.read(done, bytes);
-            digester.update(bytes);
-        }
-        return digester.finish().digest();
     }
 
     private MappedFile openBelow(BaseRecord base, Path root) throws IOException {

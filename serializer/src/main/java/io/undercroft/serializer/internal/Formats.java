@@ -245,7 +245,7 @@ public final class Formats {
     }
 
     /// That of which the longest suffix fits: an index of several files ends as any JSON does.
-    private static Optional<CheckpointFormat> bySuffix(Path path, List<CheckpointFormat> formats) {
+    static Optional<CheckpointFormat> bySuffix(Path path, List<CheckpointFormat> formats) {
         String name = fileName(path);
         return formats.stream().filter(format -> suffixLength(format, name) > 0)
                 .max(Comparator.comparingInt(format -> suffixLength(format, name)));

@@ -8,7 +8,6 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -51,14 +50,9 @@ public final class ModelDirectory {
 
     private static List<Path> list(Path directory, List<CheckpointFormat> formats) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(file -> isOf(file, formats)).filter(Files::isRegularFile).sorted().toList();
+            return files.filter(file -> Formats.bySuffix(file, formats).isPresent()).filter(Files::isRegularFile)
+                    .sorted().toList();
         }
-    }
-
-    private static boolean isOf(Path file, List<CheckpointFormat> formats) {
-        String name = String.valueOf(file.getFileName()).toLowerCase(Locale.ROOT);
-        return formats.stream().flatMap(format -> format.suffixes().stream())
-                .anyMatch(suffix -> suffix.startsWith(".") ? name.endsWith(suffix) : name.equals(suffix));
     }
 
     private static String names(List<Path> files) {

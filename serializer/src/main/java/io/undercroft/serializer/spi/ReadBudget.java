@@ -64,21 +64,6 @@ public final class ReadBudget {
         return new ReadBudget(nbytes, factor);
     }
 
-    /// {@return the most bytes of memory that may be charged}
-    public long mostMemory() {
-        return mostMemory;
-    }
-
-    /// {@return the bytes of memory that were charged}
-    public long memory() {
-        return memory;
-    }
-
-    /// {@return the steps of work that were charged}
-    public long steps() {
-        return steps;
-    }
-
     /// Charges memory.
     ///
     /// @param bytes how many bytes will be taken, 0 or more

@@ -148,13 +148,6 @@ public final class TreeContents implements Contents {
                 : index.storages().stream().filter(storage -> !standIns.contains(storage)).toList();
     }
 
-    /// Tensors that cannot be read come first.
-    private List<Damage> damagesOf(List<Damage> found) {
-        List<Damage> all = new ArrayList<>(damages());
-        all.addAll(found);
-        return all;
-    }
-
     private static StateIndex index(@Nullable Object state, LongConsumer names) {
         try {
             return StateIndex.of(state, names);
@@ -208,7 +201,9 @@ public final class TreeContents implements Contents {
 
     @Override
     public Verification verify() throws IOException {
-        return new Verification(damagesOf(check.run()), unverifiedExtents, unverifiedBytes);
+        List<Damage> damages = new ArrayList<>(damages());
+        damages.addAll(check.run());
+        return new Verification(damages, unverifiedExtents, unverifiedBytes);
     }
 
     @Override

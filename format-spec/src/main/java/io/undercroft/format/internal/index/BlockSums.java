@@ -2,15 +2,68 @@ package io.undercroft.format.internal.index;
 
 import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.index.Records.Isum;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 
 /// The checksums of section ISUM: one for each block of 4096 bytes of what is in the index before it, the directory
-/// left out, which has a digest of its own.
+/// left out, which has a digest of its own. A block is checked when the first of its bytes is wanted, and then no more.
+///
+/// Takes a bit of memory for each 4096 bytes of the index. Safe for any thread: two that meet at a block may both check
+/// it.
 public final class BlockSums {
     /// An index whose sections end beyond this has the section; a smaller one is quicker checked in one piece.
     public static final long SMALL_INDEX = 65_536;
 
-    private BlockSums() {}
+    private static final VarHandle BITS = MethodHandles.arrayElementVarHandle(long[].class);
+
+    private final MemorySegment index;
+    private final long directory;
+    private final long sums;
+    private final long fileOffset;
+    private final long[] intact;
+
+    /// Blocks of which none has been checked.
+    ///
+    /// @param index all bytes of the index
+    /// @param directory the length of its directory
+    /// @param sums where ISUM, which itself was checked, starts in it
+    /// @param fileOffset where the index starts in the file, for messages
+    BlockSums(MemorySegment index, long directory, long sums, long fileOffset) {
+        this.index = index;
+        this.directory = directory;
+        this.sums = sums;
+        this.fileOffset = fileOffset;
+        this.intact = new long[(int) ((count() + Long.SIZE - 1) / Long.SIZE)];
+    }
+
+    /// {@return how many there are}
+    long count() {
+        return count(sums);
+    }
+
+    /// Checks that bytes before ISUM are those that were written.
+    void require(long from, long length) {
+        for (long block = from / Layout.PAGE; block * Layout.PAGE < from + length; block++) {
+            int word = (int) (block / Long.SIZE);
+            long bit = 1L << block % Long.SIZE;
+            // A thread that does not see the bit yet checks again; the update is atomic, so that no bit is lost.
+            if ((intact[word] & bit) == 0) {
+                check(block);
+                BITS.getAndBitwiseOr(intact, word, bit);
+            }
+        }
+    }
+
+    /// Checks that a block is what was written, even if it was checked before.
+    void check(long block) {
+        if (of(index, directory, sums, block) != Isum.CRC.getInt(index, sums + block * Isum.RECORD.size())) {
+            throw Rule.V14_CHECKSUM.broken("the checksum of a block of the index does not match",
+                    fileOffset + block * Layout.PAGE);
+        }
+    }
 
     /// {@return how many blocks there are}
     ///

@@ -72,7 +72,7 @@ public final class Index {
     private final long fileOffset;
     private final Map<SectionType, Table> sections = new EnumMap<>(SectionType.class);
     private final Set<Integer> codes = new HashSet<>();
-    private @Nullable CheckedBlocks blocks;
+    private @Nullable BlockSums blocks;
 
     private record Table(long start, long count, int recordSize) {
         /// A section that need not be there, and is not.
@@ -164,7 +164,7 @@ public final class Index {
                     fileOffset + sums.start());
         }
         checkSection(directory - ENTRY_BYTES);
-        blocks = new CheckedBlocks(bytes, directory, sums.start(), fileOffset);
+        blocks = new BlockSums(bytes, directory, sums.start(), fileOffset);
     }
 
     /// Checks the checksum of each section, those included that this version does not know.

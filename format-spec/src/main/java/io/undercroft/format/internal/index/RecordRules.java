@@ -313,9 +313,8 @@ public final class RecordRules {
     }
 
     private void checkSpan(long number, long at, long[] shape, long[] stride) {
-        int rank = shape.length;
         boolean reversed = false;
-        for (int dim = 0; dim < rank; dim++) {
+        for (int dim = 0; dim < shape.length; dim++) {
             if (shape[dim] < 0) {
                 throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                         "has size " + shape[dim] + " in dimension " + dim);
@@ -327,14 +326,14 @@ public final class RecordRules {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "has strides that contradict its flag for negative ones");
         }
-        if (!Spans.isCountable(shape, rank)) {
+        if (!Spans.isCountable(shape)) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.TENS, number, "has more than 2^63-1 elements");
         }
         long nbytes = nbytes(Tens.STORAGE.get(bytes, at));
         long dtype = Tens.DTYPE.get(bytes, at);
         checkElement(dtype);
         int bits = (int) index.get(SectionType.DTYP, dtype, Dtyp.BITS);
-        if (!Spans.fits(shape, stride, rank, bits, u64(Tens.BYTE_OFFSET, at), (int) flags >> Index.BIT_OFFSET,
+        if (!Spans.fits(shape, stride, bits, u64(Tens.BYTE_OFFSET, at), (int) flags >> Index.BIT_OFFSET,
                 nbytes)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "reaches outside its storage of " + nbytes + " bytes");

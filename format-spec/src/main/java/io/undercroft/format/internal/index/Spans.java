@@ -8,14 +8,14 @@ public final class Spans {
     private Spans() {}
 
     /// {@return whether the number of elements fits in a `long`; a size of 0 anywhere makes it 0}
-    public static boolean isCountable(long[] shape, int rank) {
-        if (isEmpty(shape, rank)) {
+    public static boolean isCountable(long[] shape) {
+        if (isEmpty(shape)) {
             return true;
         }
         try {
             long count = 1;
-            for (int dim = 0; dim < rank; dim++) {
-                count = Math.multiplyExact(count, shape[dim]);
+            for (long size : shape) {
+                count = Math.multiplyExact(count, size);
             }
             return true;
         } catch (ArithmeticException e) {
@@ -27,20 +27,19 @@ public final class Spans {
     ///
     /// @param shape sizes, not negative
     /// @param stride strides in elements; with negative ones, elements lie before element 0
-    /// @param rank how many entries of both arrays count
     /// @param bits the size of an element in bits
     /// @param byteOffset where element 0 starts in the storage
     /// @param bitOffset how many bits further
     /// @param nbytes the size of the storage, at most [#MAX_NBYTES]
-    public static boolean fits(long[] shape, long[] stride, int rank, int bits, long byteOffset, int bitOffset,
+    public static boolean fits(long[] shape, long[] stride, int bits, long byteOffset, int bitOffset,
             long nbytes) {
-        if (isEmpty(shape, rank)) {
+        if (isEmpty(shape)) {
             return true;
         }
         try {
             long low = 0;
             long high = 0;
-            for (int dim = 0; dim < rank; dim++) {
+            for (int dim = 0; dim < shape.length; dim++) {
                 long reach = Math.multiplyExact(shape[dim] - 1, stride[dim]);
                 low = Math.addExact(low, Math.min(reach, 0));
                 high = Math.addExact(high, Math.max(reach, 0));
@@ -54,9 +53,9 @@ public final class Spans {
         }
     }
 
-    private static boolean isEmpty(long[] shape, int rank) {
-        for (int dim = 0; dim < rank; dim++) {
-            if (shape[dim] == 0) {
+    private static boolean isEmpty(long[] shape) {
+        for (long size : shape) {
+            if (size == 0) {
                 return true;
             }
         }

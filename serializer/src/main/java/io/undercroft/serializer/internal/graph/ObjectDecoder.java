@@ -13,6 +13,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Makes the objects again that [ObjectEncoder] made a tree of.
@@ -191,15 +192,10 @@ public final class ObjectDecoder {
         return node;
     }
 
-    @FunctionalInterface
-    private interface Step<T> {
-        T run();
-    }
-
     /// Says where something went wrong. What a class of the program does may go wrong in any way.
-    private <T> T at(Object value, Step<T> step) {
+    private <T> T at(Object value, Supplier<T> step) {
         try {
-            return step.run();
+            return step.get();
         } catch (FormatException e) {
             throw ObjectFaults.at(where(value), e);
         } catch (RuntimeException | StackOverflowError e) {

@@ -1,11 +1,10 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseKind;
 import io.undercroft.format.internal.BaseRecord;
-import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Scan;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
@@ -24,8 +23,6 @@ import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -38,11 +35,8 @@ import org.jspecify.annotations.Nullable;
 /// The other files in which bytes of a snapshot may be already, opened: those that the caller names, and those that
 /// the snapshot before needs. They are numbered from 1 in that order.
 final class NamedBases implements AutoCloseable {
-    private static final long PIECE = 1 << 17;
-
     private final int chunkLog2;
-    private final Arena arena = Arena.ofConfined();
-    private final MemorySegment piece = arena.allocate(PIECE);
+    private final Scan scan;
     private final List<Base> bases = new ArrayList<>();
     /// The files that the caller names.
     private final List<MappedFile> files = new ArrayList<>();
@@ -63,6 +57,7 @@ final class NamedBases implements AutoCloseable {
 
     private NamedBases(int chunkLog2) {
         this.chunkLog2 = chunkLog2;
+        this.scan = new Scan(1L << chunkLog2);
     }
 
     /// Opens the bases that the options name.
@@ -143,7 +138,8 @@ final class NamedBases implements AutoCloseable {
             throws IOException {
         String hint = hint(path, root);
         if (!format.name().equals("croft")) {
-            BaseRecord record = BaseRecord.foreign(hint, digest(file, 0, file.size()), file.size());
+            BaseRecord record = BaseRecord.foreign(hint, scan.digest(new FileSource(file), 0, file.size()),
+                    file.size());
             return new Base(file, record,
                     (candidates, number) -> addForeign(file, format, opening.request().settings(), number, candidates));
         }
@@ -247,20 +243,10 @@ final class NamedBases implements AutoCloseable {
         List<Place> places = new ArrayList<>();
         for (long start = storage.offset(); start < storage.end(); start += 1L << chunkLog2) {
             Place place = new Place(storage.base(), start, Math.min(1L << chunkLog2, storage.end() - start));
-            candidates.add(digest(file, place.offset(), place.length()), place);
+            candidates.add(scan.digest(new FileSource(file), place.offset(), place.length()), place);
             places.add(place);
         }
         candidates.addStorage(places);
-    }
-
-    private Digest128 digest(MappedFile file, long offset, long length) throws IOException {
-        ExtentDigester digester = new ExtentDigester();
-        for (long done = 0; done < length; done += PIECE) {
-            MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, length - done));
-            file.read(offset + done, bytes);
-            digester.update(bytes);
-        }
-        return digester.finish().digest();
     }
 
     @Override
@@ -270,6 +256,5 @@ final class NamedBases implements AutoCloseable {
         if (kept != null) {
             kept.close();
         }
-        arena.close();
     }
 }
