@@ -86,18 +86,23 @@ public final class Proc {
 
     /// How many bytes the system has copied for this thread, whether they came from the disk or not.
     public static long bytesReadByThisThread() throws IOException {
-        return bytesRead(Path.of("/proc/thread-self/io"));
+        return counter("rchar: ", Path.of("/proc/thread-self/io"));
+    }
+
+    /// How often this thread has read from a file.
+    public static long readsByThisThread() throws IOException {
+        return counter("syscr: ", Path.of("/proc/thread-self/io"));
     }
 
     /// How many bytes the system has copied for all threads, which may load classes meanwhile.
     public static long bytesReadByThisProcess() throws IOException {
-        return bytesRead(Path.of("/proc/self/io"));
+        return counter("rchar: ", Path.of("/proc/self/io"));
     }
 
-    private static long bytesRead(Path counters) throws IOException {
+    private static long counter(String name, Path counters) throws IOException {
         try (Stream<String> lines = Files.lines(counters)) {
-            return Long.parseLong(lines.filter(line -> line.startsWith("rchar: ")).findFirst().orElseThrow()
-                    .substring("rchar: ".length()));
+            return Long.parseLong(lines.filter(line -> line.startsWith(name)).findFirst().orElseThrow()
+                    .substring(name.length()));
         }
     }
 

@@ -15,10 +15,12 @@ import org.jspecify.annotations.Nullable;
 /// which some tensors were chosen is read twice, the first time without bytes. Belongs to one thread.
 public final class StorageFilter {
     private final @Nullable Set<Object> wanted;
-    private final Map<Storage, Object> keys = new HashMap<>();
+    /// The keys of the storages; null unless they are read for their names.
+    private final @Nullable Map<Storage, Object> keys;
 
-    private StorageFilter(@Nullable Set<Object> wanted) {
+    private StorageFilter(@Nullable Set<Object> wanted, @Nullable Map<Storage, Object> keys) {
         this.wanted = wanted;
+        this.keys = keys;
     }
 
     /// Reads a file.
@@ -34,7 +36,7 @@ public final class StorageFilter {
 
     /// {@return a filter that wants all storages}
     public static StorageFilter all() {
-        return new StorageFilter(null);
+        return new StorageFilter(null, null);
     }
 
     /// Reads a file, once or twice.
@@ -47,11 +49,11 @@ public final class StorageFilter {
         if (!options.request().isPartial()) {
             return reader.read(options, all());
         }
-        StorageFilter names = all();
-        Set<Object> wanted = reader.read(options.onMeta(), names).only(options).storages().stream()
-                .map(storage -> names.keys.get(storage.base().orElse(storage))).filter(Objects::nonNull)
+        Map<Storage, Object> keys = new HashMap<>();
+        Set<Object> wanted = reader.read(options.onMeta(), new StorageFilter(null, keys)).only(options).storages()
+                .stream().map(storage -> keys.get(storage.base().orElse(storage))).filter(Objects::nonNull)
                 .collect(Collectors.toSet());
-        return reader.read(options, new StorageFilter(wanted)).only(options);
+        return reader.read(options, new StorageFilter(wanted, null)).only(options);
     }
 
     /// {@return whether a storage is to have bytes}
@@ -66,6 +68,8 @@ public final class StorageFilter {
     /// @param key what tells it from others in the file
     /// @param storage the storage, with bytes or without
     public void add(Object key, Storage storage) {
-        keys.put(storage, key);
+        if (keys != null) {
+            keys.put(storage, key);
+        }
     }
 }

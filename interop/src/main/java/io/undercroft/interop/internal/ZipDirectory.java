@@ -47,6 +47,8 @@ public final class ZipDirectory {
     private static final int LONGEST_COMMENT = 0xFFFF;
     private static final long LARGEST_DIRECTORY = 1L << 30;
     private static final long ALIGNMENT = 64;
+    /// The size of a record, in bytes, of which several fit into the buffer of a reader.
+    private static final long SMALL = 1 << 10;
 
     private static final int FLAG_ENCRYPTED = 0x0001;
     private static final int FLAG_PATCH = 0x0020;
@@ -79,11 +81,11 @@ public final class ZipDirectory {
         if (file.size() < LOCAL_HEADER_SIZE) {
             return Optional.empty();
         }
-        ByteReader in = reader(file, 0, file.size());
+        ByteReader in = reader(file, 0, LOCAL_HEADER_SIZE);
         int signature = in.i32();
         int length = in.at(26).u16();
         return signature == LOCAL_HEADER && length <= file.size() - LOCAL_HEADER_SIZE
-                ? Optional.of(text(in.at(LOCAL_HEADER_SIZE), length))
+                ? Optional.of(new String(ByteReader.bytes(file, LOCAL_HEADER_SIZE, length), UTF_8))
                 : Optional.empty();
     }
 
@@ -138,13 +140,31 @@ public final class ZipDirectory {
     /// @throws IOException if reading fails
     /// @throws FormatException if the local header is damaged or contradicts the directory
     public long dataOffset(ZipRecord record) throws IOException {
+        return dataOffset(record, null);
+    }
+
+    /// {@return a reader of the headers of records} Belongs to one thread.
+    public ByteReader headers() {
+        return reader(file, 0, file.size());
+    }
+
+    /// Finds where the bytes of a record start, as [#dataOffset(ZipRecord)].
+    ///
+    /// @param record a record of this directory
+    /// @param headers reads the headers of small records, several at once; null to read this one only
+    /// @return as [#dataOffset(ZipRecord)]
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the local header is damaged or contradicts the directory
+    public long dataOffset(ZipRecord record, @Nullable ByteReader headers) throws IOException {
         byte[] name = record.name().getBytes(UTF_8);
         if (name.length > record.limit() - LOCAL_HEADER_SIZE - record.header()) {
             throw overlapping(record);
         }
         long start = record.header();
-        ByteReader in = reader(file, start, start + LOCAL_HEADER_SIZE + name.length);
-        if (in.i32() != LOCAL_HEADER || in.at(start + 8).u16() != record.method()
+        ByteReader in = headers != null && record.limit() - start <= SMALL
+                ? headers
+                : reader(file, start, start + LOCAL_HEADER_SIZE + name.length);
+        if (in.at(start).i32() != LOCAL_HEADER || in.at(start + 8).u16() != record.method()
                 || in.at(start + 26).u16() != name.length
                 || !text(in.at(start + LOCAL_HEADER_SIZE), name.length).equals(record.name())) {
             throw damaged("ZIP-HEADER", "the header of record " + quote(record) + " contradicts the directory", start);
@@ -321,7 +341,16 @@ public final class ZipDirectory {
     /// @param base where in the file the archive starts: its offsets count from there
     private record End(long directory, long directorySize, long count, long base) {
         static End find(MappedFile file) throws IOException {
-            long tailSize = Math.min(file.size(), END_SIZE + LONGEST_COMMENT);
+            // Few archives have a comment behind the end record.
+            End end = find(file, Math.min(file.size(), END_SIZE));
+            end = end == null ? find(file, Math.min(file.size(), END_SIZE + LONGEST_COMMENT)) : end;
+            if (end == null) {
+                throw damaged("ZIP-END", "the end of the zip directory is missing", FormatException.NO_OFFSET);
+            }
+            return end;
+        }
+
+        private static @Nullable End find(MappedFile file, long tailSize) throws IOException {
             long tailStart = file.size() - tailSize;
             ByteReader tail = new ByteReader(
                     MemorySegment.ofArray(ByteReader.bytes(file, tailStart, (int) tailSize)), LIMITS);
@@ -331,7 +360,7 @@ public final class ZipDirectory {
                     return read(file, tail, at, tailStart + at);
                 }
             }
-            throw damaged("ZIP-END", "the end of the zip directory is missing", FormatException.NO_OFFSET);
+            return null;
         }
 
         private static End read(MappedFile file, ByteReader tail, long at, long position) throws IOException {

@@ -44,6 +44,9 @@ public final class ZipWriter {
     private final boolean isDeflated;
     private final Output output;
     private final List<Written> records = new ArrayList<>();
+    /// The piece of a record that is being written; of no bytes in a writer that only counts.
+    private final MemorySegment piece;
+    private final ByteBuffer compressed;
 
     /// What writers differ in.
     public enum Dialect {
@@ -88,6 +91,12 @@ public final class ZipWriter {
     /// @param isDeflated whether records are compressed
     /// @param output where to
     public ZipWriter(Dialect dialect, boolean isDeflated, Output output) {
+        this(dialect, isDeflated, output, PIECE);
+    }
+
+    private ZipWriter(Dialect dialect, boolean isDeflated, Output output, int piece) {
+        this.piece = MemorySegment.ofArray(new byte[piece]);
+        this.compressed = buffer(isDeflated ? piece : 0);
         this.dialect = dialect;
         this.isDeflated = isDeflated;
         this.output = output;
@@ -132,7 +141,7 @@ public final class ZipWriter {
     /// @param sizes their sizes
     public static long nbytes(Dialect dialect, List<String> names, List<Long> sizes) {
         Counted counted = new Counted();
-        ZipWriter writer = new ZipWriter(dialect, false, counted);
+        ZipWriter writer = new ZipWriter(dialect, false, counted, 0);
         for (int i = 0; i < names.size(); i++) {
             Written record = new Written(names.get(i), counted.position, sizes.get(i), sizes.get(i), 0);
             counted.position += writer.localHeader(record).capacity() + record.size
@@ -268,32 +277,31 @@ public final class ZipWriter {
 
     private long store(Draft content, CRC32 crc) throws IOException {
         long start = output.position();
-        content.writeTo(new Pieces(start, piece -> {
-            crc.update(piece.asByteBuffer());
-            output.write(piece);
+        content.writeTo(new Pieces(piece, start, bytes -> {
+            crc.update(bytes.asByteBuffer());
+            output.write(bytes);
         }));
         return output.position() - start;
     }
 
     private long deflate(Draft content, CRC32 crc) throws IOException {
         try (Deflater deflater = new Deflater(Deflater.DEFAULT_COMPRESSION, true)) {
-            ByteBuffer compressed = buffer(PIECE);
-            content.writeTo(new Pieces(0, piece -> {
-                crc.update(piece.asByteBuffer());
-                deflater.setInput(piece.asByteBuffer());
+            content.writeTo(new Pieces(piece, 0, bytes -> {
+                crc.update(bytes.asByteBuffer());
+                deflater.setInput(bytes.asByteBuffer());
                 while (!deflater.needsInput()) {
-                    drain(deflater, compressed);
+                    drain(deflater);
                 }
             }));
             deflater.finish();
             while (!deflater.finished()) {
-                drain(deflater, compressed);
+                drain(deflater);
             }
             return deflater.getBytesRead();
         }
     }
 
-    private void drain(Deflater deflater, ByteBuffer compressed) throws IOException {
+    private void drain(Deflater deflater) throws IOException {
         deflater.deflate(compressed.clear());
         output.write(MemorySegment.ofBuffer(compressed.flip()));
     }
@@ -309,7 +317,7 @@ public final class ZipWriter {
     /// Hands on what is written in small copies: native code that sums them up would not survive it if a mapped file
     /// was cut meanwhile.
     private static final class Pieces implements Output {
-        private final MemorySegment buffer = MemorySegment.ofArray(new byte[PIECE]);
+        private final MemorySegment buffer;
         private final Sink sink;
         private long position;
 
@@ -318,7 +326,8 @@ public final class ZipWriter {
             void accept(MemorySegment piece) throws IOException;
         }
 
-        Pieces(long position, Sink sink) {
+        Pieces(MemorySegment buffer, long position, Sink sink) {
+            this.buffer = buffer;
             this.position = position;
             this.sink = sink;
         }
@@ -331,7 +340,7 @@ public final class ZipWriter {
         @Override
         public void write(MemorySegment bytes) throws IOException {
             for (long done = 0; done < bytes.byteSize();) {
-                MemorySegment piece = buffer.asSlice(0, Math.min(PIECE, bytes.byteSize() - done));
+                MemorySegment piece = buffer.asSlice(0, Math.min(buffer.byteSize(), bytes.byteSize() - done));
                 piece.copyFrom(bytes.asSlice(done, piece.byteSize()));
                 sink.accept(piece);
                 done += piece.byteSize();

@@ -3,6 +3,7 @@ package io.undercroft.interop.torch;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
@@ -26,11 +27,11 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// What `torch.save` writes since PyTorch 1.6: a zip archive of one pickle and one record for each storage.
@@ -114,19 +115,21 @@ public final class TorchZipFormat implements CheckpointFormat {
         ByteOrder order = byteOrder(zip, folder);
         Elements elements = new Elements(file, options, order);
         String prefix = folder + "/data/";
-        return StorageFilter.read(options, (opening, filter) -> contents(zip, pickle,
-                new TorchStorages(opening, filter, entry -> tail(zip, prefix, entry),
-                        (entry, device) -> open(zip, prefix, entry, elements, device)),
-                elements.isForeign()).withPlaces(elements::placeOf));
+        return StorageFilter.read(options, (opening, filter) -> {
+            Set<String> known = new HashSet<>();
+            ByteReader headers = zip.headers();
+            TorchStorages storages = new TorchStorages(opening, filter, entry -> tail(zip, prefix, entry, known),
+                    (entry, device) -> open(zip, headers, prefix, entry, elements, device));
+            return contents(zip, pickle, storages, known, elements.isForeign()).withPlaces(elements::placeOf);
+        });
     }
 
     /// What the state does not refer to. PyTorch looks at none of it.
     ///
+    /// @param known the names of the records of storages
     /// @param used how many bytes of the pickle were read
-    private static List<UnreadPart> besides(ZipDirectory zip, ZipRecord pickle, TorchStorages storages, long used) {
+    private static List<UnreadPart> besides(ZipDirectory zip, ZipRecord pickle, Set<String> known, long used) {
         String folder = folder(pickle);
-        Set<String> known = storages.entries().stream().map(entry -> folder + "/data/" + entry.key())
-                .collect(Collectors.toSet());
         SMALL_RECORDS.forEach(name -> known.add(folder + name));
         List<UnreadPart> parts = new ArrayList<>();
         if (used < pickle.size()) {
@@ -139,32 +142,34 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     /// Records without a checksum count as not verified.
-    private static TreeContents contents(ZipDirectory zip, ZipRecord pickle, TorchStorages storages, boolean isForeign)
-            throws IOException {
+    private static TreeContents contents(ZipDirectory zip, ZipRecord pickle, TorchStorages storages, Set<String> known,
+            boolean isForeign) throws IOException {
         // PyTorch stores pickles as they are. One that is compressed is paid for by the bytes that it has in the file.
         ReadBudget budget = ReadBudget.of(pickle.compressedSize());
         Unpickled unpickled = load(zip, pickle, storages, isForeign, budget);
         List<ZipRecord> unverified = zip.unverified();
         return TreeContents.of(unpickled.state, Map.of(), zip::damages, budget)
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
-                .withUnread(besides(zip, pickle, storages, unpickled.nbytes));
+                .withUnread(besides(zip, pickle, known, unpickled.nbytes));
     }
 
     /// PyTorch writes all bytes of a storage that is no whole number of elements, and then does not read them.
-    private static long tail(ZipDirectory zip, String prefix, TorchStorages.Entry entry) {
-        long tail = zip.find(prefix + entry.key()).map(record -> record.size() - entry.counted()).orElse(0L);
+    private static long tail(ZipDirectory zip, String prefix, TorchStorages.Entry entry, Set<String> known) {
+        String name = prefix + entry.key();
+        known.add(name);
+        long tail = zip.find(name).map(record -> record.size() - entry.counted()).orElse(0L);
         return tail > 0 && tail < entry.itemsize() ? tail : 0;
     }
 
-    private static Storage open(ZipDirectory zip, String prefix, TorchStorages.Entry entry, Elements elements,
-            Device device) {
+    private static Storage open(ZipDirectory zip, ByteReader headers, String prefix, TorchStorages.Entry entry,
+            Elements elements, Device device) {
         ZipRecord record = zip.find(prefix + checkedKey(entry)).orElseThrow(() -> entry.refused("has no record"));
         if (record.size() != entry.nbytes()) {
             throw entry.refused("of " + entry.nbytes() + " bytes has a record of " + record.size());
         }
         try {
             // Asked now, so that a damaged archive is found when it is opened and not when it is used.
-            long data = zip.dataOffset(record);
+            long data = zip.dataOffset(record, headers);
             OptionalLong place = record.isStored() ? OptionalLong.of(data) : OptionalLong.empty();
             return elements.open(place, entry.nbytes(), entry::dtype, device,
                     record.isStored() ? zip.checksum(record, 0) : null, into -> zip.stream(record).read(0, into));

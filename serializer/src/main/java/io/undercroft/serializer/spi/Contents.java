@@ -115,11 +115,13 @@ public interface Contents {
     /// not yet, since the file is closed with the checkpoint. If that fails it is released like the others, and throws
     /// when it is touched.
     default void release() {
-        Set<Storage> storages = new HashSet<>(storages());
+        List<Storage> storages = storages();
+        Set<Storage> bases = new HashSet<>();
+        storages.forEach(storage -> storage.base().ifPresent(bases::add));
+        storages.forEach(bases::remove);
         storages.forEach(Contents::release);
         // Those that only slices were made of.
-        storages.stream().flatMap(storage -> storage.base().stream()).distinct()
-                .filter(base -> !storages.contains(base)).forEach(Contents::release);
+        bases.forEach(Contents::release);
     }
 
     /// Releases one storage as [#release] does it.

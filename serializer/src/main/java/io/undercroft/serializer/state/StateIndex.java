@@ -237,13 +237,18 @@ public final class StateIndex {
         }
 
         String path() {
-            Deque<String> segments = new ArrayDeque<>();
-            for (Place place = this; place != null; place = place.parent) {
-                segments.push(place.segment);
+            if (length == segment.length()) {
+                return segment;
             }
-            StringBuilder path = new StringBuilder(length);
-            segments.forEach(next -> path.append(path.isEmpty() ? "" : "/").append(next));
-            return path.toString();
+            char[] path = new char[length];
+            for (Place place = this; place.parent != null; place = place.parent) {
+                int start = place.length - place.segment.length();
+                place.segment.getChars(0, place.segment.length(), path, start);
+                if (start > 0) {
+                    path[start - 1] = '/';
+                }
+            }
+            return new String(path);
         }
 
         /// A character is a byte at least, so a text that is too long by its characters needs no counting.
