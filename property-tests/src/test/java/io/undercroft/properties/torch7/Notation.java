@@ -1,25 +1,56 @@
 package io.undercroft.properties.torch7;
 
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.lang.reflect.Method;
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.math.RoundingMode;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 
 /// Values as the observed cases write them down.
 final class Notation {
+    private static final MathContext SEVENTEEN_DIGITS = new MathContext(17, RoundingMode.HALF_EVEN);
+
     private Notation() {}
 
-    static String of(List<Object> values) {
-        return values.stream().map(Notation::of).collect(Collectors.joining(" | "));
-    }
-
-    private static String of(Object value) {
+    static String of(Object value) {
         return switch (value) {
             case String text -> quote(text);
-            case LuaTable table -> of(table);
-            case StorageObject storage -> of(storage);
-            case TensorObject tensor -> of(tensor);
-            case null, default -> LuaValues.print(value);
+            case List<?> table -> table(table);
+            case TypedStorage storage -> storage(storage);
+            case Tensor tensor -> tensor(tensor);
+            case null, default -> text(value);
         };
+    }
+
+    /// What Lua's `tostring` gives.
+    static String text(Object value) {
+        return switch (value) {
+            case null -> "nil";
+            case Double number -> number(number);
+            case TypedStorage storage -> storage.toTorch7String() + "\n";
+            case Method _ -> "function: 0xPTR";
+            default -> value.toString();
+        };
+    }
+
+    /// The name of a storage's or tensor's class in Torch7.
+    static String type(Object value) {
+        return switch (value) {
+            case TypedStorage storage -> "torch." + storage.typeName();
+            case Tensor tensor -> tensorType(tensor.dtype());
+            default -> throw new IllegalArgumentException("no class of Torch7: " + value);
+        };
+    }
+
+    static String tensorType(DType dtype) {
+        return type(TypedStorage.allocate(dtype, 0)).replace("Storage", "Tensor");
     }
 
     private static String quote(String text) {
@@ -28,24 +59,44 @@ final class Notation {
                 .collect(Collectors.joining("", "\"", "\""));
     }
 
-    private static String of(LuaTable table) {
-        return table.entries().entrySet().stream()
-                .map(entry -> "[" + of(entry.getKey()) + "]=" + of(entry.getValue()))
+    private static String table(List<?> elements) {
+        return IntStream.range(0, elements.size())
+                .mapToObj(i -> "[" + (i + 1) + "]=" + number(((Number) elements.get(i)).doubleValue()))
                 .collect(Collectors.joining(", ", "{", "}"));
     }
 
-    private static String of(StorageObject storage) {
-        return storage.type() + "[" + storage.typed().size() + "]"
-                + storage.elements().stream().map(Numbers::print).collect(Collectors.joining(", ", "{", "}"));
+    private static String storage(TypedStorage storage) {
+        return type(storage) + "[" + storage.size() + "]" + LongStream.range(0, storage.size())
+                .mapToObj(index -> number(storage.getDouble(index))).collect(Collectors.joining(", ", "{", "}"));
     }
 
-    private static String of(TensorObject tensor) {
-        return "%s(size=%s, stride=%s, offset=%d, storage=%s)".formatted(tensor.type(),
-                braces(tensor.tensor().shape().toArray()), braces(tensor.tensor().stride()),
-                tensor.tensor().storageOffset() + 1, of(tensor.storage()));
+    private static String tensor(Tensor tensor) {
+        return "%s(size=%s, stride=%s, offset=%d, storage=%s)".formatted(type(tensor),
+                braces(tensor.shape().toArray()), braces(tensor.stride()), tensor.storageOffset() + 1,
+                storage(new TypedStorage(tensor.storage(), tensor.dtype())));
     }
 
     private static String braces(long[] values) {
         return Arrays.stream(values).mapToObj(Long::toString).collect(Collectors.joining(", ", "{", "}"));
+    }
+
+    /// The number as C's `%.17g` prints it.
+    private static String number(double value) {
+        if (Double.isNaN(value)) {
+            return "nan";
+        }
+        if (Double.isInfinite(value)) {
+            return value > 0 ? "inf" : "-inf";
+        }
+        if (value == 0) {
+            return 1 / value < 0 ? "-0" : "0";
+        }
+        BigDecimal digits = new BigDecimal(value).round(SEVENTEEN_DIGITS).stripTrailingZeros();
+        int exponent = digits.precision() - digits.scale() - 1;
+        if (exponent >= -4 && exponent < SEVENTEEN_DIGITS.getPrecision()) {
+            return digits.toPlainString();
+        }
+        String sign = exponent < 0 ? "-" : "+";
+        return "%se%s%02d".formatted(digits.movePointLeft(exponent).toPlainString(), sign, Math.abs(exponent));
     }
 }

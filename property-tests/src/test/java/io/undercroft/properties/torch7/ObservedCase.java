@@ -3,20 +3,25 @@ package io.undercroft.properties.torch7;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.properties.Repository;
+import io.undercroft.properties.torch7.OperationsFile.Line;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 
 /// A few lines of Lua, carried out one after the other, and what Torch7 answered to each.
 record ObservedCase(String id, List<Step> steps) {
     /// One line and its answer: an error, or what it printed and the values it returned.
-    record Step(int number, String lua, Optional<String> error, String printed, String result) {
+    ///
+    /// @param name the file, the case and the number of the line
+    /// @param operations what does the same with our storages
+    record Step(String name, String lua, List<String> operations, Optional<String> error, String printed,
+            String result) {
         /// {@return what Torch7 answered, in one line}
         String answer() {
             return error.orElse(printed + result);
@@ -27,25 +32,30 @@ record ObservedCase(String id, List<Step> steps) {
     /// not meet.
     private static final String NAMES = "t7r(esearch)?_";
     private static final String OWN_NAMES = "undercroft_" + ProcessHandle.current().pid() + "_";
+    private static final Map<String, Line> OPERATIONS = OperationsFile.read();
 
     /// The cases of one observed file.
     static List<ObservedCase> in(String file) {
         try {
             JsonNode observed = new ObjectMapper()
                     .readTree(Repository.path("fixtures/torch7/observed/" + file + ".luajit.json").toFile());
-            return StreamSupport.stream(observed.get("cases").spliterator(), false).map(ObservedCase::of).toList();
+            return observed.get("cases").valueStream().map(written -> of(file, written)).toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    private static ObservedCase of(JsonNode written) {
+    private static ObservedCase of(String file, JsonNode written) {
+        String id = written.get("id").textValue();
         List<Step> steps = new ArrayList<>();
         for (JsonNode step : written.get("steps")) {
-            steps.add(new Step(steps.size() + 1, text(step, "lua").orElseThrow(), text(step, "error"),
+            String name = "%s/%s %d".formatted(file, id, steps.size() + 1);
+            List<String> operations = OPERATIONS.containsKey(name) ? OPERATIONS.get(name).operations() : List.of();
+            steps.add(new Step(name, text(step, "lua").orElseThrow(),
+                    operations.stream().map(ObservedCase::withOwnNames).toList(), text(step, "error"),
                     text(step, "printed").orElse(""), text(step, "result").orElse("")));
         }
-        return new ObservedCase(written.get("id").textValue(), steps);
+        return new ObservedCase(id, steps);
     }
 
     private static Optional<String> text(JsonNode step, String field) {

@@ -11,11 +11,11 @@ import java.util.regex.Pattern;
 /// What a line led to: an error, or what it printed and the values it returned.
 record Outcome(Optional<Throwable> error, String printed, String result) {
     /// Which of our exceptions stands for which of Torch7's errors. What Lua finds wrong with an argument's type does
-    /// not compile in Java; here the interpreter refuses it.
+    /// not compile in Java.
     private static final Map<Pattern, Class<? extends Throwable>> ERRORS = Map.of(
             Pattern.compile("(number|boolean|torch\\.\\*?\\w*Storage) expected, got|is not a number|cannot be indexed"
                     + "|attempt to call method"),
-            LuaError.class,
+            ClassCastException.class,
             Pattern.compile("invalid memory size|size mismatch|invalid storage offset"), IllegalArgumentException.class,
             Pattern.compile("not enough memory"), OutOfMemoryError.class,
             Pattern.compile("out of bounds"), IndexOutOfBoundsException.class,
