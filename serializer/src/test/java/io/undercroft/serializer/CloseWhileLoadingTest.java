@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /// A checkpoint that is closed while another thread loads from it: the load is complete or ends in an exception, and
 /// the JVM lives.
 class CloseWhileLoadingTest {
-    private static final int ROUNDS = 30;
+    private static final int ROUNDS = 15;
     private static final int NUMEL = 1 << 17;
     private static final Map<String, Tensor> STATE = state();
 

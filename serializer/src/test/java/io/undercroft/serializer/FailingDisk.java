@@ -26,6 +26,11 @@ final class FailingDisk extends ForwardingDisk {
         return operations >= failing;
     }
 
+    /// {@return how many operations there were}
+    synchronized int operations() {
+        return operations;
+    }
+
     @Override
     synchronized void before(Operation operation) throws IOException {
         operations++;

@@ -181,8 +181,8 @@ class HostileHashesTest {
         for (int i = 0; i < 1000; i++) {
             tree.writeInt8((byte) 1);
         }
-        tree.openSet(10 * MANY);
-        for (int i = 0; i < 10 * MANY; i++) {
+        tree.openSet(MANY);
+        for (int i = 0; i < MANY; i++) {
             tree.openTuple(2);
             tree.writeReference(shared);
             tree.writeInt32(i);
@@ -228,10 +228,10 @@ class HostileHashesTest {
     void manyKeysOfManyHashesOpen() throws IOException {
         Path path = directory.resolve("a.croft");
         Map<Object, Object> state = new LinkedHashMap<>();
-        for (int i = 0; i < 50_000; i++) {
+        for (int i = 0; i < MANY; i++) {
             state.put(Tuple.of(i / 250L, i % 250L, "a"), 1L);
         }
-        Set<Object> points = new LinkedHashSet<>(manyOf(50_000, i -> new Point(i / 250, i % 250)));
+        Set<Object> points = new LinkedHashSet<>(manyOf(MANY, i -> new Point(i / 250, i % 250)));
         Checkpoint.save(path, List.of(state, points), SaveOptions.defaults().classes(CLASSES));
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             Object back = c.state();

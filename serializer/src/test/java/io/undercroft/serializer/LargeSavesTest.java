@@ -75,7 +75,7 @@ class LargeSavesTest {
         for (int i = 0; i < 200; i++) {
             state.put("small" + i, tensor(noise(1 + 40 * i, i % 5 == 0 ? 1 : i), arena));
         }
-        for (int i = 0; i < 3 * COUNT; i++) {
+        for (int i = 0; i < 2 * COUNT; i++) {
             byte[] bytes = noise(LARGE - 70_000 * i, i % 3 == 0 ? 3 : i);
             Arrays.fill(bytes, 1 << 20, (1 + i % 3) << 20, (byte) 0);
             state.put("large" + i, tensor(bytes, arena));
@@ -87,6 +87,10 @@ class LargeSavesTest {
         MemorySegment segment = arena.allocate(bytes.length).copyFrom(MemorySegment.ofArray(bytes));
         Storage storage = Storage.over(new Allocation(segment, Allocation.Sharing.PRIVATE, null, () -> {}));
         return Tensor.of(storage, DType.UINT8, 0, Shape.of(bytes.length), 1);
+    }
+
+    private static void assertSameBytes(Tensor tensor, Object other) {
+        assertThat(tensor.storage().segment().mismatch(((Tensor) other).storage().segment())).isEqualTo(-1);
     }
 
     /// A confined arena lets no other thread in.
@@ -103,21 +107,20 @@ class LargeSavesTest {
         assertThat(Files.mismatch(path, other)).isEqualTo(-1);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.verify().isIntact()).isTrue();
-            state.forEach(
-                    (name, tensor) -> assertThat(checkpoint.tensor(name).equal((Tensor) tensor)).as(name).isTrue());
+            state.forEach((name, tensor) -> assertSameBytes(checkpoint.tensor(name), tensor));
         }
     }
 
     /// A chunk of 16 MiB does not fit in the memory that it goes through.
     @Test
     void largeChunksAreWrittenInPieces() throws IOException {
-        Map<String, Object> state = Map.of("a", Tensor.of(noise(40_000_000, 1)), "b", Tensor.of(noise(40_000_000, 1)));
+        Map<String, Object> state = Map.of("a", Tensor.of(noise(20_000_000, 1)), "b", Tensor.of(noise(20_000_000, 1)));
         DedupReport report = Checkpoint.save(path, state, SaveOptions.defaults().chunkSize(1 << 24)).dedup()
                 .orElseThrow();
-        assertThat(report.written()).isEqualTo(40_000_000);
+        assertThat(report.written()).isEqualTo(20_000_000);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.verify().isIntact()).isTrue();
-            assertThat(checkpoint.tensor("b").equal((Tensor) state.get("b"))).isTrue();
+            assertSameBytes(checkpoint.tensor("b"), state.get("b"));
         }
     }
 
@@ -321,7 +324,7 @@ class LargeSavesTest {
         }
 
         private static void begin(Path path) throws IOException {
-            for (int i = 0; i < 5000; i++) {
+            for (int i = 0; i < 1500; i++) {
                 AtomicFile.create(Target.of(path), Disk.system(), Replacing.ANY).close();
             }
         }

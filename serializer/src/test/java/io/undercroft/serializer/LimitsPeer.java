@@ -12,8 +12,10 @@ import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.lang.foreign.Arena;
-import java.nio.channels.FileChannel;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -35,12 +37,24 @@ final class LimitsPeer {
     private static final int STITCHED_CHUNKS = 64;
     /// The most first, so that what is loaded for a failure is there when no class can be loaded any more.
     private static final List<Integer> SPARE_MAPPINGS = List.of(160, 60, 20, 8, 4, 2, 1, 0);
-    private static final int MOST_FREED = 400;
+    private static final int FREED = 200;
     /// What the JVM may map or open for itself meanwhile.
     private static final int NOISE = 12;
 
+    /// A channel would collect garbage and sleep before it says that there is no mapping left.
+    private static final MethodHandle MMAP = function("mmap", FunctionDescriptor.of(ValueLayout.JAVA_LONG,
+            ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT,
+            ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG));
+    private static final MethodHandle MUNMAP = function("munmap",
+            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+    private static final int PROT_READ = 1;
+    /// `MAP_SHARED | MAP_ANONYMOUS`: the system never makes one mapping of two that are shared.
+    private static final int SHARED_ANONYMOUS = 0x21;
+
     private final Path folder;
     private final List<Path> files;
+    /// Addresses of mappings that are there to take mappings away.
+    private final Deque<Long> taken = new ArrayDeque<>();
     private final Set<String> failures = new TreeSet<>();
 
     private LimitsPeer(Path folder) throws IOException {
@@ -137,6 +151,15 @@ final class LimitsPeer {
             fault(thrownBy(() -> file.map(List.of(file.piece(0, CHUNK), new Piece.ZeroPiece(1L << 50)))));
             fault(thrownBy(() -> AnonymousMemory.allocator().allocate(1L << 50)));
         }
+        for (Path file : files) {
+            fault(attempt(file, OpenOptions.defaults().inMemory(_ -> {
+                throw new OutOfMemoryError("raise the limits");
+            })));
+        }
+        for (int number = 0; number < FREED; number++) {
+            takeOne();
+            free(1);
+        }
         fault(new FormatException("NONE", "nothing is wrong", FormatException.NO_OFFSET, "Go on"));
         failures.clear();
     }
@@ -150,52 +173,61 @@ final class LimitsPeer {
         }
     }
 
+    private static MethodHandle function(String name, FunctionDescriptor type) {
+        Linker linker = Linker.nativeLinker();
+        return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), type);
+    }
+
     private String withoutMappings() throws IOException {
-        try (FileChannel channel = FileChannel.open(files.getFirst()); Arena others = Arena.ofConfined()) {
-            Deque<Arena> taken = new ArrayDeque<>();
-            take(channel, taken, others);
-            for (int spare : SPARE_MAPPINGS) {
-                for (Path file : files) {
-                    for (OpenOptions options : List.of(OpenOptions.defaults(), OpenOptions.defaults().inMemory())) {
-                        for (int number = 0; number < spare; number++) {
-                            taken.removeLast().close();
-                        }
-                        long open = Proc.descriptors();
-                        Throwable thrown = attempt(file, options);
-                        int lost = spare - take(channel, taken, others);
-                        for (int number = 0; number < MOST_FREED / 2; number++) {
-                            taken.removeLast().close();
-                        }
-                        String wrong = fault(thrown);
-                        if (wrong != null || lost > NOISE || Proc.descriptors() > open) {
-                            return (wrong == null ? "WRONG: " + file : wrong) + ", with " + spare + " mappings left; "
-                                    + lost + " mappings and " + (Proc.descriptors() - open)
-                                    + " descriptors were not freed";
-                        }
-                        take(channel, taken, others);
+        take();
+        for (int spare : SPARE_MAPPINGS) {
+            for (Path file : files) {
+                for (OpenOptions options : List.of(OpenOptions.defaults(), OpenOptions.defaults().inMemory())) {
+                    free(spare);
+                    long open = Proc.descriptors();
+                    Throwable thrown = attempt(file, options);
+                    int lost = spare - take();
+                    free(FREED);
+                    String wrong = fault(thrown);
+                    if (wrong != null || lost > NOISE || Proc.descriptors() > open) {
+                        return (wrong == null ? "WRONG: " + file : wrong) + ", with " + spare + " mappings left; "
+                                + lost + " mappings and " + (Proc.descriptors() - open)
+                                + " descriptors were not freed";
                     }
+                    take();
                 }
             }
-            taken.forEach(Arena::close);
         }
+        free(taken.size());
         openAll();
         return failures.toString();
     }
 
-    /// Takes all mappings that are left, and returns how many they were. The last ones can be freed one by one.
-    private static int take(FileChannel channel, Deque<Arena> taken, Arena others) {
-        int count = 0;
+    /// Takes all mappings that are left, and returns how many they were.
+    private int take() {
+        int before = taken.size();
+        while (takeOne()) {
+            // On to the next one.
+        }
+        return taken.size() - before;
+    }
+
+    private boolean takeOne() {
         try {
-            while (true) {
-                Arena arena = taken.size() < MOST_FREED ? Arena.ofConfined() : others;
-                channel.map(FileChannel.MapMode.READ_ONLY, 0, 1, arena);
-                if (arena != others) {
-                    taken.add(arena);
-                }
-                count++;
+            long address = (long) MMAP.invokeExact(0L, 1L, PROT_READ, SHARED_ANONYMOUS, -1, 0L);
+            return address != -1 && taken.add(address);
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private void free(int count) {
+        try {
+            for (int number = 0; number < count; number++) {
+                int _ = (int) MUNMAP.invokeExact((long) taken.removeLast(), 1L);
             }
-        } catch (IOException _) {
-            return count;
+        } catch (Throwable e) {
+            throw new AssertionError(e);
         }
     }
 

@@ -140,7 +140,7 @@ class SaveAsyncTest {
     void whatIsWrittenAfterwardsIsNotInTheFile(List<Allocator> memory) throws IOException {
         Map<String, Object> state = state(memory, 6);
         try (SnapshotMemory kept = new SnapshotMemory()) {
-            for (long round = 1; round <= 12; round++) {
+            for (long round = 1; round <= 5; round++) {
                 fill(state, round);
                 Path file = folder.resolve(round + ".croft");
                 try (PendingSave save = Checkpoint.saveAsync(file, state, OPTIONS.snapshotMemory(kept))) {
@@ -259,7 +259,7 @@ class SaveAsyncTest {
         int cancelled = 0;
         try (SnapshotMemory kept = new SnapshotMemory(); CheckpointFile file = CheckpointFile.open(path)) {
             SaveOptions options = OPTIONS.snapshotMemory(kept);
-            for (int round = 0; round < 30; round++) {
+            for (int round = 0; round < 15; round++) {
                 fill(state, round + 2);
                 boolean appends = random.nextBoolean();
                 PendingSave save = appends

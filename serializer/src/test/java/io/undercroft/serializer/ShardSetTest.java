@@ -155,7 +155,7 @@ class ShardSetTest {
     @Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void ofThousandsOfShardsNothingStaysOpen() throws IOException {
         List<Path> shards = new ArrayList<>();
-        for (int number = 0; number < 10_000; number++) {
+        for (int number = 0; number < 2000; number++) {
             shards.add(Files.createLink(folder.resolve(number + ".croft"), a));
         }
         ShardSet.save(manifest, shards);
@@ -167,7 +167,7 @@ class ShardSetTest {
         }
         assertThat(Proc.descriptors()).isLessThan(before + 10);
         Files.delete(shards.getLast());
-        assertRefused().contains("'9999.croft'", "is not in");
+        assertRefused().contains("'1999.croft'", "is not in");
         assertThat(Proc.descriptors()).isLessThan(before + 10);
     }
 
