@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /// Storages that have to be decoded, since they are compressed, of another byte order or not aligned: whatever writes
 /// all of them decodes one after the other and keeps none.
@@ -47,22 +46,13 @@ class DecodedStoragesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"a.pt", "a.npz", "a.safetensors", "a.gguf", "a.t7"})
-    void everyWriterDecodesOneAfterTheOther(String name) throws IOException {
+    @CsvSource({"a.pt,,", "a.npz,,", "a.safetensors,,", "a.gguf,,", "a.t7,,", "a.t7, torch7.encoding, ascii",
+            "a.t7, torch7.order, big", "a.npz, npz.compression, deflate"})
+    void everyWriterDecodesOneAfterTheOther(String name, String setting, String value)
+            throws IOException {
         Path file = directory.resolve(name);
-        Checkpoint.save(file, counted());
-        checkExported(file);
-    }
-
-    @ParameterizedTest
-    @CsvSource({"torch7.encoding, ascii, a.t7", "torch7.order, big, a.t7", "npz.compression, deflate, a.npz"})
-    void soDoesEveryWayOfWriting(String setting, String value, String name) throws IOException {
-        Path file = directory.resolve(name);
-        Checkpoint.save(file, counted(), SaveOptions.defaults().setting(setting, value));
-        checkExported(file);
-    }
-
-    private void checkExported(Path file) throws IOException {
+        SaveOptions options = SaveOptions.defaults();
+        Checkpoint.save(file, counted(), setting == null ? options : options.setting(setting, value));
         assertThat(most).hasValue(NBYTES);
         assertThat(live).hasValue(0);
         try (Checkpoint checkpoint = Checkpoint.open(file)) {

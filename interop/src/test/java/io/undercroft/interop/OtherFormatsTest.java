@@ -1,19 +1,24 @@
 package io.undercroft.interop;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Proc;
 import java.io.IOException;
@@ -24,18 +29,25 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// What holds of all formats.
@@ -189,16 +201,6 @@ class OtherFormatsTest {
     }
 
     @Test
-    void anArchiveOfNumPyIsVerified() throws IOException {
-        Path file = folder.resolve("a.npz");
-        Checkpoint.save(file, Map.of("w", Tensor.of(1f, 2f)));
-
-        try (Checkpoint c = Checkpoint.open(file)) {
-            assertThat(c.verify().unverifiedBytes()).isZero();
-        }
-    }
-
-    @Test
     void filesAreWrittenAlikeWhateverDigitsAUserHas() throws IOException {
         Locale before = Locale.getDefault();
         Path file = folder.resolve("a.pt");
@@ -270,6 +272,11 @@ class OtherFormatsTest {
         assertThatThrownBy(() -> Checkpoint.save(file, Map.of("w", Tensor.of(1f)),
                 SaveOptions.defaults().setting("npz.compression", "deflate").setting("torch7.longs", "4")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("'torch7.longs' does not apply");
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve("a.safetensors"), Map.of("w", Tensor.of(1f)),
+                SaveOptions.defaults().setting("safetensors.shard", "5GB")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("'safetensors.shard' does not apply to files of safetensors")
+                .hasMessageContaining("safetensors-index");
         Checkpoint.save(file, Map.of("w", Tensor.of(1f)),
                 SaveOptions.defaults().setting("npz.compression", "deflate"));
         assertThatThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().setting("torch7.encodin", "ascii")))
@@ -289,15 +296,16 @@ class OtherFormatsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"model.pt", "model.pth", "pytorch_model.bin", "model.SafeTensors", "a.npz", "a.gguf",
-            "model.safetensors.index.json"})
-    void theSuffixNamesTheFormatThatIsWritten(String name) throws IOException {
+    @CsvSource({"model.pt, torch-zip", "b.PTH, torch-zip", "c.ckpt, torch-zip", "pytorch_model.bin, torch-zip",
+            "model.bin, croft", "model.SafeTensors, safetensors", "a.npz, npz", "a.gguf, gguf",
+            "model.safetensors.index.json, safetensors-index"})
+    void theSuffixNamesTheFormatThatIsWritten(String name, String format) throws IOException {
         Path file = folder.resolve(name);
 
-        SaveReport report = Checkpoint.save(file, Map.of("w", Tensor.of(1f)));
+        assertThat(Checkpoint.save(file, Map.of("w", Tensor.of(1f))).format()).isEqualTo(format);
 
         try (Checkpoint c = Checkpoint.open(file)) {
-            assertThat(c.format()).isEqualTo(report.format()).isNotEqualTo("croft");
+            assertThat(c.format()).isEqualTo(format);
         }
     }
 
@@ -359,5 +367,94 @@ class OtherFormatsTest {
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.tensor("w").toFloatArray()).containsExactly(1, 2);
         }
+    }
+
+    /// Formats that keep tensors by name and can be written.
+    static List<String> names() {
+        return List.of("a.pt", "a.t7", "a.safetensors", "a.safetensors.index.json", "a.npz", "a.gguf");
+    }
+
+    @ParameterizedTest
+    @MethodSource("names")
+    void someTensorsAreOpenedAndTheOthersAreOnMeta(String name) throws IOException {
+        Path file = folder.resolve(name);
+        Checkpoint.save(file, Map.of("x1", Tensor.of(1f, 2f), "x2", Tensor.of(3f), "y", Tensor.of(4f)));
+
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().only("x*").inMemory())) {
+            assertThat(c.names()).containsExactlyInAnyOrder("x1", "x2");
+            assertThat(c.storages()).hasSize(2).allMatch(Storage::isMaterialized);
+            assertThat(c.tensor("x1").toFloatArray()).containsExactly(1, 2);
+            assertThat(((Tensor) ((Map<?, ?>) c.state()).get("y")).storage().isMeta()).isTrue();
+        }
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().onMeta())) {
+            assertThat(c.storages()).hasSize(3).allMatch(Storage::isMeta);
+            assertThat(c.metadata()).isUnmodifiable();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("names")
+    void aCroftFileRefersToTheBytesOfAnotherFormat(String name) throws IOException {
+        Path file = folder.resolve(name);
+        Path thin = folder.resolve("thin.croft");
+        Path flat = folder.resolve("flat.croft");
+        Tensor weight = Tensor.arange(DType.FLOAT32, 1000).view(10, 100);
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        state.put("weight", weight);
+        state.put("tied", weight);
+        state.put("bias", Tensor.arange(DType.FLOAT64, 10));
+        Checkpoint.save(file, state);
+        try (Checkpoint source = Checkpoint.open(file)) {
+            SaveOptions whole = SaveOptions.defaults().base(file).wholeStorages();
+            assertThat(Checkpoint.save(thin, source.tree(), whole).dedup().orElseThrow().written()).isZero();
+        }
+        OpenOptions below = OpenOptions.defaults().root(folder);
+        CheckpointFile.open(thin, SaveOptions.defaults(), below).copyWithBases(flat);
+
+        try (Checkpoint source = Checkpoint.open(file);
+                Checkpoint adopted = Checkpoint.open(thin, below);
+                Checkpoint copied = Checkpoint.open(flat)) {
+            for (Checkpoint each : List.of(adopted, copied)) {
+                assertThat(each.names()).containsExactlyElementsOf(source.names());
+                state.forEach((key, tensor) -> assertThat(each.tensor(key).contentEquals(tensor)).as(key).isTrue());
+                assertThat(each.tensor("tied").storage() == each.tensor("weight").storage())
+                        .isEqualTo(source.tensor("tied").storage() == source.tensor("weight").storage());
+                assertThat(each.verify()).isEqualTo(new Verification(List.of(), 0, 0));
+            }
+        }
+    }
+
+    @Test
+    void aFileIsOfNoFormatButItsOwn() throws IOException {
+        Map<String, Set<String>> found = new TreeMap<>();
+        for (String directory : List.of("pytorch", "models", "safetensors", "numpy", "gguf")) {
+            try (Stream<Path> files = Files.list(Path.of("..", "fixtures", directory))) {
+                for (Path file : files.filter(Files::isRegularFile).toList()) {
+                    String suffix = file.getFileName().toString().replaceAll("^.*?(([.-]legacy|\\.tar)?\\.\\w+)$",
+                            "$1");
+                    assertThat(formatsOf(file)).as(file.toString()).hasSizeLessThanOrEqualTo(1)
+                            .allSatisfy(name -> found.computeIfAbsent(suffix, _ -> new TreeSet<>()).add(name));
+                }
+            }
+        }
+        assertThat(found).isEqualTo(Map.of(".gguf", Set.of("gguf"), ".legacy.pt", Set.of("torch-legacy"), "-legacy.pt",
+                Set.of("torch-legacy"), ".npy", Set.of("npy"), ".npz", Set.of("npz"), ".pt", Set.of("torch-zip"),
+                ".safetensors", Set.of("safetensors"), ".tar.pt", Set.of("torch-tar")));
+        for (byte[] bytes : new byte[][]{{}, {'P', 'K', 3, 4}, new byte[600], "ustar".getBytes(UTF_8),
+                "PK or not".getBytes(UTF_8)}) {
+            assertThat(formatsOf(Files.write(folder.resolve("other"), bytes))).isEmpty();
+        }
+    }
+
+    private static List<String> formatsOf(Path path) throws IOException {
+        List<String> names = new ArrayList<>();
+        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+            for (CheckpointFormat format : Checkpoint.formats()) {
+                if (format.matches(file)) {
+                    names.add(format.name());
+                }
+            }
+        }
+        return names;
     }
 }

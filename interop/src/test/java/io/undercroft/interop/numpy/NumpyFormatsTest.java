@@ -6,8 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.MappedFile;
+import io.undercroft.interop.SparseOutput;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -23,10 +22,8 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
@@ -151,18 +148,6 @@ class NumpyFormatsTest {
     }
 
     @Test
-    void someArraysAreOpened() throws IOException {
-        Path path = FIXTURES.resolve("deflated.npz");
-        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().only("int*").inMemory())) {
-            assertThat(c.names()).containsExactly("int8", "int16", "int32", "int64");
-            assertThat(c.storages()).hasSize(4).allMatch(Storage::isMaterialized);
-        }
-        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().onMeta())) {
-            assertThat(c.storages()).allMatch(Storage::isMeta);
-        }
-    }
-
-    @Test
     void aTensorUnderTwoNamesIsWrittenTwice() throws IOException {
         Path path = folder.resolve("a.npz");
         Tensor tied = Tensor.of(1f, 2f);
@@ -190,35 +175,6 @@ class NumpyFormatsTest {
                 output.write(SOME.asSlice(0, Math.min(left, SOME.byteSize())));
             }
             output.write(MemorySegment.ofArray(new byte[]{7}));
-        }
-    }
-
-    /// A file that has holes where zeros are written.
-    private static final class SparseOutput implements Output, AutoCloseable {
-        private final FileChannel channel;
-        private long position;
-
-        SparseOutput(Path path) throws IOException {
-            this.channel = FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE,
-                    StandardOpenOption.SPARSE);
-        }
-
-        @Override
-        public long position() {
-            return position;
-        }
-
-        @Override
-        public void write(MemorySegment bytes) throws IOException {
-            if (bytes.mismatch(Zeros.SOME.asSlice(0, bytes.byteSize())) >= 0) {
-                channel.write(bytes.asByteBuffer(), position);
-            }
-            position += bytes.byteSize();
-        }
-
-        @Override
-        public void close() throws IOException {
-            channel.close();
         }
     }
 
@@ -306,16 +262,6 @@ class NumpyFormatsTest {
         assertThat(folder).isEmptyDirectory();
     }
 
-    @Test
-    void archivesOfPyTorchAreNotTakenForThis() throws IOException {
-        for (String other : List.of("pytorch/tied.pt", "models/tiny-gpt2.pt")) {
-            try (MappedFile file = MappedFile.open(Path.of("..", "fixtures").resolve(other), MapMode.READ_ONLY)) {
-                assertThat(new NpzFormat().matches(file)).as(other).isFalse();
-                assertThat(new NpyFormat().matches(file)).as(other).isFalse();
-            }
-        }
-    }
-
     // ---- damaged and hostile ----
 
     private static byte[] array(int version, String header, int data) {
@@ -397,37 +343,6 @@ class NumpyFormatsTest {
         assertThat(refusal(array(2, "[".repeat(60_000), 8)).code()).isEqualTo("NPY-HEADER");
         assertThat(refusal("\u0093NUMPX\1\0\0\0\0\0\0\0".getBytes(ISO_8859_1)).code()).isEqualTo("NPY-HEADER");
         assertThat(refusal(new byte[11]).code()).isEqualTo("NPY-HEADER");
-    }
-
-    private void refusedOrSound(byte[] bytes, String format) throws IOException {
-        Path path = Files.write(folder.resolve("x"), bytes);
-        try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().format(format))) {
-            c.names().forEach(name -> c.tensor(name).copy());
-            c.verify();
-        } catch (FormatException e) {
-            assertThat(e.getMessage()).doesNotContain("\n");
-        }
-    }
-
-    @Test
-    void damagedFilesAreRefusedOrSound() throws IOException {
-        Path deflated = folder.resolve("d.npz");
-        Path stored = folder.resolve("s.npz");
-        Map<String, Tensor> state = Map.of("a", Tensor.of(1, 2, 3), "b", Tensor.of(1.5));
-        Checkpoint.save(deflated, state, options.setting("npz.compression", "deflate"));
-        Checkpoint.save(stored, state);
-        for (Path sound : List.of(deflated, stored, FIXTURES.resolve("version3.npy"))) {
-            byte[] bytes = Files.readAllBytes(sound);
-            String format = sound.toString().endsWith("npy") ? "npy" : "npz";
-            for (int at = 0; at < bytes.length; at++) {
-                refusedOrSound(Arrays.copyOf(bytes, at), format);
-                for (int flip : new int[]{1, 0xFF}) {
-                    byte[] damaged = bytes.clone();
-                    damaged[at] ^= (byte) flip;
-                    refusedOrSound(damaged, format);
-                }
-            }
-        }
     }
 
     @Test

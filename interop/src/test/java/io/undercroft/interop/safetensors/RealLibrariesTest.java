@@ -4,10 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -44,8 +42,7 @@ class RealLibrariesTest {
                 python.test("what save_file writes is read and written again byte by byte", this::everyDTypeComesBack),
                 python.test("load_model takes tied tensors of ours", this::tiedGoesThere),
                 python.test("what save_model tied is tied here", this::tiedComesBack),
-                python.test("views of ours are whole tensors there", this::viewsGoThere),
-                python.test("an index and its shards are one state", this::shardsComeBack));
+                python.test("views of ours are whole tensors there", this::viewsGoThere));
     }
 
     @TestFactory
@@ -165,24 +162,6 @@ class RealLibrariesTest {
                 """, path);
     }
 
-    private void shardsComeBack(RealPython python) throws IOException {
-        Path shards = Files.createDirectories(folder.resolve("shards"));
-        python.run("""
-                import json, torch
-                from safetensors.torch import save_file
-                save_file({'a': torch.ones(3), 'b': torch.zeros(2)}, sys.argv[1] + '/model-00001-of-00002.safetensors')
-                save_file({'c': torch.full((2,), 7.)}, sys.argv[1] + '/model-00002-of-00002.safetensors')
-                index = {'metadata': {'total_size': 28}, 'weight_map': {'a': 'model-00001-of-00002.safetensors',
-                    'b': 'model-00001-of-00002.safetensors', 'c': 'model-00002-of-00002.safetensors'}}
-                json.dump(index, open(sys.argv[1] + '/model.safetensors.index.json', 'w'), indent=2, sort_keys=True)
-                """, shards);
-        try (Checkpoint c = Checkpoint.open(shards.resolve("model.safetensors.index.json"))) {
-            assertThat(c.names()).containsExactly("a", "b", "c");
-            assertThat(c.tensor("a").toFloatArray()).containsExactly(1, 1, 1);
-            assertThat(c.tensor("c").toFloatArray()).containsExactly(7, 7);
-        }
-    }
-
     private void transformersLoads(RealPython python) throws IOException {
         Path model = Files.createDirectories(folder.resolve("model"));
         Path source = folder.resolve("source.pt");
@@ -192,7 +171,6 @@ class RealLibrariesTest {
                 torch.manual_seed(3)
                 model = GPT2LMHeadModel(GPT2Config(n_layer=1, n_head=2, n_embd=8, vocab_size=11, n_positions=6))
                 model.config.save_pretrained(sys.argv[1])
-                model.save_pretrained(sys.argv[1] + '/sharded', max_shard_size='3KB')
                 torch.save(model.state_dict(), sys.argv[2])
                 """, model, source);
         for (Map<String, String> metadata : List.of(Map.<String, String>of(), Map.of("format", "pt"))) {
@@ -212,13 +190,6 @@ class RealLibrariesTest {
                     for name, tensor in model.state_dict().items():
                         assert tensor.equal(expected[name]), name
                     """, model, source);
-        }
-        try (Checkpoint c = Checkpoint.open(source);
-                Checkpoint sharded = Checkpoint.open(model.resolve("sharded/model.safetensors.index.json"),
-                        OpenOptions.defaults())) {
-            assertThat(sharded.names()).hasSizeGreaterThan(5);
-            sharded.names().forEach(name -> assertThat(sharded.tensor(name).contentEquals(c.tensor(name))).isTrue());
-            assertThat(sharded.tensor("transformer.wte.weight").shape()).isEqualTo(Shape.of(11, 8));
         }
     }
 }

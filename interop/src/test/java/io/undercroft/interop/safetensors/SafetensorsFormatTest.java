@@ -5,11 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
-import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
-import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Typed;
@@ -301,15 +297,6 @@ class SafetensorsFormatTest {
     }
 
     @Test
-    void namesInMapsOfMapsArePaths() throws IOException {
-        try (Checkpoint c = Checkpoint
-                .open(export(state("model", state("w/x", floats(1)), "opt", state("0", state("m", floats(2))))))) {
-            assertThat(c.state()).asInstanceOf(InstanceOfAssertFactories.MAP)
-                    .containsOnlyKeys("model/w/x", "opt/0/m");
-        }
-    }
-
-    @Test
     void whatIsNoTensorIsRefusedByItsPath() {
         assertThatIllegalArgumentException().isThrownBy(() -> export(state("a", state("step", 3L))))
                 .withMessageContainingAll("a/step", "Long");
@@ -391,32 +378,6 @@ class SafetensorsFormatTest {
         assertThatIllegalStateException().isThrownBy(() -> a.getFloat(0));
         assertThat(Tensor.of(kept, DType.FLOAT32, 0, Shape.of(3), 1).toFloatArray()).containsExactly(0, 1, 2);
         kept.release();
-    }
-
-    @Test
-    void croftAdoptsTheBytes() throws IOException {
-        Path path = Files.copy(FIXTURES.resolve("all-dtypes.safetensors"), folder.resolve("all.safetensors"));
-        Path croft = folder.resolve("all.croft");
-        try (Checkpoint source = Checkpoint.open(path)) {
-            DedupReport report = Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(path)).dedup()
-                    .orElseThrow();
-            assertThat(report.written()).isZero();
-        }
-        CheckpointFile.open(croft, SaveOptions.defaults(), OpenOptions.defaults().root(folder))
-                .copyWithBases(folder.resolve("flat.croft"));
-        try (Checkpoint flat = Checkpoint.open(folder.resolve("flat.croft"))) {
-            assertThat(flat.tensor("int16").toLongArray()).containsExactly(0, 1, 2, 3, 4, 5);
-        }
-    }
-
-    @Test
-    void otherFilesAreNotTakenForThis() throws IOException {
-        for (String other : List.of("pytorch/tied.pt", "models/tiny-gpt2.pt", "pytorch/single_f32.legacy.pt")) {
-            try (MappedFile file = MappedFile.open(Path.of("..", "fixtures").resolve(other), MapMode.READ_ONLY)) {
-                assertThat(new SafetensorsFormat().matches(file)).as(other).isFalse();
-                assertThat(new SafetensorsIndexFormat().matches(file)).as(other).isFalse();
-            }
-        }
     }
 
     @Test

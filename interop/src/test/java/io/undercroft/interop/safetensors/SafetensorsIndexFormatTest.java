@@ -8,8 +8,6 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.Verification;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -73,14 +71,6 @@ class SafetensorsIndexFormatTest {
         assertThat(Tensor.of(kept, DType.FLOAT32, 0, Shape.of(1), 1)
                 .getFloat(0)).isEqualTo(3);
         kept.release();
-    }
-
-    @Test
-    void someTensorsAreOpened() throws IOException {
-        try (Checkpoint c = Checkpoint.open(index, OpenOptions.defaults().only("tied").inMemory())) {
-            assertThat(c.names()).containsExactly("tied");
-            assertThat(c.storages()).singleElement().matches(Storage::isMaterialized);
-        }
     }
 
     /// As huggingface_hub writes tied tensors of a set.
@@ -195,43 +185,10 @@ class SafetensorsIndexFormatTest {
     }
 
     @Test
-    void theMetadataCannotBeChanged() throws IOException {
-        try (Checkpoint c = Checkpoint.open(index)) {
-            Map<String, String> metadata = c.metadata();
-            assertThatExceptionOfType(UnsupportedOperationException.class)
-                    .isThrownBy(() -> metadata.put("total_size", "0"));
-        }
-    }
-
-    @Test
     void theFilesOfTheSetAreTold() throws IOException {
         try (Checkpoint c = Checkpoint.open(index)) {
             assertThat(c.files()).containsExactly(index, folder.toRealPath().resolve("2.safetensors"),
                     folder.toRealPath().resolve("1.safetensors"));
-        }
-    }
-
-    @Test
-    void aSetIsAdoptedAsItIs() throws IOException {
-        Path thin = folder.resolve("thin.croft");
-        try (Checkpoint c = Checkpoint.open(index)) {
-            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(index).wholeStorages());
-        }
-        try (Checkpoint c = Checkpoint.open(thin)) {
-            assertThat(c.verify().unverifiedBytes()).isEqualTo(20);
-        }
-        try (Checkpoint c = Checkpoint.open(thin, OpenOptions.defaults().root(folder))) {
-            assertThat(c.verify()).isEqualTo(new Verification(List.of(), 0, 0));
-            assertThat(c.tensor("c").getLong(0)).isEqualTo(5);
-            assertThat(c.tensor("tied").storage()).isSameAs(c.tensor("a").storage());
-        }
-    }
-
-    @Test
-    void onMetaNothingIsMapped() throws IOException {
-        try (Checkpoint c = Checkpoint.open(index, OpenOptions.defaults().onMeta())) {
-            assertThat(c.storages()).hasSize(3).allMatch(Storage::isMeta);
-            assertThat(c.tensor("tied")).isSameAs(c.tensor("a"));
         }
     }
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -39,27 +38,6 @@ class AdoptionTest {
         return OpenOptions.defaults().root(folder);
     }
 
-    private void assertSameAsTorch(Path path, OpenOptions options) throws IOException {
-        try (Checkpoint source = Checkpoint.open(torch); Checkpoint adopted = Checkpoint.open(path, options)) {
-            assertThat(adopted.names()).containsExactlyElementsOf(source.names());
-            for (String name : source.names()) {
-                assertThat(adopted.tensor(name).equal(source.tensor(name))).as(name).isTrue();
-            }
-            assertThat(adopted.storages()).hasSameSizeAs(source.storages());
-        }
-    }
-
-    @Test
-    void nothingIsWrittenButTheIndex() throws IOException {
-        assertThat(report.written()).isZero();
-        assertThat(report.sharedStorages()).isEqualTo(report.storages()).isPositive();
-        assertSameAsTorch(croft, below());
-        try (Checkpoint adopted = Checkpoint.open(croft, below())) {
-            assertThat(adopted.verify().damages()).isEmpty();
-            assertThat(adopted.verify().unverifiedExtents()).isZero();
-        }
-    }
-
     @Test
     void itIsOpenedOnlyBelowADirectoryThatTheReaderNames() throws IOException {
         try (Checkpoint adopted = Checkpoint.open(croft)) {
@@ -84,13 +62,6 @@ class AdoptionTest {
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> adopted.tensor(name).storage().get(0))
                     .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
         }
-    }
-
-    @Test
-    void flatteningMakesItAFileOfItsOwn() throws IOException {
-        Path flat = folder.resolve("flat.croft");
-        CheckpointFile.open(croft, SaveOptions.defaults(), below()).copyWithBases(flat);
-        assertSameAsTorch(flat, OpenOptions.defaults());
     }
 
     @Test

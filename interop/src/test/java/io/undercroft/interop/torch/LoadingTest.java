@@ -18,6 +18,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,17 +47,28 @@ class LoadingTest {
 
     @ParameterizedTest
     @MethodSource("fixtures")
-    void inMemoryTheBytesAndTheSharingAreThoseOfTheMappedFile(String fixture) throws IOException {
+    void inMemoryAndOnMetaTensorsAndSharingAreThoseOfTheMappedFile(String fixture) throws IOException {
         Path path = Fixtures.PYTORCH.resolve(fixture);
-        try (Checkpoint mapped = Checkpoint.open(path); Checkpoint read = Checkpoint.open(path, OPTIONS.inMemory())) {
-            assertThat(read.names()).containsExactlyElementsOf(mapped.names());
+        try (Checkpoint mapped = Checkpoint.open(path);
+                Checkpoint read = Checkpoint.open(path, OPTIONS.inMemory());
+                Checkpoint meta = Checkpoint.open(path, OPTIONS.onMeta())) {
+            assertThat(geometry(read)).isEqualTo(geometry(mapped));
+            assertThat(geometry(meta)).isEqualTo(geometry(mapped));
+            assertThat(meta.storages()).allMatch(Storage::isMeta);
             assertThat(read.storages()).hasSameSizeAs(mapped.storages()).allMatch(Storage::isMaterialized);
             for (int i = 0; i < mapped.storages().size(); i++) {
                 assertThat(read.storages().get(i).contentEquals(mapped.storages().get(i))).isTrue();
             }
-            read.names().forEach(name -> assertThat(read.storages().indexOf(read.tensor(name).storage()))
-                    .isEqualTo(mapped.storages().indexOf(mapped.tensor(name).storage())));
         }
+    }
+
+    private static List<String> geometry(Checkpoint c) {
+        return c.names().stream().map(name -> {
+            Tensor tensor = c.tensor(name);
+            return "%s %s %s %s %d in storage %d of %d".formatted(name, tensor.dtype(), tensor.shape(),
+                    Arrays.toString(tensor.stride()), tensor.storageOffset(), c.storages().indexOf(tensor.storage()),
+                    tensor.storage().nbytes());
+        }).toList();
     }
 
     @Test

@@ -2,21 +2,19 @@ package io.undercroft.interop.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.interop.SparseOutput;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -29,37 +27,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 class TorchArchiveTest {
     @TempDir
     private Path directory;
-
-    /// A file in which pages of zeros take no space.
-    private static final class SparseOutput implements Output, AutoCloseable {
-        private static final MemorySegment ZEROS = MemorySegment.ofArray(new byte[1 << 20]);
-        private final FileChannel channel;
-        private long position;
-
-        SparseOutput(Path path) throws IOException {
-            this.channel = FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-        }
-
-        @Override
-        public long position() {
-            return position;
-        }
-
-        @Override
-        public void write(MemorySegment bytes) throws IOException {
-            boolean zeros = bytes.byteSize() <= ZEROS.byteSize()
-                    && MemorySegment.mismatch(bytes, 0, bytes.byteSize(), ZEROS, 0, bytes.byteSize()) < 0;
-            if (!zeros && bytes.byteSize() > 0) {
-                channel.write(bytes.asByteBuffer(), position);
-            }
-            position += bytes.byteSize();
-        }
-
-        @Override
-        public void close() throws IOException {
-            channel.close();
-        }
-    }
 
     private Path write(TorchArchive archive) throws IOException {
         Path path = directory.resolve("written.pt");

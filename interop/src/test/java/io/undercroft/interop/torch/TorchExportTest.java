@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -464,17 +463,6 @@ class TorchExportTest {
         Path path = Files.writeString(folder.resolve("old.pth"), "old");
         assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(path, new Symbol("no")));
         assertThat(path).hasContent("old");
-    }
-
-    @Test
-    void theFormatGoesByTheNameOfTheFile() throws IOException {
-        for (String name : List.of("a.pt", "b.PTH", "c.ckpt", "pytorch_model.bin")) {
-            Checkpoint.save(folder.resolve(name), Map.of());
-            assertThat(Checkpoint.open(folder.resolve(name)).format()).isEqualTo("torch-zip");
-        }
-        Checkpoint.save(folder.resolve("plain"), Map.of(), SaveOptions.defaults().format("torch-zip"));
-        assertThat(folder.resolve("plain")).isNotEmptyFile();
-        assertThat(Checkpoint.save(folder.resolve("model.bin"), Map.of()).format()).isEqualTo("croft");
     }
 
     /// PyTorch 2.13 cannot read what it writes of these, either.

@@ -2,7 +2,6 @@ package io.undercroft.interop.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
@@ -125,11 +124,5 @@ class TorchIndexFormatTest {
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(index).close()).satisfies(
                 e -> assertThat(e.getMessage()).contains(words).contains("pytorch_model.bin.index.json")
                         .doesNotContain("\n"));
-    }
-
-    @Test
-    void itIsNotWritten() {
-        assertThatThrownBy(() -> Checkpoint.save(index, Map.of("a", Tensor.of(1f))))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("can be opened, not written");
     }
 }

@@ -54,12 +54,6 @@ class TorchManifestTest {
         });
     }
 
-    @ParameterizedTest
-    @MethodSource("described")
-    void aFileIsRecognised(String name) throws IOException {
-        assertThat(Fixtures.matches(Fixtures.PYTORCH.resolve(name + ".pt"))).isTrue();
-    }
-
     static List<String> containerVariants() {
         return Stream.of("align4096", "bigendian", "deflated", "nobyteorder", "nocrc", "torch1.6_style").toList();
     }

@@ -53,23 +53,12 @@ class FixtureFilesTest {
 
     @ParameterizedTest
     @MethodSource("fixtures")
-    void theEncodingIsFoundAndTheStateIsTheDescribedOne(Fixture fixture) throws IOException {
-        Files7.open(fixture.path(),
-                contents -> new Comparison().compare(fixture.json().get("value"), contents.state()));
-    }
-
-    @ParameterizedTest
-    @MethodSource("fixtures")
-    void withTheEncodingToldTheStateIsTheSame(Fixture fixture) throws IOException {
-        Files7.open(fixture.path(), fixture.told(),
-                contents -> new Comparison().compare(fixture.json().get("value"), contents.state()));
-    }
-
-    @ParameterizedTest
-    @MethodSource("fixtures")
-    void readIntoMemoryTheStateIsTheSame(Fixture fixture) throws IOException {
-        Files7.open(fixture.path(), OpenOptions.defaults().inMemory().mapping(MapMode.READ_ONLY),
-                contents -> new Comparison().compare(fixture.json().get("value"), contents.state()));
+    void theEncodingIsFoundOrToldAndTheStateIsTheDescribedOne(Fixture fixture) throws IOException {
+        OpenOptions found = OpenOptions.defaults();
+        for (OpenOptions each : List.of(found, fixture.told(), found.inMemory().mapping(MapMode.READ_ONLY))) {
+            Files7.open(fixture.path(), each,
+                    contents -> new Comparison().compare(fixture.json().get("value"), contents.state()));
+        }
     }
 
     @ParameterizedTest

@@ -42,23 +42,6 @@ class LoadingTest {
         Checkpoint.save(model, state);
     }
 
-    @Test
-    void nothingIsCopiedWhenItIsAdopted() throws IOException {
-        Path croft = folder.resolve("model.croft");
-        DedupReport report;
-        try (Checkpoint source = Checkpoint.open(model)) {
-            report = Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(model)).dedup().orElseThrow();
-        }
-        assertThat(report.written()).isZero();
-        try (Checkpoint source = Checkpoint.open(model);
-                Checkpoint adopted = Checkpoint.open(croft, OpenOptions.defaults().root(folder))) {
-            for (String name : source.names()) {
-                assertThat(adopted.tensor(name).contentEquals(source.tensor(name))).as(name).isTrue();
-            }
-            assertThat(adopted.tensor("tied").storage()).isSameAs(adopted.tensor("weight").storage());
-        }
-    }
-
     /// A file that Windows wrote, with something behind its object: the width of its longs has to be told.
     @Test
     void aFileWhoseEncodingHasToBeToldIsAdoptedAndOpensWithoutBeingTold() throws IOException {
