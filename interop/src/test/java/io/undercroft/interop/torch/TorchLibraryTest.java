@@ -2,10 +2,10 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.DType;
@@ -16,14 +16,12 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -36,33 +34,18 @@ import org.junit.jupiter.api.io.TempDir;
         + "no Python")
 class TorchLibraryTest {
     @TempDir
-    private static Path folder;
-    private static Path script;
+    private Path folder;
+    private final RealPython python = RealPython.with("torch");
 
-    private static List<String> python(String... arguments) throws IOException, InterruptedException {
-        if (script == null) {
-            script = Files.createTempFile(folder, "peer", ".py");
-            try (InputStream source = Optional.ofNullable(TorchLibraryTest.class.getResourceAsStream("peer.py"))
-                    .orElseThrow()) {
-                Files.write(script, source.readAllBytes());
-            }
+    /// What the peer prints, line by line.
+    private List<String> ask(Object... arguments) throws IOException {
+        try (InputStream source = Objects.requireNonNull(TorchLibraryTest.class.getResourceAsStream("peer.py"))) {
+            return python.run(new String(source.readAllBytes(), UTF_8), arguments).lines().toList();
         }
-        List<String> command = new ArrayList<>(List.of(System.getenv("UNDERCROFT_PYTHON"), script.toString()));
-        command.addAll(List.of(arguments));
-        Path errors = Files.createTempFile(folder, "errors", ".txt");
-        Process process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
-        List<String> lines = new String(process.getInputStream().readAllBytes(), UTF_8).lines().toList();
-        assertThat(process.waitFor()).as(Files.readString(errors)).isZero();
-        return lines;
-    }
-
-    /// The library and its version, as the tests are to be called.
-    private static String library() throws IOException, InterruptedException {
-        return "torch " + new ObjectMapper().readTree(python("versions").getFirst()).get("torch").asText();
     }
 
     @TestFactory
-    Stream<DynamicTest> whatWeWriteIsReadByPyTorch() throws IOException, InterruptedException {
+    Stream<DynamicTest> whatWeWriteIsReadByPyTorch() throws IOException {
         Path written = Files.createDirectory(folder.resolve("written"));
         for (Path original : TorchExportTest.files()) {
             String name = original.getFileName().toString();
@@ -71,19 +54,18 @@ class TorchLibraryTest {
                 Checkpoint.save(written.resolve(name.replaceFirst("[.]pt$", ".ours.pt")), c.state());
             }
         }
-        String library = library();
-        return python("compare", written.toString()).stream().map(line -> {
+        return ask("compare", written).stream().map(line -> {
             JsonNode result = parse(line);
-            return dynamicTest(library + " loads our " + result.get("name").asText() + " as its own",
-                    () -> assertThat(result.get("outcome").asText()).startsWith("same"));
+            return python.test("our " + result.get("name").asText() + " is loaded there as its own",
+                    _ -> assertThat(result.get("outcome").asText()).startsWith("same"));
         });
     }
 
     /// Whatever may be in a file, in all combinations. Old streams among them become archives.
     @TestFactory
-    Stream<DynamicTest> randomStatesOfPyTorchComeBackToIt() throws IOException, InterruptedException {
+    Stream<DynamicTest> randomStatesOfPyTorchComeBackToIt() throws IOException {
         Path random = Files.createDirectory(folder.resolve("random"));
-        python("random", random.toString(), "100");
+        ask("random", random, 100);
         List<Path> originals;
         try (Stream<Path> files = Files.list(random)) {
             originals = files.toList();
@@ -94,24 +76,22 @@ class TorchLibraryTest {
                 Checkpoint.save(Path.of(original.toString().replaceFirst("[.]pt$", ".ours.pt")), c.state());
             }
         }
-        String library = library();
-        List<JsonNode> results = python("compare", random.toString()).stream().map(TorchLibraryTest::parse).toList();
+        List<JsonNode> results = ask("compare", random).stream().map(TorchLibraryTest::parse).toList();
         assertThat(results).hasSameSizeAs(originals).hasSizeGreaterThan(100);
-        return results.stream().map(result -> dynamicTest(library + " loads our random state "
-                + result.get("name").asText(), () -> assertThat(result.get("outcome").asText()).startsWith("same")));
+        return results.stream().map(result -> python.test("our random state is loaded there: "
+                + result.get("name").asText(), _ -> assertThat(result.get("outcome").asText()).startsWith("same")));
     }
 
     @TestFactory
-    Stream<DynamicTest> aClassInAClassIsFound() throws IOException, InterruptedException {
+    Stream<DynamicTest> aClassInAClassIsFound() throws IOException {
         Path nested = Files.createDirectory(folder.resolve("nested"));
         String type = "__main__:Outer.Inner";
         Checkpoint.save(nested.resolve("ours.pt"), new Typed(type, Tensor.of(1.5, 2.5)));
-        String library = library();
-        List<String> loaded = python("nested", nested.toString());
+        List<String> loaded = ask("nested", nested);
         return Stream.of(
-                dynamicTest(library + " finds it in our file, with weights_only and without",
-                        () -> assertThat(loaded).containsExactly(type + " [1.5, 2.5]", type + " [1.5, 2.5]")),
-                dynamicTest("we find it in a file of " + library, () -> {
+                python.test("it is found in our file there, with weights_only and without",
+                        _ -> assertThat(loaded).containsExactly(type + " [1.5, 2.5]", type + " [1.5, 2.5]")),
+                python.test("it is found in a file from there", _ -> {
                     try (Checkpoint c = Checkpoint.open(nested.resolve("theirs.pt"))) {
                         assertThat(((Typed) Objects.requireNonNull(c.state())).type()).isEqualTo(type);
                     }
@@ -119,18 +99,17 @@ class TorchLibraryTest {
     }
 
     @TestFactory
-    Stream<DynamicTest> whatPyTorchWritesIsReadByUs() throws IOException, InterruptedException {
+    Stream<DynamicTest> whatPyTorchWritesIsReadByUs() throws IOException {
         Path saved = Files.createDirectory(folder.resolve("saved"));
-        String library = library();
-        return python("write", saved.toString()).stream()
-                .flatMap(name -> Stream.of(name + ".pt", name + ".legacy.pt").map(file -> dynamicTest(
-                        "we load " + file + " of " + library,
-                        () -> check(saved.resolve(file), Fixtures.json(saved.resolve(name + ".json"))))));
+        return ask("write", saved).stream()
+                .flatMap(name -> Stream.of(name + ".pt", name + ".legacy.pt").map(file -> python.test(
+                        file + " from there is loaded",
+                        _ -> check(saved.resolve(file), Fixtures.json(saved.resolve(name + ".json"))))));
     }
 
     /// Tensors of every dtype, views, some without elements or dimensions, tied ones, and types that share bytes.
     @TestFactory
-    Stream<DynamicTest> tensorsOfOursAreOneInPyTorchWhereTheyAreOneHere() throws IOException, InterruptedException {
+    Stream<DynamicTest> tensorsOfOursAreOneInPyTorchWhereTheyAreOneHere() throws IOException {
         Map<String, Tensor> state = new LinkedHashMap<>();
         for (DType dtype : DType.values()) {
             if (dtype.kind() != DType.Kind.QUANTIZED) {
@@ -155,10 +134,9 @@ class TorchLibraryTest {
         state.put("grad", Tensor.of(1.0, 2.0).withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD)));
         Path file = folder.resolve("ours.pt");
         Checkpoint.save(file, state);
-        String library = library();
-        return python("describe", file.toString()).stream().map(TorchLibraryTest::parse)
-                .map(line -> dynamicTest(library + " loads our tensors: " + line.get("way").asText(),
-                        () -> checkTensors(line.get("tensors"), state)));
+        return ask("describe", file).stream().map(TorchLibraryTest::parse)
+                .map(line -> python.test("our tensors are loaded there: " + line.get("way").asText(),
+                        _ -> checkTensors(line.get("tensors"), state)));
     }
 
     private static void check(Path file, JsonNode expected) throws IOException {
