@@ -246,7 +246,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws IllegalStateException if this is closed
     public synchronized long retain(Retention rule) throws IOException {
         Objects.requireNonNull(rule, "rule");
-        Set<SnapshotInfo> dropped = dropped(rule);
+        Set<SnapshotInfo> dropped = rule.dropped(snapshots());
         if (dropped.isEmpty()) {
             return 0;
         }
@@ -265,12 +265,8 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws IllegalStateException if this is closed
     public synchronized long compact(Retention rule) throws IOException {
         Objects.requireNonNull(rule, "rule");
-        Set<SnapshotInfo> dropped = dropped(rule);
+        Set<SnapshotInfo> dropped = rule.dropped(snapshots());
         return dropped.isEmpty() ? 0 : drop(dropped);
-    }
-
-    private Set<SnapshotInfo> dropped(Retention rule) throws IOException {
-        return rule.dropped(snapshots());
     }
 
     /// Compares snapshots by content and not by number, which may name another one after another process has replaced

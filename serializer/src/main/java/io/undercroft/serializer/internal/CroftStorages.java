@@ -18,7 +18,6 @@ import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.internal.loading.CheckedRun;
 import io.undercroft.serializer.internal.loading.ChosenStorages;
 import io.undercroft.serializer.internal.loading.DeviceContent;
 import io.undercroft.serializer.internal.loading.DeviceContent.Stored;
@@ -228,21 +227,15 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private static DeviceMemory memoryOf(int number, Device device) {
-        try {
-            return DeviceSource.memoryOf(device);
-        } catch (IllegalStateException e) {
-            throw new FormatException("CROFT-DEVICE",
-                    "storage " + number + " is to go to " + device + ": " + e.getMessage(), FormatException.NO_OFFSET,
-                    DeviceSource.REMEDY, e);
-        }
+        return DeviceSource.memoryOf(device, "CROFT-DEVICE", "storage " + number + " is");
     }
 
     /// What is uploaded is read as a whole, and checked in the buffers.
     private DeviceContent content(int number, StorageRecord record) {
         checkKnown(number);
         List<StorageChunk> chunks = request.verification() == ChecksumPolicy.NONE ? List.of() : check.table(number);
-        List<CheckedRun> runs = chunks.stream().map(chunk -> new CheckedRun(chunk.start(),
-                new RunChecksum(Kind.CRC32C, chunk.length(), chunk.checksum()))).toList();
+        List<RunChecksum> runs = chunks.stream()
+                .map(chunk -> new RunChecksum(Kind.CRC32C, chunk.start(), chunk.length(), chunk.checksum())).toList();
         return new Stored(new PieceInput(extents(record).map(this::piece).toList()), runs,
                 (damaged, bytes) -> MappedAccess.guarded(file, () -> uploaded(number,
                         damaged.stream().map(chunk -> chunks.get(chunk)).toList(), bytes)));
@@ -252,7 +245,7 @@ final class CroftStorages implements AutoCloseable {
         if (damagedChunks.isEmpty()) {
             return bytes;
         }
-        DeviceMemory memory = DeviceSource.memoryOf(storage(number).device());
+        DeviceMemory memory = memoryOf(number, storage(number).device());
         throw refused(number, damagedChunks, Storage.deferred(bytes.segment().byteSize(), memory,
                 () -> DeviceSource.withAccess(request, bytes), file.path()).materialize());
     }
@@ -272,9 +265,8 @@ final class CroftStorages implements AutoCloseable {
         Allocation bytes = request.isInMemory()
                 ? memory.read(extents(record).map(this::piece).toList())
                 : checkable(number, record, map(record));
-        Checking checking = request.isInMemory() ? inOwnMemory() : check::mapped;
         List<StorageChunk> chunks = checksNow
-                ? check(number, new Span(0, record.nbytes()), bytes, checking)
+                ? check(number, new Span(0, record.nbytes()), bytes, !request.isInMemory())
                 : List.of();
         if (chunks.isEmpty()) {
             if (checksNow && bytes.backing().orElse(null) instanceof CheckedBytes checked) {
@@ -338,21 +330,14 @@ final class CroftStorages implements AutoCloseable {
         };
     }
 
-    /// Checks the bytes of a part of a storage.
-    @FunctionalInterface
-    private interface Checking {
-        List<StorageChunk> damaged(int number, Span part, MemorySegment bytes);
-    }
-
-    /// Memory of the caller's choice may be that of a mapped file.
-    private Checking inOwnMemory() {
-        return request.memory().isEmpty() ? check::inMemory : check::mapped;
-    }
-
     /// Checks what was mapped or read of a storage, and frees it if that fails.
-    private static List<StorageChunk> check(int number, Span part, Allocation bytes, Checking checking) {
+    ///
+    /// @param isMapped whether its bytes may be those of a mapped file, as they may be in memory of the caller's choice
+    private List<StorageChunk> check(int number, Span part, Allocation bytes, boolean isMapped) {
         try {
-            return checking.damaged(number, part, bytes.segment());
+            return isMapped || request.memory().isPresent()
+                    ? check.mapped(number, part, bytes.segment())
+                    : check.inMemory(number, part, bytes.segment());
         } catch (Throwable e) {
             bytes.free();
             throw e;
@@ -374,7 +359,7 @@ final class CroftStorages implements AutoCloseable {
         boolean checks = isToBeChecked(record);
         Span whole = checks ? check.chunksAround(number, part) : part;
         Allocation bytes = memory.copy(pieces(record, whole));
-        List<StorageChunk> chunks = checks ? check(number, whole, bytes, inOwnMemory()) : List.of();
+        List<StorageChunk> chunks = checks ? check(number, whole, bytes, false) : List.of();
         if (!chunks.isEmpty()) {
             bytes.free();
             DamagedStorage damage = damaged(chunks);

@@ -87,7 +87,7 @@ final class StateDecoder {
     }
 
     private @Nullable Object decode() {
-        RootFrame root = new RootFrame();
+        ListFrame root = new ListFrame(new ArrayList<>(1));
         open.push(root);
         for (StateToken token = in.next(); token != StateToken.DONE; token = in.next()) {
             cost.take(in, token);
@@ -106,7 +106,7 @@ final class StateDecoder {
                 }
             }
         }
-        return root.value;
+        return root.object.getFirst();
     }
 
     private void open(StateToken token) {
@@ -207,21 +207,6 @@ final class StateDecoder {
 
     private FormatException malformed(String what) {
         return Rule.V16_TREE.broken("the state tree " + what, in.offset());
-    }
-
-    /// Takes the tree's one value.
-    private static final class RootFrame implements Frame {
-        private @Nullable Object value;
-
-        @Override
-        public @Nullable Object object() {
-            return value;
-        }
-
-        @Override
-        public void add(@Nullable Object root) {
-            value = root;
-        }
     }
 
     private record ListFrame(List<@Nullable Object> object) implements Frame {

@@ -6,7 +6,6 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.internal.loading.CheckedRun;
 import io.undercroft.serializer.internal.loading.DeviceContent;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceInput;
@@ -154,16 +153,12 @@ public final class FileStorages {
     }
 
     private Storage onDevice(Device device, long nbytes, Supplier<DeviceContent> content) {
-        try {
-            return DeviceSource.storage(file, request, DeviceSource.memoryOf(device), nbytes, content);
-        } catch (IllegalStateException e) {
-            throw new FormatException(NO_DEVICE, "storages are to go to " + device + ": " + e.getMessage(),
-                    FormatException.NO_OFFSET, DeviceSource.REMEDY, e);
-        }
+        return DeviceSource.storage(file, request, DeviceSource.memoryOf(device, NO_DEVICE, "storages are"), nbytes,
+                content);
     }
 
     private DeviceContent content(long offset, long nbytes, @Nullable Checksum checksum) {
-        List<CheckedRun> runs = new ArrayList<>();
+        List<RunChecksum> runs = new ArrayList<>();
         if (checksum != null) {
             checking(file, () -> runs.add(run(checksum, nbytes)));
         }
@@ -171,11 +166,12 @@ public final class FileStorages {
                 (damaged, bytes) -> damaged.isEmpty() || checksum == null ? bytes : refused(bytes, checksum));
     }
 
-    private static CheckedRun run(Checksum checksum, long nbytes) throws IOException {
+    private static RunChecksum run(Checksum checksum, long nbytes) throws IOException {
         MemorySegment before = MemorySegment.ofArray(checksum.before());
-        RunChecksum all = new RunChecksum(RunChecksum.Kind.CRC32, before.byteSize() + nbytes, checksum.crc32());
-        all.add(0, before);
-        return new CheckedRun(-before.byteSize(), all);
+        RunChecksum all = new RunChecksum(RunChecksum.Kind.CRC32, -before.byteSize(), before.byteSize() + nbytes,
+                checksum.crc32());
+        all.add(-before.byteSize(), before);
+        return all;
     }
 
     private Allocation refused(Allocation bytes, Checksum checksum) {

@@ -15,7 +15,7 @@ public sealed interface DeviceContent {
     /// @param input the bytes
     /// @param runs the runs of which there are checksums, in order
     /// @param end what is done when all bytes are on the device
-    record Stored(PieceInput input, List<CheckedRun> runs, End end) implements DeviceContent, HostReader {
+    record Stored(PieceInput input, List<RunChecksum> runs, End end) implements DeviceContent, HostReader {
         @Override
         public void read(long offset, MemorySegment into) {
             input.read(offset, into);
@@ -31,7 +31,7 @@ public sealed interface DeviceContent {
 
         Allocation finish(Allocation bytes) {
             List<Integer> damaged = IntStream.range(0, runs.size())
-                    .filter(i -> !runs.get(i).checksum().matches()).boxed().toList();
+                    .filter(i -> !runs.get(i).matches()).boxed().toList();
             return end.finish(damaged, bytes);
         }
     }

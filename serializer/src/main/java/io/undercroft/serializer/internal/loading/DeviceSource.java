@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.Span;
 import io.undercroft.mmap.AnonymousMemory;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 /// together with those of other storages. Safe for use by several threads.
 public final class DeviceSource implements Supplier<Allocation> {
     /// What to do if a device is not there.
-    public static final Remedy REMEDY = new Remedy("Choose a device when opening: {}",
+    private static final Remedy REMEDY = new Remedy("Choose a device when opening: {}",
             List.of(new Remedy.Option("OpenOptions.device", "(Device.CPU)")));
     /// Held while decoded bytes are in memory of the host, so that they are those of one storage.
     private static final Object DECODING = new Object();
@@ -61,12 +62,19 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return the memory of a device other than the CPU and meta}
     ///
     /// @param device the device
-    /// @throws IllegalStateException if it is not there; the message says which are
-    public static DeviceMemory memoryOf(Device device) {
-        if (Allocator.on(device) instanceof DeviceMemory memory) {
-            return memory;
+    /// @param code the code of the exception
+    /// @param what the subject of its message
+    /// @throws FormatException if it is not there; the message says which are
+    public static DeviceMemory memoryOf(Device device, String code, String what) {
+        try {
+            if (Allocator.on(device) instanceof DeviceMemory memory) {
+                return memory;
+            }
+            throw new IllegalStateException("the device " + device + " cannot be loaded to");
+        } catch (IllegalStateException e) {
+            throw new FormatException(code, what + " to go to " + device + ": " + e.getMessage(),
+                    FormatException.NO_OFFSET, REMEDY, e);
         }
-        throw new IllegalStateException("the device " + device + " cannot be loaded to");
     }
 
     /// {@return what makes the bytes of a storage, if they go from a file to a device and are not there yet}

@@ -7,13 +7,14 @@ import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
 import java.util.zip.Checksum;
 
-/// The checksum of a run of bytes that arrives in parts, in any order and from several threads.
+/// The checksum of a run of bytes of a storage that arrives in parts, in any order and from several threads.
 ///
 /// The checksums of the parts are put together as zlib's `crc32_combine` does: the checksum of two runs is that of the
 /// second, combined with that of the first times x to the power of eight times the length of the second, modulo the
 /// polynomial.
 public final class RunChecksum {
     private final Kind kind;
+    private final long start;
     private final long length;
     private final int expected;
     /// The checksums of the parts by the offsets of their first bytes.
@@ -88,27 +89,39 @@ public final class RunChecksum {
     /// A run of which nothing has arrived.
     ///
     /// @param kind which checksum
+    /// @param start its first byte, counted from the start of the storage; negative if the checksum covers bytes before
+    ///     the storage
     /// @param length the size of the run in bytes
     /// @param expected the checksum that it should have
-    public RunChecksum(Kind kind, long length, int expected) {
+    public RunChecksum(Kind kind, long start, long length, int expected) {
         this.kind = kind;
+        this.start = start;
         this.length = length;
         this.expected = expected;
     }
 
-    /// {@return the size of the run in bytes}
-    long length() {
-        return length;
+    /// {@return its first byte, counted from the start of the storage}
+    long start() {
+        return start;
     }
 
-    /// Takes a part.
+    /// {@return its end, counted from the start of the storage}
+    long end() {
+        return start + length;
+    }
+
+    /// Takes those of some bytes that are in this run.
     ///
-    /// @param start its first byte, counted from the start of the run
-    /// @param bytes the part; no byte arrives twice
-    public void add(long start, MemorySegment bytes) {
-        Part part = new Part(bytes.byteSize(), kind.of(bytes));
-        synchronized (parts) {
-            parts.put(start, part);
+    /// @param offset the first of the bytes, counted from the start of the storage
+    /// @param bytes the bytes; no byte of the run arrives twice
+    public void add(long offset, MemorySegment bytes) {
+        long from = Math.max(offset, start);
+        long to = Math.min(offset + bytes.byteSize(), end());
+        if (from < to) {
+            Part part = new Part(to - from, kind.of(bytes.asSlice(from - offset, to - from)));
+            synchronized (parts) {
+                parts.put(from - start, part);
+            }
         }
     }
 

@@ -50,7 +50,7 @@ class RunChecksumTest {
             }
         }
         Collections.shuffle(order, random);
-        RunChecksum run = new RunChecksum(kind, bytes.length, expected);
+        RunChecksum run = new RunChecksum(kind, 0, bytes.length, expected);
         for (int part : order) {
             run.add(borders.get(part), MemorySegment.ofArray(bytes).asSlice(borders.get(part),
                     borders.get(part + 1) - borders.get(part)));
@@ -62,11 +62,11 @@ class RunChecksumTest {
     @EnumSource
     void aPartThatIsMissingOrDamagedDoesNotMatch(Kind kind) {
         byte[] bytes = noise(1000, 3);
-        RunChecksum missing = new RunChecksum(kind, 1000, sum(kind, bytes));
+        RunChecksum missing = new RunChecksum(kind, 0, 1000, sum(kind, bytes));
         missing.add(0, MemorySegment.ofArray(bytes).asSlice(0, 400));
         missing.add(401, MemorySegment.ofArray(bytes).asSlice(401));
         assertThat(missing.matches()).isFalse();
-        RunChecksum damaged = new RunChecksum(kind, 1000, sum(kind, bytes));
+        RunChecksum damaged = new RunChecksum(kind, 0, 1000, sum(kind, bytes));
         bytes[500] ^= 4;
         damaged.add(300, MemorySegment.ofArray(bytes).asSlice(300));
         damaged.add(0, MemorySegment.ofArray(bytes).asSlice(0, 300));
