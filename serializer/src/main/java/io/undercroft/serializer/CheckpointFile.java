@@ -245,7 +245,6 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long retain(Retention rule) throws IOException {
-        Objects.requireNonNull(rule, "rule");
         Set<SnapshotInfo> dropped = rule.dropped(snapshots());
         if (dropped.isEmpty()) {
             return 0;
@@ -264,7 +263,6 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long compact(Retention rule) throws IOException {
-        Objects.requireNonNull(rule, "rule");
         Set<SnapshotInfo> dropped = rule.dropped(snapshots());
         return dropped.isEmpty() ? 0 : drop(dropped);
     }
@@ -320,7 +318,6 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     private synchronized void copy(Path target, OpenOptions which) throws IOException {
-        Objects.requireNonNull(target, "target");
         requireNoLoss(target);
         new FileCopier(disk).export(path, target, which, saving.request().isReplacingReferenced());
     }
@@ -361,7 +358,6 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     private synchronized void copyWithBases(Path target, OpenOptions which) throws IOException {
-        Objects.requireNonNull(target, "target");
         requireNoLoss(target);
         new FileCopier(disk).flatten(path, target, which, References.rule(saving.request().isReplacingReferenced()));
     }

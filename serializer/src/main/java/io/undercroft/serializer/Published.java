@@ -68,7 +68,6 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if shared memory of that name is there that is no published state
     /// @throws IOException if reading or writing fails; what had the name has it still
     public static Published publish(String name, Checkpoint checkpoint) throws IOException {
-        Objects.requireNonNull(name, "name");
         return publish(name, checkpoint.tree(), SaveOptions.defaults().metadata(checkpoint.metadata()));
     }
 
@@ -84,7 +83,6 @@ public final class Published implements AutoCloseable {
     /// @throws IOException if reading or writing fails; what had the name has it still
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static Published publish(String name, @Nullable Object state, SaveOptions options) throws IOException {
-        Objects.requireNonNull(name, "name");
         return publish(name, state, options, NameLifetime.UNTIL_UNLINKED);
     }
 

@@ -65,7 +65,6 @@ public final class ShardSet implements AutoCloseable {
     /// @throws FormatException as [#open(Path, OpenOptions)]
     /// @throws IOException if the manifest is missing, or a file cannot be read
     public static ShardSet open(Path manifest) throws IOException {
-        Objects.requireNonNull(manifest, "manifest");
         return open(manifest, OpenOptions.defaults());
     }
 
@@ -115,7 +114,6 @@ public final class ShardSet implements AutoCloseable {
     /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or is the
     ///     manifest itself
     public static void save(Path manifest, List<Path> files) throws IOException {
-        Objects.requireNonNull(manifest, "manifest");
         Target target = Target.of(manifest);
         Path directory = directory(target.file());
         List<Shard> shards = new ArrayList<>();

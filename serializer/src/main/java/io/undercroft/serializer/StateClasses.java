@@ -114,7 +114,6 @@ public final class StateClasses {
     /// @throws IllegalArgumentException if one has no objects of its own (it is an interface or abstract, and not
     ///     sealed), is an array, a primitive type or a value of the JDK, or has the name of another
     public StateClasses with(Class<?>... classes) {
-        Objects.requireNonNull(classes, "classes");
         StateClasses all = this;
         for (Class<?> type : classes) {
             all = all.withPermitted(type);
@@ -312,7 +311,6 @@ public final class StateClasses {
     ///
     /// @param name the name
     public Optional<Class<?>> type(String name) {
-        Objects.requireNonNull(name, "name");
         return Optional.ofNullable(byName.get(name));
     }
 
@@ -320,7 +318,6 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Optional<StateCodec<?>> codec(Class<?> type) {
-        Objects.requireNonNull(type, "type");
         return Optional.ofNullable(rules(type).codec);
     }
 
@@ -328,7 +325,6 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Optional<Upgrader> upgrader(Class<?> type) {
-        Objects.requireNonNull(type, "type");
         return Optional.ofNullable(rules(type).upgrader);
     }
 
@@ -336,7 +332,6 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Map<String, @Nullable Object> defaults(Class<?> type) {
-        Objects.requireNonNull(type, "type");
         return rules(type).defaults;
     }
 
@@ -344,7 +339,6 @@ public final class StateClasses {
     ///
     /// @param type any class
     public boolean ignoresUnknown(Class<?> type) {
-        Objects.requireNonNull(type, "type");
         return rules(type).ignoresUnknown;
     }
 

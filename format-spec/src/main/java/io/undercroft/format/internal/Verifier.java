@@ -9,6 +9,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// Reads every byte of a file that its snapshots account for, and compares.
@@ -93,14 +94,10 @@ public final class Verifier {
         }
     }
 
-    private interface RecordCheck {
-        boolean isIntact(MemorySegment record);
-    }
-
-    private void verifyRecord(long offset, int length, RecordCheck check) throws IOException {
+    private void verifyRecord(long offset, int length, Predicate<MemorySegment> check) throws IOException {
         MemorySegment record = scan.bytes(source, offset, length);
         try {
-            if (!check.isIntact(record)) {
+            if (!check.test(record)) {
                 report(Finding.WHOLE_FILE, Rule.V14_CHECKSUM, offset, length,
                         "the record is not what it was when the file was opened");
             }

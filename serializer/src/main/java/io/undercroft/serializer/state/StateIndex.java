@@ -19,12 +19,10 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.Set;
@@ -75,11 +73,14 @@ public final class StateIndex {
     private final LongConsumer names;
     /// The places of tensors. Names are made of them when all are known to be short enough together.
     private final List<TensorPlace> places = new ArrayList<>();
+    private final boolean everyPlace;
     private long namesLength;
 
-    private StateIndex(@Nullable Object root, LongConsumer names) {
+    /// @param everyPlace whether the places of small containers are wanted too
+    private StateIndex(@Nullable Object root, LongConsumer names, boolean everyPlace) {
         this.root = root;
         this.names = names;
+        this.everyPlace = everyPlace;
     }
 
     /// Walks a state.
@@ -101,8 +102,8 @@ public final class StateIndex {
     /// @throws IllegalArgumentException as [#of(Object)]
     public static StateIndex of(@Nullable Object state, LongConsumer names) {
         Objects.requireNonNull(names, "names");
-        StateIndex index = new StateIndex(state, names);
-        index.walk(false);
+        StateIndex index = new StateIndex(state, names, false);
+        index.visit(Place.ROOT, state, 0);
         index.places.forEach(index::nameTensor);
         index.places.clear();
         return index;
@@ -192,8 +193,8 @@ public final class StateIndex {
     /// Most states have nothing that refers to a small container, so the places of these are looked for when the first
     /// one is queried.
     private IdentityHashMap<Object, Place> allContainers() {
-        StateIndex index = new StateIndex(root, _ -> {});
-        index.walk(true);
+        StateIndex index = new StateIndex(root, _ -> {}, true);
+        index.visit(Place.ROOT, root, 0);
         return index.containers;
     }
 
@@ -266,44 +267,69 @@ public final class StateIndex {
 
     private record TensorPlace(Place place, Tensor tensor) {}
 
-    private record Child(Place place, @Nullable Object value) {}
-
-    /// @param everyPlace whether the places of small containers are wanted too
-    private void walk(boolean everyPlace) {
-        Deque<Iterator<Child>> open = new ArrayDeque<>();
-        open.push(List.of(new Child(Place.ROOT, root)).iterator());
-        while (!open.isEmpty()) {
-            if (!open.element().hasNext()) {
-                open.pop();
-                continue;
-            }
-            Child child = open.element().next();
-            Iterator<Child> children = visit(child, everyPlace);
-            if (children != null) {
-                if (open.size() > MAX_DEPTH) {
-                    throw new IllegalArgumentException("the state nests containers more than " + MAX_DEPTH
-                            + " deep, at " + FormatException.quote(child.place.path()));
+    /// Takes note of a value, and of what is in it if it is a container seen for the first time. Recursion is safe, as
+    /// the depth is limited.
+    private void visit(Place place, @Nullable Object value, int depth) {
+        switch (value) {
+            case Tensor tensor -> addTensor(place, tensor);
+            case Storage storage -> addStorage(storage);
+            case TypedStorage typed -> addStorage(typed.untyped());
+            case null, default -> {
+                if (value == null || !isContainer(value) || containers.putIfAbsent(value, place) != null) {
+                    addParameter(place, value);
+                } else if (!isEmpty(value)) {
+                    if (depth == MAX_DEPTH) {
+                        throw new IllegalArgumentException("the state nests containers more than " + MAX_DEPTH
+                                + " deep, at " + FormatException.quote(place.path()));
+                    }
+                    visitChildren(place, value, depth + 1);
                 }
-                open.push(children);
             }
         }
     }
 
-    /// Takes note of a value and returns its children if it is a container seen for the first time.
-    private @Nullable Iterator<Child> visit(Child child, boolean everyPlace) {
-        switch (child.value) {
-            case Tensor tensor -> addTensor(child.place, tensor);
-            case Storage storage -> addStorage(storage);
-            case TypedStorage typed -> addStorage(typed.untyped());
-            case null, default -> {
-                Object value = child.value;
-                if (value != null && isContainer(value) && containers.putIfAbsent(value, child.place) == null) {
-                    return isEmpty(value) ? null : children(child.place, value, everyPlace);
+    private void visitChildren(Place place, Object container, int depth) {
+        switch (container) {
+            case TypedMap map -> {
+                visitEntries(place, map, depth);
+                visitEntries(place, map.attributes(), depth);
+            }
+            case Map<?, ?> map -> visitEntries(place, map, depth);
+            case Typed typed -> {
+                visit(place, typed.value(), depth);
+                visitEntries(place, typed.attributes(), depth);
+            }
+            default -> {
+                int index = 0;
+                for (Object element : (Collection<?>) container) {
+                    if (hasPlaceHere(place, element)) {
+                        visit(place.child(index), element, depth);
+                    }
+                    index++;
                 }
-                addParameter(child);
             }
         }
-        return null;
+    }
+
+    private void visitEntries(Place place, Map<?, ?> map, int depth) {
+        for (Map.Entry<?, ?> entry : map.entrySet()) {
+            Object key = entry.getKey();
+            boolean hasPlace = hasPlaceHere(place, entry.getValue());
+            if (hasPlace || !isShort(key) || !place.leavesSpace()) {
+                Place there = place.child(key);
+                if (key instanceof Tuple || key instanceof Tensor || key instanceof Storage
+                        || key instanceof TypedStorage) {
+                    visit(there, key, depth);
+                }
+                if (hasPlace) {
+                    visit(there, entry.getValue(), depth);
+                }
+            }
+        }
+    }
+
+    private boolean hasPlaceHere(Place place, @Nullable Object value) {
+        return hasPlace(value) && (everyPlace || !isPlain(value) || !place.leavesSpace());
     }
 
     private static boolean isContainer(@Nullable Object value) {
@@ -371,140 +397,10 @@ public final class StateIndex {
     }
 
     /// A parameter that is in two places has two names, as a plain tensor would.
-    private void addParameter(Child seenBefore) {
-        if (seenBefore.value instanceof Typed typed && typed.value() instanceof Tensor tensor) {
-            addTensor(seenBefore.place, tensor);
+    private void addParameter(Place place, @Nullable Object seenBefore) {
+        if (seenBefore instanceof Typed typed && typed.value() instanceof Tensor tensor) {
+            addTensor(place, tensor);
         }
-    }
-
-    private static Iterator<Child> children(Place place, Object container, boolean everyPlace) {
-        return switch (container) {
-            case TypedMap map ->
-                chain(new Entries(place, map, everyPlace), new Entries(place, map.attributes(), everyPlace));
-            case Map<?, ?> map -> new Entries(place, map, everyPlace);
-            case Typed typed when typed.attributes().isEmpty() -> List.of(new Child(place, typed.value())).iterator();
-            case Typed typed -> chain(List.of(new Child(place, typed.value())).iterator(),
-                    new Entries(place, typed.attributes(), everyPlace));
-            default -> new Elements(place, (Collection<?>) container, everyPlace);
-        };
-    }
-
-    /// The values of a container that have a place of their own.
-    private abstract static class Children implements Iterator<Child> {
-        final Place place;
-        final boolean everyPlace;
-        private @Nullable Child found;
-
-        Children(Place place, boolean everyPlace) {
-            this.place = place;
-            this.everyPlace = everyPlace;
-        }
-
-        abstract boolean hasMore();
-
-        /// Looks at one more value; returns null if it has no place.
-        abstract @Nullable Child more();
-
-        final boolean hasPlaceHere(@Nullable Object value) {
-            return hasPlace(value) && (everyPlace || !isPlain(value) || !place.leavesSpace());
-        }
-
-        @Override
-        public final boolean hasNext() {
-            while (found == null && hasMore()) {
-                found = more();
-            }
-            return found != null;
-        }
-
-        @Override
-        public final Child next() {
-            if (!hasNext()) {
-                throw new NoSuchElementException();
-            }
-            Child next = Objects.requireNonNull(found);
-            found = null;
-            return next;
-        }
-    }
-
-    /// Those of a map and, before each, a key that is or may hold a tensor.
-    private static final class Entries extends Children {
-        private final Iterator<? extends Map.Entry<?, ?>> rest;
-        private @Nullable Child afterKey;
-
-        Entries(Place place, Map<?, ?> map, boolean everyPlace) {
-            super(place, everyPlace);
-            this.rest = map.entrySet().iterator();
-        }
-
-        @Override
-        boolean hasMore() {
-            return afterKey != null || rest.hasNext();
-        }
-
-        @Override
-        @Nullable
-        Child more() {
-            if (afterKey != null) {
-                Child value = afterKey;
-                afterKey = null;
-                return value;
-            }
-            Map.Entry<?, ?> entry = rest.next();
-            boolean hasPlace = hasPlaceHere(entry.getValue());
-            if (!hasPlace && isShort(entry.getKey()) && place.leavesSpace()) {
-                return null;
-            }
-            Place there = place.child(entry.getKey());
-            Child value = hasPlace ? new Child(there, entry.getValue()) : null;
-            return switch (entry.getKey()) {
-                case Tensor _,Storage _,TypedStorage _,Tuple _ -> {
-                    afterKey = value;
-                    yield new Child(there, entry.getKey());
-                }
-                case null, default -> value;
-            };
-        }
-    }
-
-    /// Those of a list or set.
-    private static final class Elements extends Children {
-        private final Iterator<?> rest;
-        private int index;
-
-        Elements(Place place, Collection<?> elements, boolean everyPlace) {
-            super(place, everyPlace);
-            this.rest = elements.iterator();
-        }
-
-        @Override
-        boolean hasMore() {
-            return rest.hasNext();
-        }
-
-        @Override
-        @Nullable
-        Child more() {
-            Object value = rest.next();
-            Child child = hasPlaceHere(value) ? new Child(place.child(index), value) : null;
-            index++;
-            return child;
-        }
-    }
-
-    private static Iterator<Child> chain(Iterator<Child> first, Iterator<Child> second) {
-        return new Iterator<>() {
-            @Override
-            public boolean hasNext() {
-                return first.hasNext() || second.hasNext();
-            }
-
-            @Override
-            public Child next() {
-                return first.hasNext() ? first.next() : second.next();
-            }
-        };
     }
 
     private void addTensor(Place place, Tensor tensor) {

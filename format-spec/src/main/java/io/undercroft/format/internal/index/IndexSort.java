@@ -1,18 +1,14 @@
 package io.undercroft.format.internal.index;
 
+import java.util.function.IntBinaryOperator;
+
 /// Sorts the numbers of records by their contents, without an object for each.
 final class IndexSort {
     private IndexSort() {}
 
-    /// How two records compare.
-    interface Order {
-        /// {@return less than, equal to or greater than 0, as the first is}
-        int compare(int left, int right);
-    }
-
     /// {@return the numbers from 0 to before `count` in order, equal ones in theirs} Merges from the bottom up, so that
     /// hostile input costs no more than any other, and what is sorted already is only compared.
-    static int[] sorted(int count, Order order) {
+    static int[] sorted(int count, IntBinaryOperator order) {
         int[] from = new int[count];
         for (int i = 0; i < count; i++) {
             from[i] = i;
@@ -31,15 +27,15 @@ final class IndexSort {
         return from;
     }
 
-    private static void merge(int[] from, int low, int middle, int high, int[] into, Order order) {
-        if (middle == high || order.compare(from[middle - 1], from[middle]) <= 0) {
+    private static void merge(int[] from, int low, int middle, int high, int[] into, IntBinaryOperator order) {
+        if (middle == high || order.applyAsInt(from[middle - 1], from[middle]) <= 0) {
             System.arraycopy(from, low, into, low, high - low);
             return;
         }
         int left = low;
         int right = middle;
         for (int at = low; at < high; at++) {
-            boolean takeLeft = right == high || (left < middle && order.compare(from[left], from[right]) <= 0);
+            boolean takeLeft = right == high || (left < middle && order.applyAsInt(from[left], from[right]) <= 0);
             into[at] = takeLeft ? from[left++] : from[right++];
         }
     }

@@ -8,6 +8,7 @@ import io.undercroft.format.internal.index.Records.Extn;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.function.LongConsumer;
 
 /// Checks an index as a whole: every record as [RecordRules] does, and what only all records together can break.
 ///
@@ -68,13 +69,9 @@ public final class WholeRules {
         }
     }
 
-    private interface RecordCheck {
-        void check(long number);
-    }
-
-    private void each(SectionType type, RecordCheck check) {
+    private void each(SectionType type, LongConsumer check) {
         for (long number = 0; number < index.count(type); number++) {
-            check.check(number);
+            check.accept(number);
         }
     }
 

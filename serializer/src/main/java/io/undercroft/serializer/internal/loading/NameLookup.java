@@ -20,23 +20,14 @@ public final class NameLookup {
     private static final int MOST_SHOWN = 3;
 
     private final Predicate<String> contains;
-    private final Names names;
+    private final Predicate<Predicate<String>> names;
     private final Lazy<Map<String, List<String>>> byRawName = new Lazy<>(this::findByRawName);
-
-    /// All names, in any order.
-    @FunctionalInterface
-    public interface Names {
-        /// {@return whether a name passes a test} No further names are read then.
-        ///
-        /// @param test asked for one name after the other
-        boolean any(Predicate<String> test);
-    }
 
     /// Finds names.
     ///
     /// @param contains whether there is a name
-    /// @param names all of them
-    public NameLookup(Predicate<String> contains, Names names) {
+    /// @param names whether any name passes a test, which looks at one name after the other until one does
+    public NameLookup(Predicate<String> contains, Predicate<Predicate<String>> names) {
         this.contains = contains;
         this.names = names;
     }
@@ -102,7 +93,7 @@ public final class NameLookup {
 
     private Map<String, List<String>> findByRawName() {
         Map<String, List<String>> found = new HashMap<>();
-        names.any(name -> {
+        var _ = names.test(name -> {
             if (name.indexOf('~') >= 0) {
                 found.computeIfAbsent(StateIndex.rawName(name), _ -> new ArrayList<>(1)).add(name);
             }

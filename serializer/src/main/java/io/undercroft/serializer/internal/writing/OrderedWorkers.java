@@ -13,15 +13,6 @@ final class OrderedWorkers {
     private long turn;
     private @Nullable Throwable failure;
 
-    /// The work of one of them.
-    @FunctionalInterface
-    interface Work {
-        /// Works.
-        ///
-        /// @param member which one it is, from 0
-        void run(int member) throws IOException;
-    }
-
     /// Says to a member that another one failed.
     private static final class StoppedException extends RuntimeException {
         private static final long serialVersionUID = 1L;
@@ -34,12 +25,12 @@ final class OrderedWorkers {
     /// Works until all are done. If there is only one, that is the calling thread.
     ///
     /// @param members how many
-    /// @param work what they do
+    /// @param work what they do, given the number of each from 0
     /// @throws IOException if one of them throws it; anything else that one throws is thrown as it is, too
     /// @throws ClosedByInterruptException if the calling thread is interrupted
-    void work(int members, Work work) throws IOException {
+    void work(int members, Workers.Work<Integer> work) throws IOException {
         if (members == 1) {
-            work.run(0);
+            work.on(0);
             return;
         }
         List<Thread> threads = new ArrayList<>();
@@ -59,9 +50,9 @@ final class OrderedWorkers {
         }
     }
 
-    private void run(int member, Work work) {
+    private void run(int member, Workers.Work<Integer> work) {
         try {
-            work.run(member);
+            work.on(member);
         } catch (StoppedException _) {
             // The one that failed has said why.
         } catch (Throwable e) {
