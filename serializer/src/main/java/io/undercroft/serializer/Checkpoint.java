@@ -619,6 +619,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @return a new tensor, whose first size is the number of rows
     /// @throws IndexOutOfBoundsException if there is no such row, as [#rows(String, long, long)] throws all others
     public Tensor rows(String name, long[] rows) {
+        Objects.requireNonNull(rows, "rows");
         if (rows.length == 0) {
             return rows(name, 0, 0);
         }

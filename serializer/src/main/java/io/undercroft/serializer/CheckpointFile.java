@@ -245,6 +245,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long retain(Retention rule) throws IOException {
+        Objects.requireNonNull(rule, "rule");
         Set<SnapshotInfo> dropped = rule.dropped(snapshots());
         if (dropped.isEmpty()) {
             return 0;
@@ -263,6 +264,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long compact(Retention rule) throws IOException {
+        Objects.requireNonNull(rule, "rule");
         Set<SnapshotInfo> dropped = rule.dropped(snapshots());
         return dropped.isEmpty() ? 0 : drop(dropped);
     }
@@ -318,6 +320,7 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     private synchronized void copy(Path target, OpenOptions which) throws IOException {
+        Objects.requireNonNull(target, "target");
         requireNoLoss(target);
         new FileCopier(disk).export(path, target, which, saving.request().isReplacingReferenced());
     }
@@ -358,6 +361,7 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     private synchronized void copyWithBases(Path target, OpenOptions which) throws IOException {
+        Objects.requireNonNull(target, "target");
         requireNoLoss(target);
         new FileCopier(disk).flatten(path, target, which, References.rule(saving.request().isReplacingReferenced()));
     }

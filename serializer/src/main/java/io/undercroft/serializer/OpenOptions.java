@@ -128,6 +128,7 @@ public final class OpenOptions {
     /// @param places the new device for each that is moved
     /// @return the changed options
     public OpenOptions devices(Map<Device, Device> places) {
+        Objects.requireNonNull(places, "places");
         Map<Device, Device> copy = Map.copyOf(places);
         return devices(saved -> copy.getOrDefault(saved, saved));
     }
@@ -280,6 +281,7 @@ public final class OpenOptions {
     /// @param patterns one of which a name must match as a whole
     /// @return the changed options
     public OpenOptions only(String... patterns) {
+        Objects.requireNonNull(patterns, "patterns");
         List<Glob> globs = Stream.of(patterns).map(Glob::parse).toList();
         return with(copy -> {
             copy.chosen = name -> globs.stream().anyMatch(glob -> glob.test(name));
@@ -307,6 +309,7 @@ public final class OpenOptions {
     /// @param expected what the tensors should be, by their names; see [TensorSpec#ofState]
     /// @return the changed options
     public OpenOptions strict(Map<String, TensorSpec> expected) {
+        Objects.requireNonNull(expected, "expected");
         Map<String, TensorSpec> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(expected));
         return with(copy -> copy.expected = ordered);
     }
@@ -338,6 +341,8 @@ public final class OpenOptions {
     /// @param value what the format documents, for instance `4`
     /// @return the changed options
     public OpenOptions setting(String name, String value) {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(value, "value");
         return settings(Map.of(name, value));
     }
 
@@ -346,6 +351,7 @@ public final class OpenOptions {
     /// @param settings values by name
     /// @return the changed options
     public OpenOptions settings(Map<String, String> settings) {
+        Objects.requireNonNull(settings, "settings");
         Map<String, String> more = new HashMap<>(values.settings);
         more.putAll(settings);
         return with(copy -> copy.settings = Map.copyOf(more));

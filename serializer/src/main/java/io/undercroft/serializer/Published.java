@@ -68,6 +68,7 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if shared memory of that name is there that is no published state
     /// @throws IOException if reading or writing fails; what had the name has it still
     public static Published publish(String name, Checkpoint checkpoint) throws IOException {
+        Objects.requireNonNull(name, "name");
         return publish(name, checkpoint.tree(), SaveOptions.defaults().metadata(checkpoint.metadata()));
     }
 

@@ -114,6 +114,8 @@ public final class SaveOptions {
     /// @param value what the format documents, for instance `ascii`
     /// @return the changed options
     public SaveOptions setting(String name, String value) {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(value, "value");
         return settings(Map.of(name, value));
     }
 
@@ -122,6 +124,7 @@ public final class SaveOptions {
     /// @param settings values by name
     /// @return the changed options
     public SaveOptions settings(Map<String, String> settings) {
+        Objects.requireNonNull(settings, "settings");
         Map<String, String> more = new HashMap<>(values.settings);
         more.putAll(settings);
         return with(copy -> copy.settings = Map.copyOf(more));
@@ -146,6 +149,7 @@ public final class SaveOptions {
     /// @return the changed options
     /// @throws IllegalArgumentException if it is longer, or has an unpaired surrogate
     public SaveOptions message(String text) {
+        Objects.requireNonNull(text, "text");
         if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
             throw new IllegalArgumentException("the message has half of a surrogate pair, which is no text");
         }

@@ -114,6 +114,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or is the
     ///     manifest itself
     public static void save(Path manifest, List<Path> files) throws IOException {
+        Objects.requireNonNull(manifest, "manifest");
         Target target = Target.of(manifest);
         Path directory = directory(target.file());
         List<Shard> shards = new ArrayList<>();

@@ -114,6 +114,7 @@ public final class StateClasses {
     /// @throws IllegalArgumentException if one has no objects of its own (it is an interface or abstract, and not
     ///     sealed), is an array, a primitive type or a value of the JDK, or has the name of another
     public StateClasses with(Class<?>... classes) {
+        Objects.requireNonNull(classes, "classes");
         StateClasses all = this;
         for (Class<?> type : classes) {
             all = all.withPermitted(type);
@@ -311,6 +312,7 @@ public final class StateClasses {
     ///
     /// @param name the name
     public Optional<Class<?>> type(String name) {
+        Objects.requireNonNull(name, "name");
         return Optional.ofNullable(byName.get(name));
     }
 
@@ -318,6 +320,7 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Optional<StateCodec<?>> codec(Class<?> type) {
+        Objects.requireNonNull(type, "type");
         return Optional.ofNullable(rules(type).codec);
     }
 
@@ -325,6 +328,7 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Optional<Upgrader> upgrader(Class<?> type) {
+        Objects.requireNonNull(type, "type");
         return Optional.ofNullable(rules(type).upgrader);
     }
 
@@ -332,6 +336,7 @@ public final class StateClasses {
     ///
     /// @param type any class
     public Map<String, @Nullable Object> defaults(Class<?> type) {
+        Objects.requireNonNull(type, "type");
         return rules(type).defaults;
     }
 
@@ -339,6 +344,7 @@ public final class StateClasses {
     ///
     /// @param type any class
     public boolean ignoresUnknown(Class<?> type) {
+        Objects.requireNonNull(type, "type");
         return rules(type).ignoresUnknown;
     }
 

@@ -18,21 +18,18 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// Makes the objects of a state out of its tree.
 ///
-/// A container is made when it opens, so that what lies in it may refer to it, and handed to its parent when it is
-/// complete, so that a tuple can be a key. Open containers are on a stack of [Frame]s; nothing recurses.
+/// A container is made when it opens, so that what lies in it may refer to it, and put into its parent when it is
+/// complete, so that a tuple can be a key. The reader limits how deep containers nest.
 final class StateDecoder {
     /// What the numbers in a tree stand for; each method throws [FormatException] for a number that the file does not
     /// have.
@@ -42,19 +39,6 @@ final class StateDecoder {
         Storage storage(int number);
 
         DType dtype(int number);
-    }
-
-    /// An open container.
-    private interface Frame {
-        /// The container, to be handed to its parent.
-        @Nullable
-        Object object();
-
-        /// Ends the container.
-        default void complete() {}
-
-        /// Takes the next value in it.
-        void add(@Nullable Object value);
     }
 
     /// A power of two.
@@ -67,7 +51,6 @@ final class StateDecoder {
     /// Texts that were read last, by their hashes: one that comes again is one string in memory.
     private final @Nullable String[] texts = new @Nullable String[TEXTS];
     private final List<@Nullable Object> containers = new ArrayList<>();
-    private final Deque<Frame> open = new ArrayDeque<>();
 
     private StateDecoder(StateTreeReader in, Tables tables, TreeCost cost) {
         this.in = in;
@@ -87,49 +70,19 @@ final class StateDecoder {
     }
 
     private @Nullable Object decode() {
-        ListFrame root = new ListFrame(new ArrayList<>(1));
-        open.push(root);
-        for (StateToken token = in.next(); token != StateToken.DONE; token = in.next()) {
-            cost.take(in, token);
-            switch (token) {
-                case LIST, TUPLE, SET, MAP, OBJECT -> open(token);
-                case END -> {
-                    Frame complete = open.pop();
-                    complete.complete();
-                    open.element().add(complete.object());
-                }
-                default -> {
-                    if (open.element() instanceof ObjectFrame frame) {
-                        frame.expectPlainValue();
-                    }
-                    open.element().add(plainValue(token));
-                }
-            }
-        }
-        return root.object.getFirst();
+        Object state = value(next());
+        // Refuses bytes after the state.
+        in.next();
+        return state;
     }
 
-    private void open(StateToken token) {
-        Frame parent = open.element();
-        int number = containers.size();
-        containers.add(null);
-        Frame frame = switch (token) {
-            case LIST -> new ListFrame(new ArrayList<>(in.count()));
-            case TUPLE -> new TupleFrame(new Tuple.Builder(in.count()));
-            case SET -> new SetFrame(in.count());
-            case MAP -> parent instanceof ObjectFrame object
-                    ? object.openMap()
-                    : new MapFrame(LinkedHashMap.newLinkedHashMap(in.count()), in.count());
-            default -> new ObjectFrame(number, in.text());
-        };
-        if (parent instanceof ObjectFrame object && token != StateToken.MAP) {
-            object.expectPlainValue();
-        }
-        containers.set(number, frame.object());
-        open.push(frame);
+    private StateToken next() {
+        StateToken token = in.next();
+        cost.take(in, token);
+        return token;
     }
 
-    private @Nullable Object plainValue(StateToken token) {
+    private @Nullable Object value(StateToken token) {
         return switch (token) {
             case NULL -> null;
             case BOOLEAN -> in.booleanValue();
@@ -150,8 +103,12 @@ final class StateDecoder {
             case SHAPE -> shape();
             case SYMBOL -> new Symbol(in.text());
             case REFERENCE -> containers.get(in.index());
-            case LIST, TUPLE, SET, MAP, OBJECT, END, DONE ->
-                throw new IllegalStateException(token + " is no plain value");
+            case LIST -> list();
+            case TUPLE -> tuple();
+            case SET -> set();
+            case MAP -> readMap(LinkedHashMap.newLinkedHashMap(in.count()), false);
+            case OBJECT -> object();
+            case END, DONE -> throw new IllegalStateException(token + " is no value");
         };
     }
 
@@ -209,23 +166,105 @@ final class StateDecoder {
         return Rule.V16_TREE.broken("the state tree " + what, in.offset());
     }
 
-    private record ListFrame(List<@Nullable Object> object) implements Frame {
-        @Override
-        public void add(@Nullable Object value) {
-            object.add(value);
-        }
+    private List<@Nullable Object> list() {
+        List<@Nullable Object> list = new ArrayList<>(in.count());
+        containers.add(list);
+        return readElements(list);
     }
 
-    private record TupleFrame(Tuple.Builder builder) implements Frame {
-        @Override
-        public Object object() {
-            return builder.tuple();
+    /// Reads the elements of a container, and its end.
+    private List<@Nullable Object> readElements(List<@Nullable Object> elements) {
+        for (int left = in.count(); left > 0; left--) {
+            elements.add(value(next()));
         }
+        next();
+        return elements;
+    }
 
-        @Override
-        public void add(@Nullable Object value) {
-            builder.add(value);
+    private Tuple tuple() {
+        int count = in.count();
+        Tuple.Builder builder = new Tuple.Builder(count);
+        containers.add(builder.tuple());
+        for (int left = count; left > 0; left--) {
+            builder.add(value(next()));
         }
+        next();
+        return builder.tuple();
+    }
+
+    private Set<@Nullable Object> set() {
+        String what = "a set with an element";
+        Set<@Nullable Object> set = LinkedHashSet.newLinkedHashSet(in.count());
+        containers.add(set);
+        List<@Nullable Object> elements = readElements(new ArrayList<>(in.count()));
+        checkKeys(elements, what);
+        set.addAll(elements);
+        if (set.size() < elements.size()) {
+            throw twice(what);
+        }
+        return set;
+    }
+
+    /// Reads the entries of a map, and its end.
+    ///
+    /// @param areAttributes whether the keys have to be strings
+    private Map<@Nullable Object, @Nullable Object> readMap(Map<@Nullable Object, @Nullable Object> map,
+            boolean areAttributes) {
+        String what = "a map with a key";
+        int count = in.count();
+        containers.add(map);
+        List<@Nullable Object> keys = new ArrayList<>(count);
+        List<@Nullable Object> values = new ArrayList<>(count);
+        for (int left = count; left > 0; left--) {
+            keys.add(value(next()));
+            values.add(value(next()));
+        }
+        next();
+        if (areAttributes && !keys.stream().allMatch(String.class::isInstance)) {
+            throw malformed("has an attribute whose name is no string");
+        }
+        checkKeys(keys, what);
+        for (int i = 0; i < count; i++) {
+            map.put(keys.get(i), values.get(i));
+        }
+        if (map.size() < count) {
+            throw twice(what);
+        }
+        return map;
+    }
+
+    /// Reads an object: first its value, then its attributes. If the value is a map, the object is a [TypedMap] and both
+    /// are one; else it is a [Typed]. It is there before its value, which may refer to it.
+    private Object object() {
+        String type = in.text();
+        int number = containers.size();
+        containers.add(null);
+        StateToken token = next();
+        if (token == StateToken.MAP) {
+            TypedMap map = new TypedMap(type);
+            containers.set(number, map);
+            var _ = readMap(map, false);
+            readAttributes(map.attributes());
+            return map;
+        }
+        Typed typed = new Typed(type, null);
+        containers.set(number, typed);
+        Object value = value(token);
+        if (value instanceof Map) {
+            throw malformed("has an object whose value is a map of another object");
+        }
+        typed.value(value);
+        readAttributes(typed.attributes());
+        return typed;
+    }
+
+    /// Reads attributes, a map or null as the reader has checked, and the end of the object.
+    @SuppressWarnings("unchecked")
+    private void readAttributes(Map<String, @Nullable Object> attributes) {
+        if (next() == StateToken.MAP) {
+            var _ = readMap((Map<@Nullable Object, @Nullable Object>) (Map<?, ?>) attributes, true);
+        }
+        next();
     }
 
     /// Checks keys, or elements of a set, before they are put into it. Of plain keys of one class those that come twice
@@ -247,142 +286,5 @@ final class StateDecoder {
 
     private FormatException twice(String what) {
         return malformed("has " + what + " twice");
-    }
-
-    private final class SetFrame implements Frame {
-        private static final String WHAT = "a set with an element";
-
-        private final Set<@Nullable Object> set;
-        private final List<@Nullable Object> elements;
-
-        SetFrame(int count) {
-            this.set = LinkedHashSet.newLinkedHashSet(count);
-            this.elements = new ArrayList<>(count);
-        }
-
-        @Override
-        public Object object() {
-            return set;
-        }
-
-        @Override
-        public void add(@Nullable Object value) {
-            elements.add(value);
-        }
-
-        @Override
-        public void complete() {
-            checkKeys(elements, WHAT);
-            set.addAll(elements);
-            if (set.size() < elements.size()) {
-                throw twice(WHAT);
-            }
-        }
-    }
-
-    private class MapFrame implements Frame {
-        private static final String WHAT = "a map with a key";
-
-        private final Map<@Nullable Object, @Nullable Object> map;
-        private final List<@Nullable Object> keys;
-        private final List<@Nullable Object> values;
-
-        MapFrame(Map<@Nullable Object, @Nullable Object> map, int count) {
-            this.map = map;
-            this.keys = new ArrayList<>(count);
-            this.values = new ArrayList<>(count);
-        }
-
-        @Override
-        public Object object() {
-            return map;
-        }
-
-        @Override
-        public void add(@Nullable Object value) {
-            (keys.size() > values.size() ? values : keys).add(value);
-        }
-
-        @Override
-        public void complete() {
-            check(keys);
-            for (int i = 0; i < keys.size(); i++) {
-                map.put(keys.get(i), values.get(i));
-            }
-            if (map.size() < keys.size()) {
-                throw twice(WHAT);
-            }
-        }
-
-        void check(List<@Nullable Object> candidates) {
-            checkKeys(candidates, WHAT);
-        }
-    }
-
-    /// Attributes have names, so their keys are strings.
-    private final class AttributesFrame extends MapFrame {
-        @SuppressWarnings("unchecked")
-        AttributesFrame(Map<String, @Nullable Object> attributes, int count) {
-            super((Map<@Nullable Object, @Nullable Object>) (Map<?, ?>) attributes, count);
-        }
-
-        @Override
-        void check(List<@Nullable Object> candidates) {
-            if (!candidates.stream().allMatch(String.class::isInstance)) {
-                throw malformed("has an attribute whose name is no string");
-            }
-            super.check(candidates);
-        }
-    }
-
-    /// An object: first its value, then its attributes. If the value is a map, the object is a [TypedMap] and both are
-    /// one; else it is a [Typed].
-    private final class ObjectFrame implements Frame {
-        private final int number;
-        private final String type;
-        private @Nullable TypedMap typedMap;
-        private @Nullable Typed typed;
-        private boolean valueRead;
-
-        ObjectFrame(int number, String type) {
-            this.number = number;
-            this.type = type;
-        }
-
-        @Override
-        public @Nullable Object object() {
-            return typedMap != null ? typedMap : typed;
-        }
-
-        /// A map comes: the value's entries go straight into the object, and the attributes into its attributes.
-        MapFrame openMap() {
-            if (valueRead) {
-                return new AttributesFrame(
-                        typedMap != null ? typedMap.attributes() : Objects.requireNonNull(typed).attributes(),
-                        in.count());
-            }
-            typedMap = new TypedMap(type);
-            containers.set(number, typedMap);
-            return new MapFrame(typedMap, in.count());
-        }
-
-        /// Something else comes: the object must be there before it, in case it refers to the object.
-        void expectPlainValue() {
-            if (!valueRead) {
-                typed = new Typed(type, null);
-                containers.set(number, typed);
-            }
-        }
-
-        @Override
-        public void add(@Nullable Object value) {
-            if (!valueRead && typed != null) {
-                if (value instanceof Map) {
-                    throw malformed("has an object whose value is a map of another object");
-                }
-                typed.value(value);
-            }
-            valueRead = true;
-        }
     }
 }

@@ -23,11 +23,6 @@ final class DecodedBytes implements PlannedStorage.Bytes {
     }
 
     @Override
-    public boolean isAccessibleBy(Thread thread) {
-        return true;
-    }
-
-    @Override
     public String describe() {
         return storage.describe();
     }

@@ -29,11 +29,6 @@ record DeviceBytes(Storage storage, long nbytes) implements PlannedStorage.Bytes
     }
 
     @Override
-    public boolean isAccessibleBy(Thread thread) {
-        return true;
-    }
-
-    @Override
     public String describe() {
         return storage.describe();
     }

@@ -34,7 +34,9 @@ record PlannedStorage(int number, long nbytes, Device device, List<Span> reached
         /// {@return whether a thread may read them}
         ///
         /// @param thread any thread
-        boolean isAccessibleBy(Thread thread);
+        default boolean isAccessibleBy(Thread thread) {
+            return true;
+        }
 
         /// {@return the file that they are mapped from, if there is one that can be asked, and they are in memory}
         default Optional<Backing> backing() {

@@ -55,7 +55,7 @@ final class StateWriter {
         addStorages(writer.write(plan.storages()));
         plan.addTensorsTo(index);
         MemorySegment bytes = index.build(destination.sequence());
-        return new Draft(bytes, writer.position(), writer.tally().report(plan.identity(), bytes.byteSize()));
+        return new Draft(bytes, writer.position(), writer.counts().report(plan.identity(), bytes.byteSize()));
     }
 
     private ContentIndex candidates(SaveOptions options) throws IOException {

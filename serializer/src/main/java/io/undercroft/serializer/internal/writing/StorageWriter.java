@@ -41,8 +41,8 @@ final class StorageWriter {
     private final Destination destination;
     private final ContentIndex candidates;
     private final SaveOptions options;
-    private final OrderedWorkers crew = new OrderedWorkers();
-    private final ByteCounts tally = new ByteCounts();
+    private final OrderedWorkers workers = new OrderedWorkers();
+    private final ByteCounts counts = new ByteCounts();
     private final Map<Integer, List<Extent>> extents = new HashMap<>();
     private long writtenBefore;
     private long position;
@@ -65,8 +65,8 @@ final class StorageWriter {
     }
 
     /// {@return what became of the bytes}
-    ByteCounts tally() {
-        return tally;
+    ByteCounts counts() {
+        return counts;
     }
 
     /// Writes storages.
@@ -106,14 +106,14 @@ final class StorageWriter {
         long chunkBytes = storages.stream().mapToLong(PlannedStorage::nbytes).max().orElse(0);
         long least = Math.min(chunkBytes, 1L << destination.chunkLog2()) + PAGES_AROUND;
         long blockBytes = Math.max(least, Math.min(Blocks.BLOCK, space));
-        int workers = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
+        int threads = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
                 && least <= Blocks.BLOCK
                         ? (int) Math.min(Blocks.MOST, Math.ceilDiv(space, blockBytes))
                         : 1;
         Chunker chunker = new Chunker(storages, destination.chunkLog2(),
                 options.request().sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
-        try (Blocks blocks = Blocks.allocate(workers, blockBytes)) {
-            crew.work(workers,
+        try (Blocks blocks = Blocks.allocate(threads, blockBytes)) {
+            workers.work(threads,
                     number -> write(chunker, new ChunkWorker(blocks.get(number), candidates, options), progress));
         }
         storages.forEach(PlannedStorage::checkNotCut);
@@ -139,17 +139,17 @@ final class StorageWriter {
 
     private void write(Chunker chunker, ChunkWorker worker, Progress progress) throws IOException {
         for (Batch batch = chunker.next(); batch != null; batch = chunker.next()) {
-            crew.check();
+            workers.check();
             List<ChunkOutcome> outcomes = worker.look(batch);
-            crew.awaitTurn(batch.number());
+            workers.awaitTurn(batch.number());
             Run run = place(batch, outcomes, new Run(worker.block()));
             batch.chunks().stream().filter(Chunk::isLast).forEach(chunk -> chunk.storage().bytes().release());
             if (destination.sink().takesAnyOrder()) {
-                crew.endTurn();
+                workers.endTurn();
                 write(run);
             } else {
                 write(run);
-                crew.endTurn();
+                workers.endTurn();
             }
             progress.add(batch.nbytes());
         }
@@ -183,12 +183,12 @@ final class StorageWriter {
         for (int i = 0; i < outcomes.size(); i++) {
             Chunk chunk = batch.chunks().get(i);
             if (chunk.isFirst()) {
-                writtenBefore = tally.written();
+                writtenBefore = counts.written;
             }
             List<Extent> before = extents.computeIfAbsent(chunk.storage().number(), _ -> new ArrayList<>());
             place(chunk, outcomes.get(i), before, run);
             if (chunk.isLast()) {
-                countShared(before, tally.written() - writtenBefore);
+                countShared(before, counts.written - writtenBefore);
             }
         }
         return run;
@@ -197,11 +197,11 @@ final class StorageWriter {
     private void place(Chunk chunk, ChunkOutcome outcome, List<Extent> before, Run run) throws IOException {
         switch (outcome) {
             case ChunkOutcome.Unreached() -> {
-                tally.addUnreached(chunk.length());
+                counts.unreached += chunk.length();
                 addZeros(before, chunk.length());
             }
             case ChunkOutcome.Zeros() -> {
-                tally.addZeros(chunk.length());
+                counts.zeros += chunk.length();
                 addZeros(before, chunk.length());
             }
             case ChunkOutcome.Unchanged(Extent.Stored same, MemorySegment bytes) -> {
@@ -236,7 +236,7 @@ final class StorageWriter {
         run.length = to + chunk.length() - run.start;
         candidates.unwritten().put(run.offset, run.bytes());
         position = place.end();
-        tally.addWritten(place.length());
+        counts.written += place.length();
         if (destination.source() != null) {
             candidates.add(sums.digest(), place);
         }
@@ -268,9 +268,9 @@ final class StorageWriter {
         long shared = places.stream().mapToLong(Place::length).sum() - written;
         boolean isKnown = candidates.addStorage(places);
         if (isKnown && written == 0) {
-            tally.addSharedStorage(shared);
+            counts.sharedStorages += shared;
         } else {
-            tally.addSharedChunks(shared);
+            counts.sharedChunks += shared;
         }
     }
 }
