@@ -1,8 +1,8 @@
 package io.undercroft.serializer;
 
 import io.undercroft.serializer.internal.Workers;
+import io.undercroft.serializer.internal.planning.SaveControl;
 import io.undercroft.serializer.internal.writing.PreparedSave;
-import io.undercroft.serializer.internal.writing.SaveControl;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.CancellationException;

@@ -1,6 +1,6 @@
 package io.undercroft.serializer;
 
-import io.undercroft.serializer.internal.writing.Staging;
+import io.undercroft.serializer.internal.planning.Staging;
 
 /// Memory that background saves copy a state to, kept from one save to the next.
 ///

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.serializer.internal.disk.Sink;
+import io.undercroft.serializer.internal.extents.Blocks;
 import io.undercroft.serializer.spi.Output;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

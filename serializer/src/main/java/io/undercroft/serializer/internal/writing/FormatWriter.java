@@ -13,6 +13,7 @@ import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
+import io.undercroft.serializer.internal.planning.Reach;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Unreadable;

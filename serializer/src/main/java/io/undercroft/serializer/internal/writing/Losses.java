@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
+import io.undercroft.serializer.internal.planning.Reach;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;

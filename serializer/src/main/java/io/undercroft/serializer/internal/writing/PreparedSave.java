@@ -3,6 +3,8 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.planning.ResourceStack;
+import io.undercroft.serializer.internal.planning.SaveControl;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;

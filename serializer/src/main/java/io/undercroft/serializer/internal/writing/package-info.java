@@ -1,4 +1,4 @@
-/// Writing of states and copies of snapshots as `.croft` files.
+/// Files that states are saved to: new ones, ones that grow, copies of snapshots, and files of other formats.
 @NullMarked
 package io.undercroft.serializer.internal.writing;
 

@@ -1,0 +1,15 @@
+package io.undercroft.serializer.internal.extents;
+
+import java.util.List;
+
+/// Chunks that go through a block of memory together, and to the file in one write.
+///
+/// @param number its number, from 0, in the order of the file
+/// @param chunks at least one
+/// @param start where in the block the first chunk is copied to, in bytes
+record Batch(long number, List<Chunk> chunks, long start) {
+    /// {@return the size of all chunks in bytes}
+    long nbytes() {
+        return chunks.stream().mapToLong(Chunk::length).sum();
+    }
+}

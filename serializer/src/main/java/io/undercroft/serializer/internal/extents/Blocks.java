@@ -1,0 +1,51 @@
+package io.undercroft.serializer.internal.extents;
+
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.storage.Allocation;
+import java.lang.foreign.MemorySegment;
+
+/// The memory that bytes go through on their way to the file: some blocks, whatever the size of the state, or one that
+/// holds a larger chunk.
+///
+/// They are large, so that a disk gets much to do at once, and in huge pages where the system has them: a block is then
+/// a few runs of physical memory and not thousands, and goes to the disk in a few requests.
+public final class Blocks implements AutoCloseable {
+    /// The size of a block in bytes, unless a chunk takes more.
+    public static final long BLOCK = 8 << 20;
+    /// The most blocks of one save.
+    static final int MOST = 4;
+    private static final long HUGE_PAGE = 2 << 20;
+    private static final long PAGE = 4096;
+
+    private final Allocation memory;
+    private final long first;
+    private final long blockBytes;
+
+    private Blocks(Allocation memory, long first, long blockBytes) {
+        this.memory = memory;
+        this.first = first;
+        this.blockBytes = blockBytes;
+    }
+
+    /// Takes memory.
+    ///
+    /// @param count how many blocks
+    /// @param blockBytes the size of each
+    public static Blocks allocate(int count, long blockBytes) {
+        long alignment = blockBytes < HUGE_PAGE ? PAGE : HUGE_PAGE;
+        Allocation memory = AnonymousMemory.allocator().allocate(count * blockBytes + alignment);
+        return new Blocks(memory, -memory.segment().address() & (alignment - 1), blockBytes);
+    }
+
+    /// {@return a block}
+    ///
+    /// @param number which, from 0
+    public MemorySegment get(int number) {
+        return memory.segment().asSlice(first + number * blockBytes, blockBytes);
+    }
+
+    @Override
+    public void close() {
+        memory.free();
+    }
+}

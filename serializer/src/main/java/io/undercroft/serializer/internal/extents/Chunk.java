@@ -1,0 +1,55 @@
+package io.undercroft.serializer.internal.extents;
+
+import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.serializer.internal.planning.PlannedStorage;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/// A run of bytes of a storage that is looked at, shared and written as one.
+///
+/// @param storage the storage
+/// @param start its first byte in the storage
+/// @param length how many bytes
+/// @param isReached whether it is worth saving
+/// @param before what the snapshot before has in its place, in the file itself; null if it has not
+/// @param alignment what its offset in the file has to be a multiple of
+record Chunk(PlannedStorage storage, long start, long length, boolean isReached, Extent.@Nullable Stored before,
+        long alignment) {
+    /// {@return its bytes: in place, or a copy in the buffer if they are on a device}
+    ///
+    /// @param buffer memory of the host, of the size of the chunk if it is on a device
+    /// @throws IllegalStateException if the storage is closed, or was resized since the save was planned
+    MemorySegment bytes(MemorySegment buffer) {
+        return storage.slice(start, length, buffer);
+    }
+
+    /// {@return whether its bytes are on a device}
+    boolean isOnDevice() {
+        return storage.bytes().areOnDevice();
+    }
+
+    /// Compares it with the checksums of the file that it comes from, as it is now.
+    void check() {
+        storage.check(start, start + length);
+    }
+
+    /// Compares what was read of it with the checksums of the file that it comes from.
+    ///
+    /// @param sums the sums over what was read
+    void check(ExtentSums sums) {
+        storage.check(start, start + length, sums.checksum());
+    }
+
+    /// {@return the first offset at or after a position where it may start}
+    long place(long position) {
+        return Math.addExact(position, alignment - 1) & -alignment;
+    }
+
+    boolean isFirst() {
+        return start == 0;
+    }
+
+    boolean isLast() {
+        return start + length == storage.nbytes();
+    }
+}

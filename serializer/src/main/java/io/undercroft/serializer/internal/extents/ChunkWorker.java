@@ -1,0 +1,106 @@
+package io.undercroft.serializer.internal.extents;
+
+import io.undercroft.format.internal.ExtentDigester;
+import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.spi.Faults;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+
+/// What one of the threads of a save works with: a block of memory, and a digester. Each chunk is looked at, copied and
+/// summed up while its bytes are in the cache of the processor; one on a device is copied to the host once. Belongs to
+/// one thread.
+final class ChunkWorker {
+    private final MemorySegment block;
+    private final ExtentDigester digester = new ExtentDigester();
+    private final ContentIndex candidates;
+    private final SaveOptions options;
+
+    /// Creates a worker.
+    ///
+    /// @param block its memory
+    /// @param candidates where bytes are already
+    /// @param options whether zeros are written
+    ChunkWorker(MemorySegment block, ContentIndex candidates, SaveOptions options) {
+        this.block = block;
+        this.candidates = candidates;
+        this.options = options;
+    }
+
+    /// {@return its memory}
+    MemorySegment block() {
+        return block;
+    }
+
+    /// Looks at the chunks of a batch, and copies those that may have to be written into the block, one after the other
+    /// as they would lie in the file.
+    ///
+    /// @param batch the batch
+    /// @return what was found, chunk by chunk
+    /// @throws IOException if reading fails
+    List<ChunkOutcome> look(Batch batch) throws IOException {
+        List<ChunkOutcome> outcomes = new ArrayList<>(batch.chunks().size());
+        long end = batch.start();
+        for (Chunk chunk : batch.chunks()) {
+            long at = chunk.place(end);
+            ChunkOutcome outcome = chunk.isReached() ? look(chunk, at) : new ChunkOutcome.Unreached();
+            boolean takesSpace = outcome instanceof ChunkOutcome.Copied
+                    || (chunk.isOnDevice() && outcome instanceof ChunkOutcome.Unchanged);
+            end = takesSpace ? at + chunk.length() : end;
+            outcomes.add(outcome);
+        }
+        return outcomes;
+    }
+
+    /// Looks at a chunk. What is on a device is fetched to where it would be copied to.
+    private ChunkOutcome look(Chunk chunk, long at) throws IOException {
+        try {
+            MemorySegment bytes = chunk.bytes(block.asSlice(at));
+            if (isLeftOut(chunk, bytes)) {
+                chunk.check();
+                return new ChunkOutcome.Zeros();
+            }
+            Extent.Stored before = chunk.before();
+            if (before != null && before.place().offset() % chunk.alignment() == 0
+                    && candidates.isSame(bytes, before.place())) {
+                return new ChunkOutcome.Unchanged(before, bytes);
+            }
+            return new ChunkOutcome.Copied(at, copy(chunk, bytes, block.asSlice(at, chunk.length())));
+        } catch (InternalError e) {
+            throw new IOException("the file behind " + chunk.storage().bytes().describe()
+                    + " was truncated while it was mapped; open it again", e);
+        }
+    }
+
+    private boolean isLeftOut(Chunk chunk, MemorySegment bytes) {
+        return !options.request().savesZeros() && chunk.storage().nbytes() >= Layout.SPARSE_BYTES && areZero(bytes);
+    }
+
+    /// {@return whether the first byte is zero and each equals the one before it}
+    private static boolean areZero(MemorySegment bytes) {
+        long rest = bytes.byteSize() - 1;
+        return bytes.get(ValueLayout.JAVA_BYTE, 0) == 0
+                && Faults.haveSameBytes(bytes.asSlice(0, rest), bytes.asSlice(1));
+    }
+
+    /// Copies bytes of a chunk and sums them up.
+    ///
+    /// @param chunk the chunk
+    /// @param bytes its bytes
+    /// @param into where to, as many bytes; those of a device are there already
+    /// @return the sums over the copy
+    private ExtentSums copy(Chunk chunk, MemorySegment bytes, MemorySegment into) {
+        if (chunk.isOnDevice()) {
+            digester.update(bytes);
+        } else {
+            digester.copy(bytes, into);
+        }
+        ExtentSums sums = digester.finish();
+        chunk.check(sums);
+        return sums;
+    }
+}

@@ -1,0 +1,189 @@
+package io.undercroft.serializer.internal.extents;
+
+import io.undercroft.format.Digest128;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.ExtentKind;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.storage.spi.Faults;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/// The bytes that are somewhere already: in the file, or in a base. They are found by their digests, and given out
+/// only after they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame] and
+/// [#unwritten].
+public final class ContentIndex {
+    private static final long PIECE = 1 << 17;
+
+    private final Map<Integer, ByteSource> files = new HashMap<>();
+    /// What the files held when they were added, where it can be mapped.
+    private final Map<Integer, MemorySegment> mapped = new HashMap<>();
+    private final Set<Integer> foreign = new HashSet<>();
+    private final Map<Digest128, SortedSet<Place>> places = new HashMap<>();
+    private final Set<List<Place>> storages = new HashSet<>();
+    private final Unwritten unwritten = new Unwritten();
+
+    /// Adds a file; bytes in it are read when they are compared.
+    ///
+    /// @param base what it is called in places
+    /// @param file the file
+    /// @throws IOException if it cannot be mapped
+    void addFile(int base, ByteSource file) throws IOException {
+        files.put(base, file);
+        if (file.size() > 0) {
+            file.segment(0, file.size()).ifPresent(bytes -> mapped.put(base, bytes));
+        }
+    }
+
+    /// Adds a file of another format, whose bytes serve wherever they are.
+    ///
+    /// @param base what it is called in places
+    /// @param file the file
+    /// @throws IOException if it cannot be mapped
+    void addForeignFile(int base, ByteSource file) throws IOException {
+        addFile(base, file);
+        foreign.add(base);
+    }
+
+    /// Adds the extents of a snapshot that are in one file.
+    ///
+    /// @param snapshot the snapshot
+    /// @param there what it calls that file itself
+    /// @param base what it is called here
+    void addExtents(Snapshot snapshot, int there, int base) {
+        for (int number = 0; number < snapshot.extentCount(); number++) {
+            ExtentRecord extent = snapshot.extent(number);
+            if (extent.kind() != ExtentKind.ZERO && extent.base() == there) {
+                add(extent.digest(), place(extent, base));
+            }
+        }
+    }
+
+    /// Adds the storages of a snapshot, so that one which is the same as a whole is recognised as such, and their
+    /// extents that are in its own file.
+    ///
+    /// @param snapshot the snapshot
+    /// @param base what its file is called
+    void addStorages(Snapshot snapshot, int base) {
+        for (int number = 0; number < snapshot.storageCount(); number++) {
+            StorageRecord storage = snapshot.storage(number);
+            List<Place> found = new ArrayList<>(storage.extentCount());
+            for (int i = 0; i < storage.extentCount(); i++) {
+                ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
+                if (extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE) {
+                    Place place = place(extent, base);
+                    add(extent.digest(), place);
+                    found.add(place);
+                }
+            }
+            storages.add(found);
+        }
+    }
+
+    private static Place place(ExtentRecord extent, int base) {
+        return new Place(base, extent.fileOffset(), extent.storedLength());
+    }
+
+    /// {@return the bytes that have a place in the file, and are still in memory only}
+    Unwritten unwritten() {
+        return unwritten;
+    }
+
+    /// Adds bytes.
+    ///
+    /// @param digest their digest
+    /// @param place where they are
+    void add(Digest128 digest, Place place) {
+        places.computeIfAbsent(digest, _ -> new TreeSet<>()).add(place);
+    }
+
+    /// Adds a storage.
+    ///
+    /// @param found where its bytes are, zeros left out
+    /// @return whether there is one already whose bytes are in the same places
+    boolean addStorage(List<Place> found) {
+        return !found.isEmpty() && !storages.add(found);
+    }
+
+    /// Finds the place for a chunk that canonical bytes ask for.
+    ///
+    /// @param chunk its bytes
+    /// @param digest their digest
+    /// @param alignment what the offset of a place has to be a multiple of, but in files of other formats
+    /// @param before where the chunk before it is, or null
+    /// @param proven a place whose bytes were compared already, or null
+    /// @return the place, or null if the bytes are nowhere
+    /// @throws IOException if reading fails
+    @Nullable
+    Place find(MemorySegment chunk, Digest128 digest, long alignment, @Nullable Place before, @Nullable Place proven)
+            throws IOException {
+        SortedSet<Place> found = places.getOrDefault(digest, Collections.emptySortedSet());
+        Place next = before == null ? null : new Place(before.base(), before.end(), chunk.byteSize());
+        if (next != null && found.contains(next) && serves(next, chunk, alignment, proven)) {
+            return next;
+        }
+        for (Place place : found) {
+            if (serves(place, chunk, alignment, proven)) {
+                return place;
+            }
+        }
+        return null;
+    }
+
+    private boolean serves(Place place, MemorySegment chunk, long alignment, @Nullable Place proven)
+            throws IOException {
+        boolean aligned = place.offset() % alignment == 0 || foreign.contains(place.base());
+        return aligned && place.length() == chunk.byteSize()
+                && (place.equals(proven) || isSame(chunk, place));
+    }
+
+    /// {@return whether bytes are the same as those of a place} Several threads may ask at once, once all files are
+    /// added.
+    ///
+    /// @param bytes as many bytes as the place has
+    /// @param place the place
+    /// @throws IOException if reading fails
+    boolean isSame(MemorySegment bytes, Place place) throws IOException {
+        MemorySegment whole = mapped.get(place.base());
+        if (whole != null && place.end() <= whole.byteSize()) {
+            return isSameMapped(bytes, whole.asSlice(place.offset(), place.length()));
+        }
+        Optional<Boolean> inMemory = place.base() == Place.THIS_FILE
+                ? unwritten.isSame(bytes, place.offset())
+                : Optional.empty();
+        ByteSource file = files.get(place.base());
+        return inMemory.isPresent() ? inMemory.get() : file != null && isSame(bytes, file, place.offset());
+    }
+
+    private static boolean isSameMapped(MemorySegment bytes, MemorySegment there) throws IOException {
+        try {
+            return Faults.haveSameBytes(bytes, there);
+        } catch (InternalError e) {
+            throw new IOException("a file was truncated while its bytes were compared", e);
+        }
+    }
+
+    private static boolean isSame(MemorySegment bytes, ByteSource file, long offset) throws IOException {
+        MemorySegment piece = MemorySegment.ofArray(new byte[(int) Math.min(PIECE, bytes.byteSize())]);
+        for (long done = 0; done < bytes.byteSize(); done += PIECE) {
+            MemorySegment there = piece.asSlice(0, Math.min(PIECE, bytes.byteSize() - done));
+            file.read(offset + done, there);
+            if (!Faults.haveSameBytes(bytes.asSlice(done, there.byteSize()), there)) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

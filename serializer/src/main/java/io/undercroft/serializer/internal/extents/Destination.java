@@ -1,0 +1,61 @@
+package io.undercroft.serializer.internal.extents;
+
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.FreeRange;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.UnknownSection;
+import io.undercroft.serializer.internal.disk.Sink;
+import java.io.IOException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/// The file that a snapshot goes to.
+///
+/// @param sink where its bytes are written
+/// @param source where they can be read again; null if they cannot
+/// @param start where new bytes may be
+/// @param chunkLog2 the logarithm of the chunk size in bytes
+/// @param parent the snapshot before, or null in a new file
+/// @param free the ranges that the snapshot has to declare free
+public record Destination(Sink sink, @Nullable ByteSource source, long start, int chunkLog2, @Nullable Snapshot parent,
+        List<FreeRange> free) {
+    /// {@return a new file}
+    ///
+    /// @param sink where its bytes are written
+    /// @param source where they can be read again; null if they cannot
+    /// @param chunkLog2 the logarithm of the chunk size in bytes
+    public static Destination ofNewFile(Sink sink, @Nullable ByteSource source, int chunkLog2) {
+        return new Destination(sink, source, Layout.DATA_START, chunkLog2, null, List.of());
+    }
+
+    /// {@return the number of the commit to be made}
+    public long sequence() {
+        return parent == null ? 1 : parent.commit().sequence() + 1;
+    }
+
+    /// {@return what the snapshot before has that this version knows nothing of, as far as the next one may have it
+    /// too}
+    public List<UnknownSection> unknownSections() {
+        return parent == null
+                ? List.of()
+                : parent.unknownSections().stream().filter(UnknownSection::isSafeToCopy).toList();
+    }
+
+    /// Adds what the file has already.
+    ///
+    /// @param candidates where to
+    /// @throws IOException if reading an earlier snapshot fails
+    public void addTo(ContentIndex candidates) throws IOException {
+        if (source != null) {
+            candidates.addFile(Place.THIS_FILE, source);
+        }
+        if (parent != null) {
+            candidates.addStorages(parent, Place.THIS_FILE);
+            for (var older = parent.previous(); older.isPresent(); older = older.get().previous()) {
+                candidates.addExtents(older.get(), ExtentRecord.THIS_FILE, Place.THIS_FILE);
+            }
+        }
+    }
+}

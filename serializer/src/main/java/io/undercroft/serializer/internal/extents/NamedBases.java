@@ -1,0 +1,260 @@
+package io.undercroft.serializer.internal.extents;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.BaseKind;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Scan;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.Bases;
+import io.undercroft.serializer.internal.ConfinedPath;
+import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.References;
+import io.undercroft.serializer.internal.Settings;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.SaveRequest;
+import io.undercroft.serializer.spi.Setting.Use;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Storage;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/// The other files in which bytes of a snapshot may be already, opened: those that the caller names, and those that
+/// the snapshot before needs. They are numbered from 1 in that order.
+public final class NamedBases implements AutoCloseable {
+    private final int chunkLog2;
+    private final Scan scan;
+    private final List<Base> bases = new ArrayList<>();
+    /// The files that the caller names.
+    private final List<MappedFile> files = new ArrayList<>();
+    private final List<References.Referrer> referrers = new ArrayList<>();
+    private @Nullable Bases kept;
+
+    /// A base.
+    ///
+    /// @param file the file
+    /// @param record what the index says of it
+    /// @param contents tells which bytes it has
+    private record Base(MappedFile file, BaseRecord record, Known contents) {}
+
+    @FunctionalInterface
+    private interface Known {
+        void addTo(ContentIndex candidates, int number) throws IOException;
+    }
+
+    private NamedBases(int chunkLog2) {
+        this.chunkLog2 = chunkLog2;
+        this.scan = new Scan(1L << chunkLog2);
+    }
+
+    /// Opens the bases that the options name.
+    ///
+    /// @param options what to save, and how
+    /// @param target the file that is to be written, links followed; null if it has no name, then a root has to be set
+    /// @param chunkLog2 the logarithm of its chunk size
+    /// @return the bases
+    /// @throws IOException if one is missing or cannot be read
+    /// @throws io.undercroft.format.FormatException if one is damaged, or of no known format
+    /// @throws IllegalArgumentException if one is not below the root, is the file itself, or needs too many others in
+    ///     turn
+    public static NamedBases open(SaveOptions options, @Nullable Path target, int chunkLog2) throws IOException {
+        NamedBases bases = new NamedBases(chunkLog2);
+        try {
+            if (!options.request().bases().isEmpty()) {
+                Path root = root(options, target).toRealPath();
+                for (SaveRequest.Base named : options.request().bases()) {
+                    Settings.check(named.opening().request().settings().keySet(), Use.OPENING);
+                    bases.add(named, where(options), root, target);
+                }
+            }
+            return bases;
+        } catch (Throwable e) {
+            bases.close();
+            throw e;
+        }
+    }
+
+    private static Path root(SaveOptions options, @Nullable Path target) {
+        return options.request().root().or(() -> Optional.ofNullable(target).map(Path::getParent))
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "a stream and shared memory lie in no directory; set a root, a directory above the bases"));
+    }
+
+    /// Adds a file, or those that it names, if it is the index of a set.
+    private void add(SaveRequest.Base named, OpenOptions where, Path root, @Nullable Path target) throws IOException {
+        MappedFile file = MappedFile.open(named.file(), MapMode.READ_ONLY);
+        files.add(file);
+        CheckpointFormat format = Formats.of(file, named.opening().request().format().orElse(null));
+        if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
+            add(file, format, named.opening(), root, target);
+            return;
+        }
+        OpenOptions opening = where.settings(named.opening().request().settings());
+        for (Path companion : companions(file, format, opening.onMeta())) {
+            add(new SaveRequest.Base(companion, opening), where, root, target);
+        }
+    }
+
+    private static List<Path> companions(MappedFile file, CheckpointFormat format, OpenOptions options)
+            throws IOException {
+        Contents contents = Formats.open(format, file, options);
+        try {
+            return contents.companions();
+        } finally {
+            contents.release();
+        }
+    }
+
+    private void add(MappedFile file, CheckpointFormat format, OpenOptions opening, Path root, @Nullable Path target)
+            throws IOException {
+        Path path = file.path().toRealPath();
+        if (target != null && Files.exists(target) && Files.isSameFile(path, target)) {
+            throw new IllegalArgumentException(path + " cannot be its own base");
+        }
+        Base base = base(file, format, path, root, opening);
+        if (!contains(base.record)) {
+            bases.add(base);
+        }
+    }
+
+    private boolean contains(BaseRecord record) {
+        return bases.stream().anyMatch(base -> base.record.identity().equals(record.identity()));
+    }
+
+    private Base base(MappedFile file, CheckpointFormat format, Path path, Path root, OpenOptions opening)
+            throws IOException {
+        String hint = hint(path, root);
+        if (!format.name().equals("croft")) {
+            BaseRecord record = BaseRecord.foreign(hint, scan.digest(new FileSource(file), 0, file.size()),
+                    file.size());
+            return new Base(file, record,
+                    (candidates, number) -> addForeign(file, format, opening.request().settings(), number, candidates));
+        }
+        Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
+        referrers.add(References.open(file, OpenOptions.defaults().root(root), false));
+        BaseRecord record = BaseRecord.croft(hint, depth(snapshot, path), snapshot.commit());
+        return new Base(file, record, (candidates, number) -> candidates.addStorages(snapshot, number));
+    }
+
+    /// Adds the bases of the snapshot before, so that what has not changed stays where it is. One that is not to be
+    /// found, or was named by the caller, is left out.
+    ///
+    /// @param parent the snapshot before
+    /// @param path its file
+    /// @param options say where bases are
+    public void keep(Snapshot parent, Path path, SaveOptions options) {
+        Bases finder = new Bases(path, where(options));
+        kept = finder;
+        for (int number = 0; number < parent.baseCount(); number++) {
+            BaseRecord record = parent.base(number);
+            int there = number + 1;
+            if (!contains(record)) {
+                try {
+                    bases.add(new Base(finder.file(record), record,
+                            (candidates, here) -> candidates.addExtents(parent, there, here)));
+                } catch (FormatException _) {
+                    // Then the bytes that were there are written to the file itself.
+                }
+            }
+        }
+    }
+
+    private static OpenOptions where(SaveOptions options) {
+        return options.request().root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
+    }
+
+    private static String hint(Path path, Path root) {
+        return ConfinedPath.hint(root, path).orElseThrow(() -> new IllegalArgumentException("the base " + path
+                + " is not below " + root + "; set a root above both, or move it there"));
+    }
+
+    private static int depth(Snapshot snapshot, Path path) {
+        int depth = snapshot.depth();
+        if (depth > Limits.DEFAULT.maxBaseDepth()) {
+            throw new IllegalArgumentException("the base " + path + " needs other files, and these others, " + depth
+                    + " deep, the limit is " + Limits.DEFAULT.maxBaseDepth() + "; copy it with its bases");
+        }
+        return depth;
+    }
+
+    /// {@return what an index says of the bases, in the order of their numbers}
+    public List<BaseRecord> records() {
+        return bases.stream().map(Base::record).toList();
+    }
+
+    /// Remembers which file has bytes in these, so that they are not replaced from now on.
+    ///
+    /// @param file the file
+    /// @param options where its bases are
+    public void remember(Path file, SaveOptions options) {
+        if (!bases.isEmpty()) {
+            References.saved(file, options.request().root());
+        }
+    }
+
+    /// Adds the bytes of the bases.
+    ///
+    /// @param candidates where to
+    /// @throws IOException if reading fails
+    public void addTo(ContentIndex candidates) throws IOException {
+        for (int number = 1; number <= bases.size(); number++) {
+            Base base = bases.get(number - 1);
+            if (base.record.kind() == BaseKind.FOREIGN) {
+                candidates.addForeignFile(number, new FileSource(base.file));
+            } else {
+                candidates.addFile(number, new FileSource(base.file));
+            }
+            base.contents.addTo(candidates, number);
+        }
+    }
+
+    private void addForeign(MappedFile file, CheckpointFormat format, Map<String, String> settings, int number,
+            ContentIndex candidates) throws IOException {
+        // Wherever they were saved from, their bytes are compared here.
+        OpenOptions options = OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU)
+                .settings(settings);
+        Contents contents = Formats.open(format, file, options);
+        try {
+            for (Storage storage : contents.storages()) {
+                OptionalLong offset = contents.placeOf(storage);
+                if (offset.isPresent()) {
+                    addChunks(file, new Place(number, offset.getAsLong(), storage.nbytes()), candidates);
+                }
+            }
+        } finally {
+            contents.release();
+        }
+    }
+
+    private void addChunks(MappedFile file, Place storage, ContentIndex candidates) throws IOException {
+        List<Place> places = new ArrayList<>();
+        for (long start = storage.offset(); start < storage.end(); start += 1L << chunkLog2) {
+            Place place = new Place(storage.base(), start, Math.min(1L << chunkLog2, storage.end() - start));
+            candidates.add(scan.digest(new FileSource(file), place.offset(), place.length()), place);
+            places.add(place);
+        }
+        candidates.addStorage(places);
+    }
+
+    @Override
+    public void close() {
+        referrers.forEach(References.Referrer::close);
+        files.forEach(MappedFile::close);
+        if (kept != null) {
+            kept.close();
+        }
+    }
+}

@@ -1,0 +1,26 @@
+package io.undercroft.serializer.internal.extents;
+
+import io.undercroft.format.internal.ExtentRecord;
+import java.util.Comparator;
+
+/// Where bytes are.
+///
+/// @param base in which file: [#THIS_FILE], or the number of a base as the caller named it, from 1
+/// @param offset the first byte in that file
+/// @param length how many bytes
+public record Place(int base, long offset, long length) implements Comparable<Place> {
+    public static final int THIS_FILE = ExtentRecord.THIS_FILE;
+
+    private static final Comparator<Place> PREFERENCE = Comparator.comparingInt(Place::base)
+            .thenComparingLong(Place::offset).thenComparingLong(Place::length);
+
+    /// Orders places as canonical bytes prefer them.
+    @Override
+    public int compareTo(Place other) {
+        return PREFERENCE.compare(this, other);
+    }
+
+    long end() {
+        return offset + length;
+    }
+}

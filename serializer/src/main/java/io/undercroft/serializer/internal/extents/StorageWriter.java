@@ -1,0 +1,277 @@
+package io.undercroft.serializer.internal.extents;
+
+import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.Layout;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveOptions.Sharing;
+import io.undercroft.serializer.internal.Progress;
+import io.undercroft.serializer.internal.planning.PlannedStorage;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/// Cuts storages into chunks and finds a place for each: where its bytes are already, or behind what was written
+/// last. Small storages come first, packed, and large ones after them, so that only one gap is left for alignment.
+///
+/// Bytes go through blocks of memory. It costs a copy and buys four things: the checksum is of what is written, even
+/// if another thread writes to the tensor meanwhile; a mapped source that was truncated throws instead of killing the
+/// JVM; memory stays bounded by some blocks, or by one chunk if that is larger; and the file gets few and large writes.
+/// A chunk that has not changed since the snapshot before is found by comparing it with that one's, where both are, and
+/// is neither copied nor summed up.
+///
+/// Several threads work at once, each with a block of its own, on a batch of chunks in three steps:
+///
+/// 1. *Look.* Compare, copy and sum up. All threads at once.
+/// 2. *Place.* Decide where each chunk is. One batch after the other, so that the result does not depend on the
+///   threads.
+///    What is shared leaves no gap in the block, so that what remains is one run of bytes.
+/// 3. *Write.* That run, in one write. All threads at once, unless the file is one that has to be written in order.
+public final class StorageWriter {
+    /// If all storages that are decoded for a save have more bytes, one thread saves one after the other, so that they
+    /// are not in memory together.
+    private static final long MOST_DECODED = 128L << 20;
+
+    /// What chunks in a block take besides their bytes, so that pages of the block are pages of the file.
+    private static final long PAGES_AROUND = 2 * Layout.PAGE;
+
+    private final Destination destination;
+    private final ContentIndex candidates;
+    private final SaveOptions options;
+    private final OrderedWorkers workers = new OrderedWorkers();
+    private final ByteCounts counts = new ByteCounts();
+    private final Map<Integer, List<Extent>> extents = new HashMap<>();
+    private long writtenBefore;
+    private long position;
+
+    /// A writer that has written nothing. Used once.
+    ///
+    /// @param destination the file
+    /// @param candidates where bytes are already
+    /// @param options whether chunks may share bytes, and whether zeros are written
+    public StorageWriter(Destination destination, ContentIndex candidates, SaveOptions options) {
+        this.destination = destination;
+        this.candidates = candidates;
+        this.options = options;
+        this.position = destination.start();
+    }
+
+    /// {@return the end of what was written, in bytes from the start of the file}
+    public long position() {
+        return position;
+    }
+
+    /// {@return what became of the bytes}
+    public ByteCounts counts() {
+        return counts;
+    }
+
+    /// Writes storages.
+    ///
+    /// @param storages the storages
+    /// @return the extents of each in order, by its number
+    /// @throws IOException if reading or writing fails
+    public Map<Integer, List<Extent>> write(List<PlannedStorage> storages) throws IOException {
+        List<PlannedStorage> inFileOrder = new ArrayList<>();
+        for (PlannedStorage storage : storages) {
+            if (!storage.device().isMeta()) {
+                inFileOrder.add(storage);
+            } else if (storage.nbytes() > 0) {
+                extents.put(storage.number(), List.of(new Extent.Zero(storage.nbytes())));
+            }
+        }
+        Progress progress = new Progress(options.request().progress(),
+                inFileOrder.stream().mapToLong(PlannedStorage::nbytes).reduce(0, Math::addExact));
+        inFileOrder.sort(Comparator.comparing(this::alignment));
+        try {
+            writeBlocks(inFileOrder, progress);
+        } finally {
+            inFileOrder.forEach(storage -> storage.bytes().release());
+        }
+        return extents;
+    }
+
+    private long alignment(PlannedStorage storage) {
+        return Layout.alignment(storage.nbytes(), destination.chunkLog2());
+    }
+
+    private void writeBlocks(List<PlannedStorage> storages, Progress progress) throws IOException {
+        long space = space(storages);
+        if (space == 0) {
+            return;
+        }
+        long chunkBytes = storages.stream().mapToLong(PlannedStorage::nbytes).max().orElse(0);
+        long least = Math.min(chunkBytes, 1L << destination.chunkLog2()) + PAGES_AROUND;
+        long blockBytes = Math.max(least, Math.min(Blocks.BLOCK, space));
+        int threads = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
+                && least <= Blocks.BLOCK
+                        ? (int) Math.min(Blocks.MOST, Math.ceilDiv(space, blockBytes))
+                        : 1;
+        Chunker chunker = new Chunker(storages, destination.chunkLog2(),
+                options.request().sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
+        try (Blocks blocks = Blocks.allocate(threads, blockBytes)) {
+            workers.work(threads,
+                    number -> write(chunker, new ChunkWorker(blocks.get(number), candidates, options), progress));
+        }
+        storages.forEach(PlannedStorage::checkNotCut);
+    }
+
+    private static long decodedBytes(List<PlannedStorage> storages) {
+        return storages.stream().filter(storage -> storage.bytes().areDecoded()).mapToLong(PlannedStorage::nbytes)
+                .reduce(0, Math::addExact);
+    }
+
+    /// The space that storages take at most, or as much as all blocks have.
+    private long space(List<PlannedStorage> storages) {
+        long space = 0;
+        for (PlannedStorage storage : storages) {
+            space = Layout.placeExtent(space, storage.nbytes(), destination.chunkLog2())
+                    + Math.min(storage.nbytes(), Blocks.MOST * Blocks.BLOCK);
+            if (space >= Blocks.MOST * Blocks.BLOCK) {
+                return Blocks.MOST * Blocks.BLOCK;
+            }
+        }
+        return space == 0 ? 0 : Layout.placePage(space) + PAGES_AROUND;
+    }
+
+    private void write(Chunker chunker, ChunkWorker worker, Progress progress) throws IOException {
+        for (Batch batch = chunker.next(); batch != null; batch = chunker.next()) {
+            workers.check();
+            List<ChunkOutcome> outcomes = worker.look(batch);
+            workers.awaitTurn(batch.number());
+            Run run = place(batch, outcomes, new Run(worker.block()));
+            batch.chunks().stream().filter(Chunk::isLast).forEach(chunk -> chunk.storage().bytes().release());
+            if (destination.sink().takesAnyOrder()) {
+                workers.endTurn();
+                write(run);
+            } else {
+                write(run);
+                workers.endTurn();
+            }
+            progress.add(batch.nbytes());
+        }
+    }
+
+    /// Bytes of a block that are to be written.
+    private static final class Run {
+        private final MemorySegment block;
+        private long start;
+        private long offset;
+        private long length;
+
+        Run(MemorySegment block) {
+            this.block = block;
+        }
+
+        MemorySegment bytes() {
+            return block.asSlice(start, length);
+        }
+    }
+
+    private void write(Run run) throws IOException {
+        if (run.length > 0) {
+            destination.sink().write(run.offset, run.bytes());
+            candidates.unwritten().remove(run.offset);
+        }
+    }
+
+    /// Finds places for the chunks of a batch, and puts those together in the block that are to be written.
+    private Run place(Batch batch, List<ChunkOutcome> outcomes, Run run) throws IOException {
+        for (int i = 0; i < outcomes.size(); i++) {
+            Chunk chunk = batch.chunks().get(i);
+            if (chunk.isFirst()) {
+                writtenBefore = counts.written;
+            }
+            List<Extent> before = extents.computeIfAbsent(chunk.storage().number(), _ -> new ArrayList<>());
+            place(chunk, outcomes.get(i), before, run);
+            if (chunk.isLast()) {
+                countShared(before, counts.written - writtenBefore);
+            }
+        }
+        return run;
+    }
+
+    private void place(Chunk chunk, ChunkOutcome outcome, List<Extent> before, Run run) throws IOException {
+        switch (outcome) {
+            case ChunkOutcome.Unreached() -> {
+                counts.unreached += chunk.length();
+                addZeros(before, chunk.length());
+            }
+            case ChunkOutcome.Zeros() -> {
+                counts.zeros += chunk.length();
+                addZeros(before, chunk.length());
+            }
+            case ChunkOutcome.Unchanged(Extent.Stored same, MemorySegment bytes) -> {
+                Place place = candidates.find(bytes, same.sums().digest(), chunk.alignment(), end(before),
+                        same.place());
+                before.add(new Extent.Stored(place == null ? same.place() : place, same.sums()));
+            }
+            case ChunkOutcome.Copied(long at, ExtentSums sums) -> {
+                MemorySegment bytes = run.block.asSlice(at, chunk.length());
+                Place place = options.request().sharing() == Sharing.CONTENT
+                        ? candidates.find(bytes, sums.digest(), chunk.alignment(), end(before), null)
+                        : null;
+                before.add(new Extent.Stored(place == null ? append(chunk, at, sums, run) : place, sums));
+            }
+        }
+    }
+
+    /// Closes the gap that shared chunks have left in the block before this one. The first chunk is moved as far as it
+    /// takes for pages of the block to be pages of the file.
+    private Place append(Chunk chunk, long at, ExtentSums sums, Run run) {
+        Place place = new Place(Place.THIS_FILE, chunk.place(position), chunk.length());
+        if (run.length == 0) {
+            run.offset = place.offset();
+            run.start = at - Math.floorMod(at - place.offset(), Layout.PAGE);
+        }
+        long to = run.start + place.offset() - run.offset;
+        if (to != at) {
+            run.block.asSlice(to, chunk.length()).copyFrom(run.block.asSlice(at, chunk.length()));
+        }
+        long end = run.start + run.length;
+        run.block.asSlice(end, to - end).fill((byte) 0);
+        run.length = to + chunk.length() - run.start;
+        candidates.unwritten().put(run.offset, run.bytes());
+        position = place.end();
+        counts.written += place.length();
+        if (destination.source() != null) {
+            candidates.add(sums.digest(), place);
+        }
+        return place;
+    }
+
+    private static @Nullable Place end(List<Extent> extents) {
+        return !extents.isEmpty() && extents.getLast() instanceof Extent.Stored(Place place, ExtentSums _)
+                ? place
+                : null;
+    }
+
+    private static void addZeros(List<Extent> extents, long length) {
+        if (!extents.isEmpty() && extents.getLast() instanceof Extent.Zero(long before)) {
+            extents.removeLast();
+            extents.add(new Extent.Zero(before + length));
+        } else {
+            extents.add(new Extent.Zero(length));
+        }
+    }
+
+    private void countShared(List<Extent> extents, long written) {
+        List<Place> places = new ArrayList<>();
+        for (Extent extent : extents) {
+            if (extent instanceof Extent.Stored(Place place, ExtentSums _)) {
+                places.add(place);
+            }
+        }
+        long shared = places.stream().mapToLong(Place::length).sum() - written;
+        boolean isKnown = candidates.addStorage(places);
+        if (isKnown && written == 0) {
+            counts.sharedStorages += shared;
+        } else {
+            counts.sharedChunks += shared;
+        }
+    }
+}

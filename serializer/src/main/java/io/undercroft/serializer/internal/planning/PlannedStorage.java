@@ -1,0 +1,151 @@
+package io.undercroft.serializer.internal.planning;
+
+import io.undercroft.format.internal.Span;
+import io.undercroft.serializer.internal.BinarySearch;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Optional;
+
+/// A storage that is to be saved, as it was when the save was planned.
+///
+/// @param number its number in the snapshot
+/// @param nbytes its size in bytes
+/// @param device where it is
+/// @param reached the runs of its bytes that are worth saving, in order, apart from each other
+/// @param bytes where its bytes are read from
+public record PlannedStorage(int number, long nbytes, Device device, List<Span> reached, Bytes bytes) {
+    /// The bytes of a storage: those that it has by now, or those of a copy that was made for the save.
+    public interface Bytes {
+        /// {@return a run of them: in place, or a copy in the buffer if they are on a device}
+        ///
+        /// @param offset the first byte
+        /// @param length how many; of a copy, only what is reached is there
+        /// @param buffer memory of the host, of at least that many bytes if they are on a device
+        MemorySegment slice(long offset, long length, MemorySegment buffer);
+
+        /// {@return whether they are on a device, where the host cannot read them in place}
+        default boolean areOnDevice() {
+            return false;
+        }
+
+        /// {@return whether a thread may read them}
+        ///
+        /// @param thread any thread
+        default boolean isAccessibleBy(Thread thread) {
+            return true;
+        }
+
+        /// {@return the file that they are mapped from, if there is one that can be asked, and they are in memory}
+        default Optional<Backing> backing() {
+            return Optional.empty();
+        }
+
+        /// {@return where they start in the bytes of that file's mapping}
+        default long start() {
+            return 0;
+        }
+
+        /// {@return what they are called in messages}
+        String describe();
+
+        /// {@return whether they are decoded for the save alone, and are in memory only from the first [#slice] to
+        /// [#release]}
+        default boolean areDecoded() {
+            return false;
+        }
+
+        /// Says that nothing more of them is read. Calling it again has no effect.
+        default void release() {}
+    }
+
+    /// {@return a storage whose bytes are read where it has them}
+    ///
+    /// @param number its number in the snapshot
+    /// @param storage the storage
+    /// @param reached the runs of its bytes that are worth saving
+    static PlannedStorage of(int number, Storage storage, List<Span> reached) {
+        return new PlannedStorage(number, storage.nbytes(), storage.device(), reached, bytes(storage));
+    }
+
+    private static Bytes bytes(Storage storage) {
+        if (!storage.device().isCpu() && !storage.isMeta()) {
+            return new DeviceBytes(storage, storage.nbytes());
+        }
+        return storage.isDecodedOnDemand() ? new DecodedBytes(storage) : new StorageBytes(storage, storage.nbytes());
+    }
+
+    /// {@return whether other threads than this one may read all of some storages}
+    ///
+    /// @param storages the storages
+    public static boolean areOpenToAll(List<PlannedStorage> storages) {
+        Thread other = Thread.ofPlatform().unstarted(() -> {});
+        return storages.stream().allMatch(storage -> storage.bytes.isAccessibleBy(other));
+    }
+
+    /// {@return the same storage with its bytes elsewhere}
+    ///
+    /// @param elsewhere as many bytes as it has
+    PlannedStorage with(Bytes elsewhere) {
+        return new PlannedStorage(number, nbytes, device, reached, elsewhere);
+    }
+
+    /// {@return a run of its bytes, as [Bytes#slice] has it}
+    ///
+    /// @param offset the first byte
+    /// @param length how many
+    /// @param buffer memory of the host for bytes on a device
+    /// @throws IllegalStateException if it has fewer bytes by now than when the save was planned
+    public MemorySegment slice(long offset, long length, MemorySegment buffer) {
+        return bytes.slice(offset, length, buffer);
+    }
+
+    /// Compares what was read of a run of bytes with the checksums of the file that it comes from, if that has some.
+    /// Bytes that are not reached may be damaged.
+    ///
+    /// @param from the first byte
+    /// @param to the first byte behind the last
+    /// @param crc32c the CRC32C of what was read
+    /// @throws RuntimeException that says what is damaged
+    public void check(long from, long to, int crc32c) {
+        Backing file = bytes.backing().filter(Backing::hasChecksums).orElse(null);
+        if (file != null && !file.matches(bytes.start() + from, bytes.start() + to, crc32c)) {
+            check(from, to, file);
+        }
+    }
+
+    /// Compares a run of bytes as [#check(long, long, int)] does, as it is in memory now.
+    ///
+    /// @param from the first byte
+    /// @param to the first byte behind the last
+    public void check(long from, long to) {
+        bytes.backing().filter(Backing::hasChecksums).ifPresent(file -> check(from, to, file));
+    }
+
+    private void check(long from, long to, Backing file) {
+        for (int i = firstReachedBehind(from); i < reached.size() && reached.get(i).start() < to; i++) {
+            file.check(bytes.start() + Math.max(from, reached.get(i).start()),
+                    bytes.start() + Math.min(to, reached.get(i).end()));
+        }
+    }
+
+    /// Throws if the file behind the bytes was cut since they were mapped.
+    public void checkNotCut() {
+        bytes.backing().ifPresent(Backing::checkNotCut);
+    }
+
+    /// {@return whether a run of bytes holds one that is reached}
+    ///
+    /// @param start the first byte
+    /// @param end the end of the run
+    public boolean reaches(long start, long end) {
+        int first = firstReachedBehind(start);
+        return first < reached.size() && reached.get(first).touches(start, end);
+    }
+
+    private int firstReachedBehind(long start) {
+        return BinarySearch.first(reached.size(), number -> reached.get(number).end() > start);
+    }
+}

@@ -1,0 +1,98 @@
+package io.undercroft.serializer.internal.planning;
+
+import io.undercroft.format.internal.Span;
+import io.undercroft.serializer.internal.ByteSpan;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/// Which bytes of its storages a state can get at: those between the first and the last element of each tensor. What is
+/// not reached need not be saved, for instance all but a small part of a large storage of which only that part is left
+/// in use.
+public final class Reach {
+    private final Map<Storage, List<Span>> spans = new HashMap<>();
+    private long identity;
+
+    private Reach() {}
+
+    /// {@return what a state reaches}
+    ///
+    /// @param state a state
+    public static Reach of(StateIndex state) {
+        Reach reach = new Reach();
+        state.tensors().values().stream().distinct().forEach(reach::add);
+        state.storages().stream().filter(state::isValue).forEach(reach::addWhole);
+        reach.identity = reach.total();
+        reach.spans.replaceAll((_, found) -> merged(found));
+        reach.identity -= reach.total();
+        return reach;
+    }
+
+    /// {@return all of all storages of a state}
+    ///
+    /// @param state a state
+    static Reach whole(StateIndex state) {
+        Reach reach = of(state);
+        state.storages().forEach(storage -> reach.spans.put(storage, List.of(new Span(0, storage.nbytes()))));
+        return reach;
+    }
+
+    private void add(Tensor tensor) {
+        if (tensor.numel() > 0 && !tensor.storage().isMeta()) {
+            add(tensor.storage(), ByteSpan.of(tensor));
+        }
+    }
+
+    private void addWhole(Storage storage) {
+        add(storage, new Span(0, storage.nbytes()));
+    }
+
+    private void add(Storage storage, Span span) {
+        spans.computeIfAbsent(storage, _ -> new ArrayList<>()).add(span);
+    }
+
+    private static List<Span> merged(List<Span> spans) {
+        List<Span> merged = new ArrayList<>();
+        spans.stream().sorted(Comparator.comparingLong(Span::start)).forEach(span -> {
+            if (!merged.isEmpty() && merged.getLast().end() >= span.start()) {
+                Span last = merged.removeLast();
+                merged.add(new Span(last.start(), Math.max(last.end(), span.end())));
+            } else {
+                merged.add(span);
+            }
+        });
+        return merged;
+    }
+
+    /// {@return the runs of bytes of a storage that are reached, in order, apart from each other}
+    ///
+    /// @param storage a storage of the state
+    public List<Span> spans(Storage storage) {
+        return List.copyOf(spans.getOrDefault(storage, List.of()));
+    }
+
+    /// {@return how many bytes of a storage are not reached}
+    ///
+    /// @param storage a storage of the state
+    public long unreached(Storage storage) {
+        return storage.isMeta()
+                ? 0
+                : storage.nbytes() - spans(storage).stream().mapToLong(span -> span.end() - span.start()).sum();
+    }
+
+    private long total() {
+        return spans.values().stream().flatMap(List::stream).mapToLong(span -> span.end() - span.start())
+                .reduce(0, Math::addExact);
+    }
+
+    /// {@return how many bytes tensors span that others span too: what there would be more if each had bytes of its
+    /// own} A storage that is a value counts as a tensor.
+    long identity() {
+        return identity;
+    }
+}

@@ -1,0 +1,81 @@
+package io.undercroft.serializer.internal.planning;
+
+import io.undercroft.storage.spi.Backing;
+import java.lang.foreign.MemorySegment;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/// The bytes of a storage as they were when a snapshot was taken, as far as they are saved. Whoever reads them learns
+/// that the save is not wanted any more.
+final class SnapshotBytes implements PlannedStorage.Bytes {
+    private final String name;
+    private final SaveControl control;
+    private PlannedStorage.@Nullable Bytes source;
+    /// By their first byte.
+    private final NavigableMap<Long, Run> runs = new TreeMap<>();
+
+    /// Bytes in a row.
+    private record Run(MemorySegment bytes, AtomicLong read) {}
+
+    /// No bytes yet.
+    ///
+    /// @param name what the storage is called in messages
+    /// @param control told of what is read
+    SnapshotBytes(String name, SaveControl control) {
+        this.name = name;
+        this.control = control;
+    }
+
+    /// Adds bytes, before anybody reads.
+    ///
+    /// @param start the first of them, in the storage
+    /// @param bytes all of them
+    void add(long start, MemorySegment bytes) {
+        runs.put(start, new Run(bytes, new AtomicLong()));
+        control.expect(bytes.byteSize());
+    }
+
+    /// Names the bytes that these are copies of, before anybody reads. They are kept until the save has ended.
+    ///
+    /// @param copied the bytes of the storage, which a file with checksums is behind
+    void copyOf(PlannedStorage.Bytes copied) {
+        source = copied;
+    }
+
+    @Override
+    public Optional<Backing> backing() {
+        return source == null ? Optional.empty() : source.backing();
+    }
+
+    @Override
+    public long start() {
+        return source == null ? 0 : source.start();
+    }
+
+    @Override
+    public MemorySegment slice(long offset, long length, MemorySegment buffer) {
+        var found = runs.floorEntry(offset);
+        if (found == null) {
+            throw new IndexOutOfBoundsException("byte " + offset + " of " + name + " is not in the snapshot");
+        }
+        long start = offset - found.getKey();
+        MemorySegment slice = found.getValue().bytes().asSlice(start, length);
+        long end = start + length;
+        long before = found.getValue().read().getAndAccumulate(end, Math::max);
+        control.read(Math.max(0, end - before));
+        return slice;
+    }
+
+    @Override
+    public boolean isAccessibleBy(Thread thread) {
+        return runs.values().stream().allMatch(run -> run.bytes().isAccessibleBy(thread));
+    }
+
+    @Override
+    public String describe() {
+        return name;
+    }
+}

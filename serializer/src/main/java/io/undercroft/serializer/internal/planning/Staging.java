@@ -1,0 +1,100 @@
+package io.undercroft.serializer.internal.planning;
+
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.serializer.SnapshotMemoryException;
+import io.undercroft.storage.Allocation;
+import java.io.Closeable;
+import java.lang.foreign.MemorySegment;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/// Memory that snapshots are copied to, kept from one to the next: to fill memory that is new to the process takes
+/// several times as long. One run of it is kept, the largest that was needed. Safe for any thread.
+public final class Staging implements AutoCloseable {
+    private @Nullable Allocation idle;
+    private boolean closed;
+
+    /// Keeps nothing yet.
+    public Staging() {}
+
+    /// Memory of one snapshot.
+    ///
+    /// @param owner where it goes back to
+    /// @param allocation all of it
+    record Lease(Staging owner, Allocation allocation) implements Closeable {
+        MemorySegment segment() {
+            return allocation.segment();
+        }
+
+        @Override
+        public void close() {
+            owner.giveBack(allocation);
+        }
+    }
+
+    /// Lends memory, with anything in it.
+    ///
+    /// @param nbytes how many bytes at least
+    /// @return the memory, to be closed once
+    /// @throws SnapshotMemoryException if there is not enough
+    Lease lend(long nbytes) throws SnapshotMemoryException {
+        Allocation kept = takeIdle();
+        if (kept != null && kept.segment().byteSize() >= nbytes) {
+            return new Lease(this, kept);
+        }
+        if (kept != null) {
+            kept.free();
+        }
+        return new Lease(this, allocate(nbytes));
+    }
+
+    private synchronized @Nullable Allocation takeIdle() {
+        Allocation kept = idle;
+        idle = null;
+        return kept;
+    }
+
+    private static Allocation allocate(long nbytes) throws SnapshotMemoryException {
+        OptionalLong available = AnonymousMemory.available();
+        if (available.isPresent() && nbytes > available.getAsLong()) {
+            // The system would try, and end processes to have enough.
+            throw new SnapshotMemoryException(nbytes, available.getAsLong() + " are free", null);
+        }
+        try {
+            return AnonymousMemory.allocator().allocate(nbytes);
+        } catch (OutOfMemoryError e) {
+            throw new SnapshotMemoryException(nbytes, "the system refuses", e);
+        }
+    }
+
+    private void giveBack(Allocation allocation) {
+        Allocation unwanted = exchange(allocation);
+        if (unwanted != null) {
+            unwanted.free();
+        }
+    }
+
+    /// Keeps the larger one of what there is and this; returns the other one.
+    private synchronized @Nullable Allocation exchange(Allocation returned) {
+        Allocation kept = idle;
+        if (closed || (kept != null && kept.segment().byteSize() >= returned.segment().byteSize())) {
+            return returned;
+        }
+        idle = returned;
+        return kept;
+    }
+
+    private synchronized @Nullable Allocation shut() {
+        closed = true;
+        return takeIdle();
+    }
+
+    /// Gives the memory to the system; what is lent, when it comes back.
+    @Override
+    public void close() {
+        Allocation kept = shut();
+        if (kept != null) {
+            kept.free();
+        }
+    }
+}

@@ -1,0 +1,203 @@
+package io.undercroft.serializer.internal.planning;
+
+import io.undercroft.format.internal.Span;
+import io.undercroft.serializer.internal.Workers;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
+import io.undercroft.storage.spi.Faults;
+import io.undercroft.storage.spi.Freezable;
+import io.undercroft.storage.spi.Freezable.Image;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/// Takes the bytes of a planned state as they are at one moment: they are frozen where their memory can be frozen, and
+/// copied elsewhere, those on devices to the host. Nobody may write to the storages meanwhile; afterwards anything may
+/// be done to them.
+///
+/// What no tensor reaches is not copied. Copies are made by several threads, into one run of memory.
+public final class StateCopy {
+    private final long chunkSize;
+    private final SaveControl control;
+    private final ResourceStack resources;
+    private final IdentityHashMap<Freezable, Image> images = new IdentityHashMap<>();
+    private final List<Run> copied = new ArrayList<>();
+
+    /// Bytes of a storage in a row, to be copied.
+    ///
+    /// @param from the storage
+    /// @param span which bytes
+    /// @param into what gets them
+    private record Run(PlannedStorage from, Span span, SnapshotBytes into) {
+        /// What one thread copies before it takes the next: long enough not to count, short enough that all end
+        /// together.
+        static final long PIECE = 4 << 20;
+
+        long length() {
+            return span.end() - span.start();
+        }
+
+        void addPieces(MemorySegment memory, List<Piece> pieces) {
+            into.add(span.start(), memory);
+            for (long done = 0; done < length(); done += PIECE) {
+                MemorySegment part = memory.asSlice(done, Math.min(PIECE, length() - done));
+                pieces.add(new Piece(from, span.start() + done, part));
+            }
+        }
+    }
+
+    private record Piece(PlannedStorage from, long start, MemorySegment into) {
+        void copy() {
+            MemorySegment bytes = from.slice(start, into.byteSize(), into);
+            if (!from.bytes().areOnDevice()) {
+                into.copyFrom(bytes);
+            }
+            Faults.throwPending();
+        }
+    }
+
+    private StateCopy(long chunkSize, SaveControl control, ResourceStack resources) {
+        this.chunkSize = chunkSize;
+        this.control = control;
+        this.resources = resources;
+    }
+
+    /// Takes a snapshot.
+    ///
+    /// @param plan the state
+    /// @param chunkSize the size of chunks in the file, in bytes: what is saved of a storage is whole chunks
+    /// @param staging where copies go
+    /// @param control told of what is read of the snapshot
+    /// @param resources gets what is to be closed once the snapshot was read, also if this fails
+    /// @return the plan with the bytes of the snapshot
+    /// @throws IOException if there is no memory for the copies
+    public static StatePlan of(StatePlan plan, long chunkSize, Staging staging, SaveControl control,
+            ResourceStack resources)
+            throws IOException {
+        return new StateCopy(chunkSize, control, resources).take(plan, staging);
+    }
+
+    private StatePlan take(StatePlan plan, Staging staging) throws IOException {
+        resources.add(() -> images.values().forEach(Image::close));
+        freeze(plan.storages());
+        StatePlan taken = plan.withStorages(storage -> storage.device().isMeta() ? storage : moved(storage));
+        copy(staging);
+        return taken;
+    }
+
+    private void freeze(List<PlannedStorage> storages) {
+        Set<Freezable> memory = Collections.newSetFromMap(new IdentityHashMap<>());
+        storages.forEach(storage -> freezable(storage).ifPresent(memory::add));
+        memory.forEach(each -> each.freeze().ifPresent(image -> images.put(each, image)));
+    }
+
+    /// Bytes that are still to be made are those of a file.
+    private static Optional<Freezable> freezable(PlannedStorage storage) {
+        return storage.bytes() instanceof StorageBytes(Storage there, long _) && there.isMaterialized()
+                ? there.origin().filter(Freezable.class::isInstance).map(Freezable.class::cast)
+                : Optional.empty();
+    }
+
+    private PlannedStorage moved(PlannedStorage storage) {
+        SnapshotBytes bytes = new SnapshotBytes(storage.bytes().describe(), control);
+        Optional<MemorySegment> frozen = frozen(storage);
+        for (Span chunk : chunks(storage)) {
+            if (frozen.isPresent()) {
+                bytes.add(chunk.start(), frozen.get().asSlice(chunk.start(), chunk.end() - chunk.start()));
+            } else {
+                copied.add(new Run(storage, chunk, bytes));
+            }
+        }
+        return storage.with(bytes);
+    }
+
+    /// The bytes of a storage in the image of its memory, if there is one.
+    private Optional<MemorySegment> frozen(PlannedStorage storage) {
+        if (!(storage.bytes() instanceof StorageBytes(Storage there, long _))) {
+            return Optional.empty();
+        }
+        return freezable(storage).map(images::get)
+                .map(image -> image.segment().asSlice(there.sliceOffset(), storage.nbytes()));
+    }
+
+    /// What is saved of a storage: the chunks that are reached, those that follow each other as one.
+    private List<Span> chunks(PlannedStorage storage) {
+        List<Span> chunks = new ArrayList<>();
+        for (Span reached : storage.reached()) {
+            long start = reached.start() & -chunkSize;
+            long end = Math.min(storage.nbytes(), (reached.end() + chunkSize - 1) & -chunkSize);
+            if (!chunks.isEmpty() && chunks.getLast().end() >= start) {
+                start = chunks.removeLast().start();
+            }
+            if (start < end) {
+                chunks.add(new Span(start, end));
+            }
+        }
+        return chunks;
+    }
+
+    private void copy(Staging staging) throws IOException {
+        if (copied.isEmpty()) {
+            return;
+        }
+        long nbytes = copied.stream().mapToLong(StateCopy::space).reduce(0, Math::addExact);
+        MemorySegment memory = resources.add(staging.lend(nbytes)).segment();
+        List<Piece> pieces = new ArrayList<>();
+        long position = 0;
+        for (Run run : copied) {
+            run.addPieces(memory.asSlice(position, run.length()), pieces);
+            position += space(run);
+        }
+        copyDecoded(pieces);
+        if (PlannedStorage.areOpenToAll(copied.stream().map(Run::from).toList())) {
+            Workers.share(pieces, Piece::copy);
+        } else {
+            pieces.forEach(Piece::copy);
+        }
+        for (Run run : copied) {
+            keepSource(run);
+        }
+    }
+
+    /// What was copied is checked when it is saved, against the file that it was mapped from.
+    private void keepSource(Run run) {
+        run.from.checkNotCut();
+        if (run.from.bytes() instanceof StorageBytes bytes
+                && bytes.backing().filter(Backing::hasChecksums).isPresent()) {
+            Storage storage = bytes.storage().retain();
+            resources.add(storage::release);
+            run.into.copyOf(bytes);
+        }
+    }
+
+    /// Copies what has to be decoded, one storage after the other.
+    private void copyDecoded(List<Piece> pieces) {
+        PlannedStorage.Bytes last = null;
+        try {
+            for (Piece piece : pieces) {
+                PlannedStorage.Bytes bytes = piece.from.bytes();
+                if (bytes.areDecoded()) {
+                    if (last != null && last != bytes) {
+                        last.release();
+                    }
+                    last = bytes;
+                    piece.copy();
+                }
+            }
+        } finally {
+            if (last != null) {
+                last.release();
+            }
+        }
+        pieces.removeIf(piece -> piece.from.bytes().areDecoded());
+    }
+
+    private static long space(Run run) {
+        return (run.length() + Storage.ALIGNMENT - 1) & -Storage.ALIGNMENT;
+    }
+}

@@ -1,0 +1,233 @@
+package io.undercroft.serializer.internal.planning;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.IndexBuilder;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.TensorRecord;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.ByteSpan;
+import io.undercroft.serializer.internal.TensorFlags;
+import io.undercroft.serializer.internal.graph.ObjectEncoder;
+import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/// All that a snapshot says about a state, but for where its bytes are in the file: its tree, its tensors and their
+/// names, its storages.
+///
+/// It is made at once, before any bulk byte is read or written, so that a state which cannot be saved is refused at
+/// once; what is done to the state's maps, lists and tensors afterwards does not change it. Immutable.
+public final class StatePlan {
+    private final byte[] tree;
+    private final List<DTypeRecord> dtypes;
+    private final List<TensorRecord> tensors;
+    private final SequencedMap<String, Integer> names;
+    private final List<PlannedStorage> storages;
+    private final long identity;
+
+    private StatePlan(byte[] tree, List<DTypeRecord> dtypes, List<TensorRecord> tensors,
+            SequencedMap<String, Integer> names, List<PlannedStorage> storages, long identity) {
+        this.tree = tree;
+        this.dtypes = dtypes;
+        this.tensors = tensors;
+        this.names = names;
+        this.storages = storages;
+        this.identity = identity;
+    }
+
+    /// Plans a snapshot.
+    ///
+    /// @param state the root of the tree
+    /// @param options what else to save, and how
+    /// @return the plan
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    /// @throws IllegalStateException if it holds a tensor whose storage was freed; the message has its name
+    public static StatePlan of(@Nullable Object state, SaveOptions options) {
+        Object tree = ObjectEncoder.of(state, options.request().classes());
+        StateIndex names = StateIndex.of(tree);
+        Unreadable.requireNone(names);
+        names.storages().forEach(storage -> checkReadable(storage, names));
+        checkMeta(names);
+        Reach reach = options.request().savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
+        return new Planning(names).plan(tree, reach);
+    }
+
+    /// Refuses a storage that has no bytes any more, and says where in the state it is.
+    private static void checkReadable(Storage storage, StateIndex names) {
+        if (storage.isMeta() || storage.isDecodedOnDemand()) {
+            return;
+        }
+        try {
+            if (!storage.materialize().device().isCpu()) {
+                return;
+            }
+            if (!storage.segment().scope().isAlive()) {
+                throw new IllegalStateException("they were closed");
+            }
+        } catch (IllegalStateException e) {
+            throw new IllegalStateException(holder(storage, names) + " cannot be saved, as its bytes cannot be read: "
+                    + e.getMessage() + "; save it while what it was opened from is open", e);
+        }
+    }
+
+    /// They take no bytes of the file, and readers bound how many bytes its storages have beyond it.
+    private static void checkMeta(StateIndex names) {
+        long left = Limits.DEFAULT.maxExpansion();
+        for (Storage storage : names.storages()) {
+            if (storage.isMeta() && storage.nbytes() > left) {
+                throw new IllegalArgumentException(
+                        "cannot save " + holder(storage, names) + ": its storage on the meta device has "
+                                + storage.nbytes() + " bytes, and readers accept up to " + Limits.DEFAULT.maxExpansion()
+                                + " on the meta device in all; leave it out");
+            }
+            left -= storage.isMeta() ? storage.nbytes() : 0;
+        }
+    }
+
+    private static String holder(Storage storage, StateIndex names) {
+        for (Map.Entry<String, Tensor> entry : names.tensors().entrySet()) {
+            if (entry.getValue().storage().equals(storage)) {
+                return "the tensor " + FormatException.quote(entry.getKey());
+            }
+        }
+        return "a storage of the state";
+    }
+
+    /// {@return the same plan with the bytes of storages elsewhere}
+    ///
+    /// @param move says where
+    StatePlan withStorages(UnaryOperator<PlannedStorage> move) {
+        return new StatePlan(tree, dtypes, tensors, names, storages.stream().map(move).toList(), identity);
+    }
+
+    /// {@return how many tensors it has; one in two places counts once}
+    public int tensorCount() {
+        return tensors.size();
+    }
+
+    /// {@return its storages in the order of their numbers}
+    public List<PlannedStorage> storages() {
+        return storages;
+    }
+
+    /// {@return the size of all storages but those on the meta device, in bytes; at most [Long#MAX_VALUE]}
+    public long nbytes() {
+        return storages.stream().filter(storage -> !storage.device().isMeta()).mapToLong(PlannedStorage::nbytes)
+                .reduce(0, (sum, nbytes) -> Long.MAX_VALUE - sum < nbytes ? Long.MAX_VALUE : sum + nbytes);
+    }
+
+    /// {@return how many bytes there would be more if each tensor had bytes of its own; see [Reach#identity]}
+    public long identity() {
+        return identity;
+    }
+
+    /// Adds what comes before the storages to an index.
+    ///
+    /// @param index a new index
+    public void addTreeTo(IndexBuilder index) {
+        dtypes.forEach(index::addDType);
+        index.setTree(tree);
+    }
+
+    /// Adds the tensors and their names to an index.
+    ///
+    /// @param index one that has the storages
+    public void addTensorsTo(IndexBuilder index) {
+        tensors.forEach(index::addTensor);
+        names.forEach(index::addName);
+    }
+
+    /// The numbers of everything while the plan is made.
+    private static final class Planning implements StateEncoder.Numbers {
+        private final StateIndex names;
+        private final SequencedMap<Storage, Integer> storages;
+        private final SequencedMap<Tensor, Integer> tensors;
+        private final SequencedMap<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
+
+        Planning(StateIndex names) {
+            this.names = names;
+            this.storages = numbered(names.storages());
+            this.tensors = numbered(names.tensors().values());
+        }
+
+        /// {@return objects whose equality is identity, each with its number in the order in which they first come}
+        private static <T> SequencedMap<T, Integer> numbered(Collection<T> objects) {
+            SequencedMap<T, Integer> numbers = new LinkedHashMap<>();
+            objects.forEach(object -> numbers.putIfAbsent(object, numbers.size()));
+            return numbers;
+        }
+
+        private static <T> int number(Map<T, Integer> numbers, T object) {
+            Integer number = numbers.get(object);
+            if (number == null) {
+                throw new IllegalArgumentException(object + " was added to the state while it was being saved");
+            }
+            return number;
+        }
+
+        /// The tree comes before the tensors, since it numbers its element types first.
+        StatePlan plan(@Nullable Object state, Reach reach) {
+            byte[] tree = StateEncoder.encode(state, this, names::pathOf);
+            List<TensorRecord> records = tensors.sequencedKeySet().stream().map(this::record).toList();
+            SequencedMap<String, Integer> numbers = new LinkedHashMap<>();
+            names.tensors().forEach((name, tensor) -> numbers.put(name, number(tensors, tensor)));
+            return new StatePlan(tree, List.copyOf(dtypes.sequencedKeySet()), records, numbers, planned(reach),
+                    reach.identity());
+        }
+
+        private List<PlannedStorage> planned(Reach reach) {
+            List<PlannedStorage> planned = new ArrayList<>();
+            for (Storage storage : storages.sequencedKeySet()) {
+                planned.add(PlannedStorage.of(planned.size(), storage, reach.spans(storage)));
+            }
+            return List.copyOf(planned);
+        }
+
+        private TensorRecord record(Tensor tensor) {
+            DType dtype = tensor.dtype();
+            return new TensorRecord(of(dtype), number(storages, tensor.storage()), byteOffset(tensor),
+                    ByteSpan.bitOf(tensor.storageOffset(), dtype.bits()),
+                    TensorFlags.toFile(tensor.flags()), tensor.shape().toArray(), tensor.stride());
+        }
+
+        /// Only a tensor without elements may start so far away.
+        private long byteOffset(Tensor tensor) {
+            try {
+                return ByteSpan.byteOf(tensor.storageOffset(), tensor.dtype().bits());
+            } catch (ArithmeticException e) {
+                throw new IllegalArgumentException("cannot save "
+                        + FormatException.quote(String.valueOf(names.nameOf(tensor)))
+                        + ": it has no elements and starts at element "
+                        + tensor.storageOffset()
+                        + " of its storage, which is byte 2^63 or a later one, and no file counts so far;"
+                        + " give it an offset of 0", e);
+            }
+        }
+
+        @Override
+        public int of(Tensor tensor) {
+            return number(tensors, tensor);
+        }
+
+        @Override
+        public int of(Storage storage) {
+            return number(storages, storage);
+        }
+
+        @Override
+        public int of(DType dtype) {
+            return dtypes.computeIfAbsent(new DTypeRecord(dtype.name(), dtype.bits()), _ -> dtypes.size());
+        }
+    }
+}
